@@ -36,7 +36,10 @@ export const agentLabels = { name: agentName } as const;
  */
 export const secretType = "kubernetes.io/dockerconfigjson";
 
-/** Keys of global-pull-secret; file names in the agent's mount. */
+/**
+ * Keys of global-pull-secret, and file names in the agent's mount. All of them always exist: a
+ * volume whose item has no key starts no pod, and never changes for the pods that run.
+ */
 export const secretKeys = {
   /** The merged document, canonical. The additional Secret uses the same key. */
   document: ".dockerconfigjson",
@@ -59,7 +62,25 @@ export const secretKeys = {
    * kubelet asks it. Says nothing of the content, so that no digest covers it.
    */
   registration: "registration",
+  /** A `DeliveryMode`. Agents of another mode take nothing from the Secret but a release. */
+  mode: "mode",
 } as const;
+
+/**
+ * Keys of the content that new nodes may take, beside the newest content. `revision` is 0 while
+ * nothing may be given to them, lower than the newest revision during a rollout, and equal to it
+ * afterwards; at 0 and when equal, the other keys are empty.
+ */
+export const servedKeys = {
+  document: "served..dockerconfigjson",
+  revision: "served.revision",
+  salt: "served.salt",
+  intent: "served.intent",
+  sources: "served.sources",
+} as const;
+
+/** How a credential on a node's disk reaches its kubelet; docs/delivery.md compares them. */
+export type DeliveryMode = "Restart" | "Reread" | "CredentialProvider";
 
 /**
  * `proving`: who tells its kubelet of a provider is Ready when that has asked it, or after
@@ -86,17 +107,29 @@ export type Intent = "apply" | "release" | "hold";
 export type RevisionContent = Readonly<{ document: string; sources: string; intent: Intent }>;
 
 /**
- * On the DaemonSet's pod template: the one revision that a pod of it applies. `0` means observe,
- * touch nothing.
+ * On a pod, its grant: the one revision that it applies. `0` takes a grant back; in a template it
+ * means observe, touch nothing.
  */
 export const revisionAnnotation = "globalpullsecret.io/revision";
 
 /**
- * On the DaemonSet's pod template: salted digest of what the revision says (`digest.ts`). A number
- * may come back with other content when etcd is restored or the product is installed anew; a number
- * and this digest never do.
+ * On a pod, its grant: salted digest of what the revision says (`digest.ts`). A number
+ * may come back with other content when etcd is restored or the product is installed again; a
+ * number and this digest never do.
  */
 export const digestAnnotation = "globalpullsecret.io/digest";
+
+/**
+ * On a pod, its grant: when the pod's condition ContainersReady last changed before the grant, or
+ * `template` for a grant that the pod was made with. Without it nothing is a grant.
+ */
+export const sinceAnnotation = "globalpullsecret.io/since";
+
+/** On a pod, its grant: `true` asks for a termination message as the proof. */
+export const wordAnnotation = "globalpullsecret.io/word";
+
+/** On a pod: another value makes the kubelet sync the pod's volume. Nobody reads it. */
+export const syncAnnotation = "globalpullsecret.io/sync";
 
 /**
  * On what a FleetSecret has placed in a cluster: `ID/NAMESPACE/NAME`, the management cluster's id
@@ -127,7 +160,10 @@ export const reasonAnnotation = "globalpullsecret.io/reason";
  * flags.
  */
 export const mountPaths = {
-  /** global-pull-secret as a Secret volume (whole directory, so that it follows updates). */
+  /**
+   * global-pull-secret and the pod's grant as one projected volume (whole directory, so that it
+   * follows updates): one swap changes both.
+   */
   secret: "/etc/global-pull-secret",
   /** The kubelet's root directory, /var/lib/kubelet unless configured. */
   kubelet: "/host/kubelet",
@@ -255,11 +291,7 @@ export const firstContainerName = "look";
 export const prospectPrefix = "provider: ";
 
 /** Environment of the agent's container, filled by the downward API. */
-export const agentEnvironment = {
-  revision: "REVISION",
-  digest: "DIGEST",
-  node: "NODE_NAME",
-} as const;
+export const agentEnvironment = { node: "NODE_NAME" } as const;
 
 /**
  * How an agent's container ends. `refused` and a `released` end happen once in a pod's life: they

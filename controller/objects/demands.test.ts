@@ -72,15 +72,16 @@ const refused: readonly (readonly [sentence: string, edit: Edit, field: string])
   ],
   ["give the agent another command", (made) => (first(made).command = ["sh"]), "command"],
   [
-    "give the agent another revision",
-    (made) => (first(made).env = [{ name: "REVISION", value: "9" }]),
-    "env[REVISION]",
+    "take the agent's variables away",
+    (made) => (first(made).env = [{ name: "HOME", value: "/" }]),
+    "env[NODE_NAME]",
   ],
   ["take the probe away", (made) => void delete first(made).readinessProbe, "readinessProbe"],
   [
     "mount another Secret",
-    (made) => Object.assign(pod(made).volumes?.[0] ?? {}, { secret: { secretName: "x" } }),
-    "secretName",
+    (made) =>
+      Object.assign(pod(made).volumes?.[0]?.projected?.sources?.[0]?.secret ?? {}, { name: "x" }),
+    "projected",
   ],
 ];
 for (const [sentence, edit, field] of refused) {

@@ -4,6 +4,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import {
+  type DeliveryMode,
   type RevisionContent,
   globalSecretName,
   type Intent,
@@ -11,6 +12,7 @@ import {
   type Registration,
   secretKeys,
   secretType,
+  servedKeys,
 } from "#contract/names.ts";
 import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
 
@@ -109,8 +111,9 @@ export function isPending(
   return published.document !== wanted.document || published.sourcesText !== wanted.sources;
 }
 
-/** The keys that decide what agents apply. */
-const judged = Object.values(secretKeys).filter((key) => key !== secretKeys.registration);
+/** The keys of the newest content. An edit of another key is repaired under the same revision. */
+const { mode: _mode, registration: _registration, ...newest } = secretKeys;
+const judged = Object.values(newest);
 
 /**
  * True when somebody else wrote the Secret's data, since changing a field takes it from its field
@@ -137,23 +140,48 @@ export function nextRevision(published: Published | undefined, ...seen: readonly
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
+type Salted = RevisionContent & Readonly<{ salt: Buffer; revision: number }>;
+
+/** What new nodes may take; the newest content where it has the newest revision. */
+export type ServedContent = Salted | undefined;
+
+/** What the Secret tells besides the newest content. */
+type Beside = Readonly<{
+  registration: Registration;
+  mode: DeliveryMode;
+  served: ServedContent;
+}>;
+
+const nothingBeside: Beside = { registration: "proved", mode: "Restart", served: undefined };
+
 /** The Secret as we declare it. */
 export function globalSecret(
-  content: RevisionContent & Readonly<{ salt: Buffer; revision: number }>,
-  registration: Registration = "proved",
+  content: Salted,
+  { registration, mode, served }: Beside = nothingBeside,
 ): V1Secret {
+  const other = served?.revision === content.revision ? undefined : served;
   return {
     apiVersion: "v1",
     kind: "Secret",
     metadata: { name: globalSecretName, namespace, labels: { ...ownerLabels } },
     type: secretType,
     data: {
-      [secretKeys.document]: encode(content.document),
-      [secretKeys.revision]: encode(String(content.revision)),
-      [secretKeys.salt]: content.salt.toString("base64"),
-      [secretKeys.intent]: encode(content.intent),
-      [secretKeys.sources]: encode(content.sources),
+      ...slot(secretKeys, content),
       [secretKeys.registration]: encode(registration),
+      [secretKeys.mode]: encode(mode),
+      ...slot(servedKeys, other),
+      [servedKeys.revision]: encode(String(served?.revision ?? 0)),
     },
+  };
+}
+
+/** The keys of one content; all empty without one. */
+function slot(keys: typeof servedKeys | typeof newest, content: Salted | undefined) {
+  return {
+    [keys.document]: encode(content?.document ?? ""),
+    [keys.revision]: encode(String(content?.revision ?? 0)),
+    [keys.salt]: content?.salt.toString("base64") ?? "",
+    [keys.intent]: encode(content?.intent ?? ""),
+    [keys.sources]: encode(content?.sources ?? ""),
   };
 }

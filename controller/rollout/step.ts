@@ -10,6 +10,7 @@ import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { decided } from "./decision.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import type { Rollouts } from "#controller/rollout/halt/rollouts.ts";
+import { takesBack } from "#controller/rollout/halt/source-withdrawal.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { nudge } from "./nudge.ts";
 import type { Fates, FateCounts } from "#controller/rollout/turn/node-state.ts";
@@ -23,6 +24,7 @@ import {
   readPublished,
 } from "../objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
+import { servedContent } from "../objects/served-content.ts";
 import { writeState } from "../objects/state.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { DaemonSetState, Turn } from "#controller/rollout/turn/turn.ts";
@@ -81,7 +83,20 @@ export async function takeStep(
     context,
     owned.global,
     snapshot.global,
-    globalSecret({ ...content, revision }, registrationIn(registers, declaration)),
+    globalSecret(
+      { ...content, revision },
+      {
+        registration: registrationIn(registers, declaration),
+        mode: agent.delivery.mode,
+        served: servedContent({
+          served: state.served,
+          newest: { intent: content.intent, revision },
+          live: snapshot.global,
+          published,
+          takesBack: takesBack(state.served?.sources, wanted.sources, Object.keys(state.accepted)),
+        }),
+      },
+    ),
   );
   await ensure(context, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
   await ensure(context, owned.role, snapshot.role, role);

@@ -1,5 +1,6 @@
 /** The agent's container, and the volumes that its pods mount. */
-import type { V1Container, V1Volume } from "@kubernetes/client-node";
+import type { V1Container, V1ProjectedVolumeSource, V1Volume } from "@kubernetes/client-node";
+import { grantAnnotations, grantFiles } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import { restartOf } from "#controller/policy/delivery.ts";
 import { resourcesOf, type Agent } from "./agent.ts";
@@ -63,8 +64,6 @@ export function container(agent: Agent, revision: number): V1Container {
       "probe-port": agent.probePort,
     }).flatMap(([name, value]) => [`--${name}`, String(value)]),
     env: [
-      fromAnnotation(names.agentEnvironment.revision, names.revisionAnnotation),
-      fromAnnotation(names.agentEnvironment.digest, names.digestAnnotation),
       {
         name: names.agentEnvironment.node,
         valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } },
@@ -108,17 +107,13 @@ function asksSystemd(agent: Agent): boolean {
   return restartOf(agent.delivery) === "Always";
 }
 
-function fromAnnotation(name: string, annotation: string) {
-  return { name, valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${annotation}']` } } };
-}
-
 /**
  * Volumes of the agents' pods. They are directories, never single files: when a mounted file is
  * replaced, the mount keeps the old one for ever.
  */
 export function volumes(agent: Agent): V1Volume[] {
   return [
-    { name: "global-pull-secret", secret: mountedSecret },
+    { name: "global-pull-secret", projected: mounted },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type: "Directory" } },
     ...(asksSystemd(agent)
       ? [{ name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } }]
@@ -132,10 +127,29 @@ export function volumes(agent: Agent): V1Volume[] {
   ];
 }
 
-/** The mounted keys are named, so that keys which a later version adds reach no node. */
-const mountedSecret = {
-  secretName: names.globalSecretName,
+/**
+ * The Secret and the pod's grant, in one volume: the kubelet changes both by one swap, at once when
+ * an annotation changes. A variable would keep the value of the container's start. The mounted keys
+ * are named, so that keys which a later version adds reach no node.
+ */
+const mounted: V1ProjectedVolumeSource = {
   defaultMode: 0o400,
-  optional: false,
-  items: Object.values(names.secretKeys).map((key) => ({ key, path: key })),
+  sources: [
+    {
+      secret: {
+        name: names.globalSecretName,
+        items: [...Object.values(names.secretKeys), ...Object.values(names.servedKeys)].map(
+          (key) => ({ key, path: key }),
+        ),
+      },
+    },
+    {
+      downwardAPI: {
+        items: Object.entries(grantAnnotations).map(([part, annotation]) => ({
+          path: grantFiles[part as keyof typeof grantFiles],
+          fieldRef: { fieldPath: `metadata.annotations['${annotation}']` },
+        })),
+      },
+    },
+  ],
 };

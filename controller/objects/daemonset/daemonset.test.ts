@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent } from "./agent.fixture.ts";
 import type { Agent } from "./agent.ts";
+import { globalSecret, newSalt } from "../global-secret.ts";
 import { tellsProvider } from "./delivery.ts";
 import { daemonSet, templateDigest } from "./daemonset.ts";
 import { nodesOf } from "./placement.ts";
@@ -49,8 +50,8 @@ test("H11: ServiceAccount, Role and RoleBinding have the promised name and belon
 
 test("single files are never mounted: a replaced file would stay the old one for ever", () => {
   assert.deepEqual(
-    pod?.volumes?.map(({ hostPath, secret }) => hostPath?.type ?? secret?.secretName),
-    ["global-pull-secret", "Directory", "Directory", undefined, "Directory"],
+    pod?.volumes?.map(({ hostPath, projected }) => hostPath?.type ?? typeof projected),
+    ["object", "Directory", "Directory", "undefined", "Directory"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
@@ -150,24 +151,34 @@ test("the template digest differs for another agent, not for another revision", 
   assert.equal(digest(7), digest(8));
 });
 
-test("an agent learns number and digest of its revision from its own template, and is mounted nothing else of the Secret", () => {
+test("the agent's grant and the Secret are in one volume, whose keys always exist, and in no variable", () => {
   const { annotations } = spec?.template.metadata ?? {};
-  const env = container?.env?.slice(0, 2).map(({ valueFrom }) => valueFrom?.fieldRef?.fieldPath);
   assert.equal(annotations?.["globalpullsecret.io/revision"], "7");
   assert.equal(annotations["globalpullsecret.io/digest"], "seven's");
-  assert.deepEqual(env, [
-    "metadata.annotations['globalpullsecret.io/revision']",
-    "metadata.annotations['globalpullsecret.io/digest']",
-  ]);
-  const items = pod?.volumes?.[0]?.secret?.items?.map(({ key }) => key);
-  assert.deepEqual(items, [
-    ".dockerconfigjson",
-    "revision",
-    "salt",
-    "intent",
-    "sources",
-    "registration",
-  ]);
+  assert.equal(annotations["globalpullsecret.io/since"], "template");
+  const { sources = [], defaultMode } = pod?.volumes?.[0]?.projected ?? {};
+  assert.equal(defaultMode, 0o400);
+  const [secret, grant] = sources;
+  const keys = secret?.secret?.items?.map(({ key }) => key) ?? [];
+  const { data = {} } = globalSecret({
+    document: "{}",
+    sources: "{}",
+    intent: "apply",
+    salt: newSalt(),
+    revision: 7,
+  });
+  assert.deepEqual(keys.toSorted(), Object.keys(data).toSorted());
+  assert.deepEqual(
+    grant?.downwardAPI?.items?.map(({ path, fieldRef }) => `${path}: ${fieldRef?.fieldPath}`),
+    ["revision", "digest", "since", "word"].map(
+      (part) => `grant.${part}: metadata.annotations['globalpullsecret.io/${part}']`,
+    ),
+  );
+  assert.ok(sources.every(({ secret: one }) => one?.optional === undefined));
+  assert.deepEqual(
+    container?.env?.flatMap(({ valueFrom }) => valueFrom?.fieldRef?.fieldPath ?? []),
+    ["spec.nodeName"],
+  );
 });
 
 test("an unmount on the node reaches the agent: its copies of other pods' mounts would keep devices busy", () => {

@@ -1,6 +1,7 @@
 /** The DaemonSet of the agents, as we declare it. */
 import { createHash } from "node:crypto";
 import type { V1DaemonSet, V1PodTemplateSpec } from "@kubernetes/client-node";
+import { fromTemplate } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import type { Agent } from "./agent.ts";
 import { container, volumes } from "./container.ts";
@@ -70,6 +71,7 @@ function template(agent: Agent, { revision, digest }: TemplateContent): V1PodTem
         ...agent.pod.annotations,
         [names.revisionAnnotation]: String(revision),
         [names.digestAnnotation]: digest,
+        [names.sinceAnnotation]: fromTemplate,
         [annotations.template]: templateDigest(agent),
       },
     },

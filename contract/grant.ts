@@ -1,0 +1,70 @@
+/** A grant: what a pod may apply, by its annotations. The agent reads them as files of its volume. */
+import { digestAnnotation, revisionAnnotation, sinceAnnotation, wordAnnotation } from "./names.ts";
+
+/** A part of a grant → the pod's annotation. The volume has each as the file `grant.PART`. */
+export const grantAnnotations = {
+  revision: revisionAnnotation,
+  digest: digestAnnotation,
+  since: sinceAnnotation,
+  word: wordAnnotation,
+} as const;
+
+/** A part of a grant → its file in the agent's mount. It is empty without the annotation. */
+export const grantFiles = {
+  revision: "grant.revision",
+  digest: "grant.digest",
+  since: "grant.since",
+  word: "grant.word",
+} as const;
+
+/** `since` of a grant that the pod was made with. */
+export const fromTemplate = "template";
+
+export type Grant = Readonly<{
+  /** 0: the grant is taken back, and the node keeps what it has. */
+  revision: number;
+  digest: string;
+  since: string;
+  /** The proof is a termination message. */
+  word: boolean;
+}>;
+
+/** One grant from another: the same content with another `since` is a new grant. */
+export type GrantKey = Pick<Grant, "revision" | "digest" | "since">;
+
+type Part = keyof typeof grantAnnotations;
+
+const forms = {
+  revision: /^\d{1,15}$/,
+  digest: /^[\w-]{0,64}$/,
+  since: /^[\w.:+-]{1,40}$/,
+} as const;
+
+/**
+ * The grant of these texts. Undefined where one of them is not of our form: a pod that another
+ * version has made has no `since`, and is never granted anything by its annotations.
+ */
+export function readGrant(texts: Readonly<Partial<Record<Part, string>>>): Grant | undefined {
+  const { revision = "", digest = "", since = "", word = "" } = texts;
+  const fits =
+    forms.revision.test(revision) && forms.digest.test(digest) && forms.since.test(since);
+  if (!fits) return undefined;
+  return { revision: Number(revision), digest, since, word: word === "true" };
+}
+
+/** The grant of a pod's annotations. */
+export function grantOf(
+  annotations: Readonly<Record<string, string>> | undefined,
+): Grant | undefined {
+  return readGrant({
+    revision: annotations?.[revisionAnnotation] ?? "",
+    digest: annotations?.[digestAnnotation] ?? "",
+    since: annotations?.[sinceAnnotation] ?? "",
+    word: annotations?.[wordAnnotation] ?? "",
+  });
+}
+
+/** `7/DIGEST/SINCE`. */
+export function keyOf({ revision, digest, since }: GrantKey): string {
+  return `${revision}/${digest}/${since}`;
+}

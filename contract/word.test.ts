@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { grantOf, keyOf, readGrant } from "./grant.ts";
+import { lineOf, messageOf, parseWord, type Word, wordKinds } from "./word.ts";
+
+const word: Word = {
+  kind: "proved",
+  grant: { revision: 7, digest: "d-_9", since: "2026-11-26T18:25:07Z" },
+  journal: 7,
+};
+
+const plain = { noNullPrototype: true } as const;
+const words = fc.record(
+  {
+    kind: fc.constantFrom(...wordKinds),
+    grant: fc.record(
+      {
+        revision: fc.nat(1e9),
+        digest: fc.stringMatching(/^[\w-]{0,64}$/),
+        since: fc.constantFrom("template", "2026-11-26T18:25:07Z", "2026-11-26T18:25:07.123+01:00"),
+      },
+      plain,
+    ),
+    journal: fc.nat(1e9),
+  },
+  plain,
+);
+
+test("reads back each word that is written, and shows people their line", () => {
+  const line = "GPS200 the revision is in force (revision 7)";
+  assert.equal(messageOf(line, word), `${line} [proved 7/d-_9/2026-11-26T18:25:07Z 7]`);
+  fc.assert(
+    fc.property(words, fc.string({ unit: "binary", maxLength: 2000 }), (one, said) => {
+      const message = messageOf(said, one);
+      assert.deepEqual(parseWord(message), one);
+      assert.deepEqual(parseWord(`${message}\n`), one);
+      assert.equal(lineOf(message), said.slice(0, 800));
+      assert.ok(message.length < 1024);
+    }),
+  );
+});
+
+test("reads no word from any other text, and never throws", () => {
+  const message = messageOf("GPS200", word);
+  const others = [
+    undefined,
+    "",
+    "GPS224 withdrawn (revision 7)",
+    "[proved 7/d/template 7]",
+    `${message} and more`,
+    message.replace("proved", "Proved"),
+    message.replace("proved", "ready"),
+    message.replace("7/", "/"),
+    message.replace("7/", "-7/"),
+    message.replace("/d-_9/", "/d 9/"),
+    message.slice(0, -1),
+    `${"x".repeat(4096)}${message}`,
+  ];
+  for (const other of others) assert.equal(parseWord(other), undefined, other?.slice(0, 80));
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (said) => {
+      assert.equal(parseWord(said), undefined);
+    }),
+  );
+});
+
+test("counts the last word only: a line for people cannot forge one", () => {
+  const forged = messageOf("GPS206 x [released 9/d/template 9]", word);
+  assert.deepEqual(parseWord(forged), word);
+});
+
+const annotations = {
+  "globalpullsecret.io/revision": "7",
+  "globalpullsecret.io/digest": "d-_9",
+  "globalpullsecret.io/since": "template",
+};
+
+test("reads a grant only where all its parts are of our form", () => {
+  assert.deepEqual(grantOf(annotations), {
+    revision: 7,
+    digest: "d-_9",
+    since: "template",
+    word: false,
+  });
+  const asked = grantOf({ ...annotations, "globalpullsecret.io/word": "true" });
+  assert.equal(asked?.word, true);
+  const changes: readonly (readonly [part: string, text: string])[] = [
+    ["since", ""],
+    ["since", "2026-11-26 18:25"],
+    ["since", "x".repeat(41)],
+    ["revision", ""],
+    ["revision", "-1"],
+    ["revision", "7.5"],
+    ["revision", "1".repeat(16)],
+    ["digest", "a/b"],
+    ["digest", "a b"],
+    ["digest", "x".repeat(65)],
+  ];
+  for (const [part, text] of changes)
+    assert.equal(grantOf({ ...annotations, [`globalpullsecret.io/${part}`]: text }), undefined);
+  assert.equal(grantOf(undefined), undefined);
+  const { "globalpullsecret.io/since": _since, ...older } = annotations;
+  assert.equal(grantOf(older), undefined);
+});
+
+test("names a grant by revision, digest and since", () => {
+  const grant = readGrant({ revision: "7", digest: "", since: "template", word: "yes" });
+  assert.equal(grant && keyOf(grant), "7//template");
+  assert.equal(grant?.word, false);
+});

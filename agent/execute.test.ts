@@ -45,7 +45,7 @@ function place(t: TestContext) {
     resetFailed: () => Promise.resolve(void asked.push("reset")),
     hangUp: () => {},
   };
-  const parsed = parseConfig([`--kubelet-directory=${directory}`], { REVISION: "7" });
+  const parsed = parseConfig([`--kubelet-directory=${directory}`], {});
   assert.ok(parsed.ok);
   const config = parsed.value;
   const deeds = new Deeds(() => 0);

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { asksForHelp } from "#contract/arguments.ts";
-import { exitCodes, nodeFiles, secretKeys } from "#contract/names.ts";
+import { exitCodes, nodeFiles } from "#contract/names.ts";
 import { act } from "./execute.ts";
 import { parseConfig, type Config } from "./config/config.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
@@ -27,6 +27,7 @@ import { sweepStore } from "./journal/store.ts";
 import { systemdOver } from "./systemd/systemd.ts";
 import { Status, trouble } from "./report/status.ts";
 import { watchDirectories } from "./files/watch.ts";
+import { Flank } from "./report/flank.ts";
 import { Word } from "./report/word.ts";
 
 /** Milliseconds that never jump. `performance.now()` would also do, but takes 2 ms to load. */
@@ -59,29 +60,22 @@ async function serve(config: Config): Promise<number> {
   const delivery = deliveryOf(config);
   const deeds = new Deeds(clock);
   const systemd = systemdOver(config.dbusDirectory, stopping.signal);
-  const log = openLog(config.node, config.revision);
-  const status = new Status(
-    log,
-    config.revision,
-    (line) => writeFileSync(config.terminationLog, line),
-    clock,
-  );
+  const log = openLog(config.node);
+  const status = new Status(log, (line) => writeFileSync(config.terminationLog, line), clock);
   const loop = new Loop(stopping.signal, clock);
+  const flank = new Flank(Date.now);
   const probe = probeOn(
     config.probePort,
-    config.revision,
     () => status.readiness,
     () => loop.hint(),
+    () => flank.answeredUnready(),
   );
-  const word = new Word(config.podDirectory, config.revision, clock);
+  const word = new Word(config.podDirectory, clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
   const files = delivery.names.map((name) => join(config.kubeletDirectory, name));
   // Only the names that matter. Otherwise each `..timestamp` folder of a mount would be watched,
   // too, and 10,000 quick swaps would fill the heap.
-  const targets = new Set([
-    ...files,
-    ...["..data", ...Object.values(secretKeys)].map((name) => join(config.secretDirectory, name)),
-  ]);
+  const targets = new Set([...files, join(config.secretDirectory, "..data")]);
   let watching: Promise<void> | undefined;
   const watch = () =>
     watchDirectories(
@@ -94,8 +88,6 @@ async function serve(config: Config): Promise<number> {
   const lock = new Lock(folder);
   let swept = false;
   const acquire = async () => {
-    // Revision 0 touches nothing, so it needs no lock.
-    if (config.revision === 0) return true;
     const alone = await lock.acquire();
     // Only under the lock: another agent's staged file may be about to be renamed.
     if (lock.held && !swept) sweepStore(folder);
@@ -108,6 +100,7 @@ async function serve(config: Config): Promise<number> {
     systemd,
     healthz,
     acquire,
+    refused: () => word.refused,
     now: Date.now,
     clock,
     deeds,
@@ -115,7 +108,9 @@ async function serve(config: Config): Promise<number> {
   });
   const code = await loop.run({
     next: async () => {
-      const step = word.instead(await observer.next());
+      const found = await observer.next();
+      const { seen } = observer;
+      const step = flank.instead(word.instead(found, seen), seen.grant);
       // Loading the watcher takes 30 ms of CPU, so it waits for a pause; until then, no hint is
       // needed.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
@@ -125,13 +120,16 @@ async function serve(config: Config): Promise<number> {
       const taken = probe.taken();
       status.report(
         step.ready && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,
+        observer.seen,
       );
     },
     act: async (step) => {
-      if (step.action === "end" && step.code !== codes.busLost) word.mark(step.exit);
+      if (step.action === "end" && step.word !== undefined) word.mark(step.word, observer.seen);
       // The first change on this node. The look was made without the lock, so another one follows.
       if (touches(step) && !lock.held) return void (await lock.acquire(true));
-      status.done(step, await act(step, { config, systemd, deeds, delivery, lock }));
+      const outcome = await act(step, { config, systemd, deeds, delivery, lock });
+      if (step.action === "give up") word.mark("failed", observer.seen);
+      status.done(step, outcome, observer.seen);
     },
     failed: trouble,
     idle: systemd.hangUp,

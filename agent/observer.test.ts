@@ -35,11 +35,10 @@ class Place {
   constructor(t: TestContext, revision = 1) {
     const { node } = this;
     node.mount(1, content);
+    node.grant(revision);
     const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
     const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
     const parsed = parseConfig(flags, {
-      REVISION: String(revision),
-      DIGEST: node.digest(revision),
       NODE_NAME: "n",
     });
     assert.ok(parsed.ok);
@@ -54,7 +53,8 @@ class Place {
     };
     const acquire = () => Promise.resolve(true);
     const healthz = () => this.#healthz();
-    this.#observer = new Observer({ ...this.#hands, healthz, acquire, now: clock, clock });
+    const refused = () => undefined;
+    this.#observer = new Observer({ ...this.#hands, healthz, acquire, refused, now: clock, clock });
     const open = t.mock.method(fs, "openSync");
     syncBuiltinESMExports();
     this.#opened = () => open.mock.callCount();

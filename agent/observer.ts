@@ -14,7 +14,9 @@ import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
 import { askHides, unwatched } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
-import type { JournalReading } from "./journal/journal.ts";
+import { isIdle, type JournalReading } from "./journal/journal.ts";
+import type { GrantReading } from "./delivery/volume.ts";
+import { isOf, observes } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
 import type { Delivery, NodeFile } from "./delivery/delivery.ts";
 import { Readings } from "./observe/readings.ts";
@@ -30,12 +32,23 @@ export type Senses = Readonly<{
   systemd: Systemd;
   healthz: () => Promise<boolean>;
   acquire: () => Promise<boolean>;
+  /** The grant, by its key, that this pod has refused. */
+  refused: () => string | undefined;
   /** Wall clock, milliseconds. */
   now: () => number;
   /** Milliseconds that never jump. */
   clock: () => number;
   deeds: Deeds;
   delivery: Delivery;
+}>;
+
+/** What reports name. */
+export type Seen = Readonly<{
+  grant: GrantReading;
+  /** The revision in the journal; 0: none. */
+  journal: number;
+  /** The journal has what is granted in force. */
+  fulfilled: boolean;
 }>;
 
 export class Observer {
@@ -45,11 +58,17 @@ export class Observer {
   /** The node's files as they were when it was last found fit. */
   #fit: Pick<Facts, "journal" | "file"> | undefined;
   #unreachedSince: number | undefined;
+  #seen: Seen = { grant: "unread", journal: 0, fulfilled: false };
 
   constructor(senses: Senses) {
     this.#senses = senses;
     this.#stopwatch = new Stopwatch(senses.clock);
     this.#readings = new Readings(senses);
+  }
+
+  /** What the last look has seen. */
+  get seen(): Seen {
+    return this.#seen;
   }
 
   /** The next step. Throws what the file system threw, unless a decision can handle it. */
@@ -64,7 +83,9 @@ export class Observer {
   async #look(): Promise<Facts> {
     const { config, now, deeds, acquire } = this.#senses;
     this.#stopwatch.next();
-    const alone = await acquire();
+    const grant = await this.#readings.grant();
+    // Who observes touches nothing, and needs no lock.
+    const alone = observes(grant) || (await acquire());
     const journal: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
     const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
@@ -72,6 +93,8 @@ export class Observer {
     const held = (name: string, value: string | undefined) => this.#stopwatch.held(name, value);
     return {
       config: { ...config, restart: policyFor(config, owing(config.unit, journal)) },
+      grant,
+      refused: this.#senses.refused(),
       now: now(),
       time: bootTime(),
       alone,
@@ -98,7 +121,7 @@ export class Observer {
 
   async #ask(asked: Asked, facts: Facts): Promise<Facts> {
     const { config, systemd, healthz } = this.#senses;
-    if (asked === "mounted") return { ...facts, mounted: await this.#readings.mounted() };
+    if (asked === "mounted") return { ...facts, ...(await this.#readings.volume()) };
     if (asked === "healthz") return { ...facts, healthy: await healthz() };
     const known = await this.#askKubelet(facts);
     if (asked === "kubelet") return known;
@@ -140,6 +163,13 @@ export class Observer {
 
   /** Keeps what was read only while there is nothing to do: a change needs the memory. */
   #remember(facts: Facts, step: Step): Step {
+    const { grant, journal } = facts;
+    const known = journal.kind === "journal" ? journal.journal : undefined;
+    this.#seen = {
+      grant,
+      journal: known?.revision ?? 0,
+      fulfilled: known !== undefined && isIdle(known) && isOf(known, grant),
+    };
     if (step.ready) this.#unreachedSince = undefined;
     if (step.action !== "nothing") this.#readings.forget();
     this.#fit = step.code === codes.fit ? { journal: facts.journal, file: facts.file } : undefined;

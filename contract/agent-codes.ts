@@ -11,11 +11,7 @@ export const catalogue = {
     "the revision is in force",
     "the file is watched, and put right if it drifts",
   ],
-  fit: [
-    "GPS201",
-    "revision 0: the node is fit, and nothing is to be applied yet",
-    "waits for its successor",
-  ],
+  fit: ["GPS201", "the node is fit, and nothing is to be applied yet", "waits for a grant"],
   incomplete: ["GPS202", "the mounted Secret is not complete", "waits for the kubelet to mount it"],
   otherRevision: [
     "GPS203",
@@ -170,7 +166,7 @@ export const catalogue = {
   ],
   heldDrifted: [
     "GPS252",
-    "the rollout is held, and our entries were changed by another program",
+    "the node keeps what it has, and our entries were changed by another program",
     "they are put back by the next revision",
   ],
   readableByOthers: [
@@ -187,6 +183,21 @@ export const catalogue = {
     "GPS255",
     "the kubelet was told of its credential provider, and has not asked it yet",
     "the first node is ready when it has, at the next pull of any pod there, or ten minutes after it was told",
+  ],
+  behind: [
+    "GPS256",
+    "the node has a higher revision than it is granted",
+    "keeps what it has; the controller publishes the content again",
+  ],
+  refusedGrant: [
+    "GPS257",
+    "the node has refused this grant",
+    "nothing is changed before a new grant",
+  ],
+  unseen: [
+    "GPS258",
+    "a new grant is in force, and the kubelet has not seen the node unready for it",
+    "ready after the kubelet's next probe",
   ],
 } as const satisfies Catalogue;
 

@@ -3,7 +3,7 @@ import test from "node:test";
 import { parseConfig } from "./config.ts";
 import { usage } from "./flags.ts";
 
-const environment = { REVISION: "7", DIGEST: "seven's", NODE_NAME: "node1" };
+const environment = { NODE_NAME: "node1" };
 
 function configOf(...argv: readonly string[]) {
   const parsed = parseConfig(argv, environment);
@@ -18,8 +18,6 @@ function errorsOf(argv: readonly string[], given: Record<string, string> = envir
 
 test("without flags the agent runs as the DaemonSet mounts it", () => {
   assert.deepEqual(configOf(), {
-    revision: 7,
-    digest: "seven's",
     node: "node1",
     unit: "auto",
     delivery: "ConfigFile",
@@ -46,7 +44,7 @@ test("every flag is read", () => {
     "--pod-directory /p --termination-log /t";
   assert.equal(
     Object.values(configOf(...argv.split(" "))).join(" "),
-    "7 seven's node1 k3s.service CredentialProvider Agent Annotated Never Always Ignore 0 10250 1234 /s /k /d /p /t",
+    "node1 k3s.service CredentialProvider Agent Annotated Never Always Ignore 0 10250 1234 /s /k /d /p /t",
   );
 });
 
@@ -99,20 +97,9 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
 for (const [argv, error] of wrong)
   test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
 
-test("REVISION must be a whole number", () => {
-  for (const revision of ["", "-1", "1.5", "7 ", "1e3", "99999999999999999"])
-    assert.deepEqual(errorsOf([], { REVISION: revision }), [
-      `REVISION "${revision}": is no whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
-    ]);
-  assert.deepEqual(errorsOf([], {}), [
-    "REVISION: is missing; give the one revision that this pod applies, 0 to observe",
-  ]);
-});
-
 test("all that is wrong is named at once, flags and variables", () =>
-  assert.deepEqual(errorsOf(["--restart=No", "--nope", "--probation=x"], { REVISION: "x" }), [
+  assert.deepEqual(errorsOf(["--restart=No", "--nope", "--probation=x"]), [
     "--nope: is no flag; --help names all",
-    `REVISION "x": is no whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
     '--restart "No": is none of the choices; give Always, Never',
     '--probation "x": is no duration from 0s to 3600s; give one such as 5s',
   ]));
@@ -120,5 +107,5 @@ test("all that is wrong is named at once, flags and variables", () =>
 test("the usage names every flag and variable once", () => {
   const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 18);
+  assert.equal(names.length, 16);
 });

@@ -1,6 +1,6 @@
 /** What the agent is told: the values of its flags and of its environment. */
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
-import { agentEnvironment } from "#contract/names.ts";
+import { agentEnvironment, type DeliveryMode } from "#contract/names.ts";
 import type { TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
@@ -17,10 +17,14 @@ export function parseConfig(
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
+/** The mode of delivery that these flags make. */
+export function modeOf({ delivery, restart }: Pick<Config, "delivery" | "restart">): DeliveryMode {
+  if (delivery === "CredentialProvider") return delivery;
+  return restart === "Always" ? "Restart" : "Reread";
+}
+
 function toConfig(given: TableValues<typeof flags>) {
   return {
-    revision: given[agentEnvironment.revision],
-    digest: given[agentEnvironment.digest],
     node: given[agentEnvironment.node],
     unit: given.unit,
     delivery: given.delivery,

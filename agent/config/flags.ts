@@ -14,18 +14,6 @@ import { auto, directory, file, integer, oneOf, unit, within } from "#contract/v
 const asGiven = (text: string): string => text;
 
 export const flags = {
-  [agentEnvironment.revision]: {
-    read: integer(0, Number.MAX_SAFE_INTEGER),
-    from: "environment",
-    required: true,
-    what: "the one revision that this pod applies, 0 to observe",
-  },
-  [agentEnvironment.digest]: {
-    read: asGiven,
-    from: "environment",
-    standard: "",
-    what: "salted digest of that revision's content",
-  },
   [agentEnvironment.node]: {
     read: asGiven,
     from: "environment",
@@ -86,7 +74,7 @@ export const flags = {
   "secret-directory": {
     read: directory,
     standard: mountPaths.secret,
-    what: "where global-pull-secret is mounted",
+    what: "where global-pull-secret and the pod's grant are mounted",
   },
   "kubelet-directory": {
     read: directory,

@@ -1,6 +1,7 @@
 /** config.json has to be written: when that may begin, and what the journal says first. Pure. */
 import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
+import { failureKey } from "../facts/grant.ts";
 import { callsWithin, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
@@ -53,7 +54,8 @@ export function change(
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, planned, drift);
   const left = leftBy(planned);
-  const { undo: _undo, renamed, registered, left: _left, quarantine, ...rest } = journal;
+  const { undo: _undo, renamed, registered, left: _left, quarantine, grant: _, ...rest } = journal;
+  const granted = failureKey(facts.grant);
   const next: Journal = {
     ...rest,
     ...named(planned, document),
@@ -66,6 +68,7 @@ export function change(
     ...(lives && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
+    ...(granted !== undefined && { grant: granted }),
     // A kubelet that has still to reread the file must do so; its time starts anew if there is more
     // to learn.
     ...(renamed !== undefined && !matters && { renamed }),

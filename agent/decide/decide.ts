@@ -6,6 +6,7 @@
  * owes a running kubelet, then the file, then the document. What happens once the file is as it
  * should be is a table (restart/phases.ts).
  */
+import { keyOf } from "#contract/grant.ts";
 import { change } from "./change.ts";
 import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
@@ -17,7 +18,8 @@ import { byTable, inForce } from "../restart/phases.ts";
 import type { FoundFile, Plan } from "../delivery/delivery.ts";
 import { observe, preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
-import { isOurs, ours } from "../facts/revision.ts";
+import { givenInPlace, grantedRevision, isEmpty, isOf, observes, ours } from "../facts/grant.ts";
+import { endsFirst, ungranted } from "./ungranted.ts";
 import { orStale } from "./stale-mount.ts";
 import { stateOf } from "../facts/kubelet-state.ts";
 import {
@@ -31,6 +33,7 @@ import {
   resync,
   soon,
   type Step,
+  tell,
   wait,
 } from "../facts/step.ts";
 import { isFound, restoring, startMeanwhile, unreadable } from "./unreadable-file.ts";
@@ -41,8 +44,8 @@ export function decide(facts: Facts): Answer {
 }
 
 function chain(facts: Facts): Answer {
-  const { config, file, mounted } = facts;
-  if (config.revision === 0) return observe(facts);
+  const { file, mounted, grant } = facts;
+  if (observes(grant)) return observe(facts);
   if (!facts.alone) return wait(codes.otherAgent, soon);
   if (facts.journal.kind === "newer") return newer(facts, facts.journal);
   if (facts.journal.kind === "corrupt")
@@ -59,9 +62,16 @@ function chain(facts: Facts): Answer {
   // A rollback needs no document, and with the largest files there is no memory for one.
   if (journal?.phase === "restoring") return restoring(facts, journal, file);
   if (mounted === undefined) return ask("mounted");
+  if (isEmpty(journal)) return emptyHanded(facts);
   const document = ours(facts);
   if (document?.intent === "release" && isUntouched(facts)) return untouched(facts);
   if (!isFound(file)) return unreadable(facts, journal, file);
+  if (journal !== undefined && endsFirst(facts, journal, file))
+    return { ...byTable(facts, journal), ready: false };
+  const refusal = voidGrant(facts, journal);
+  if (refusal !== undefined) return refusal;
+  const kept = grantedRevision(grant) === 0 ? ungranted(facts, journal, file, document) : undefined;
+  if (kept !== undefined) return kept;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   const keeps = isKept(journal, document);
   if (isQuarantined(facts, journal, document) && !(keeps && journal.quarantine.told))
@@ -121,19 +131,37 @@ function withoutDocument(
     const step = byTable(facts, journal);
     return file.holds(journal.owned) ? step : { ...step, ready: false };
   }
-  const { config } = facts;
-  if (journal?.phase === "applied" && isOurs(journal, config) && file.holds(journal.owned))
+  if (journal?.phase === "applied" && isOf(journal, facts.grant) && file.holds(journal.owned))
     return byTable(facts, journal);
   return startMeanwhile(facts, journal, whyNotOurs(facts, mounted));
 }
 
-function whyNotOurs({ config }: Facts, mounted: Mounted): Step {
+function whyNotOurs({ grant }: Facts, mounted: Mounted): Step {
   if (mounted.kind === "incomplete") return wait(codes.incomplete, soon, mounted.why);
-  if (mounted.revision !== config.revision)
-    return wait(codes.otherRevision, soon, `mounted ${mounted.revision}, ours ${config.revision}`);
-  if (mounted.kind === "document")
-    return wait(codes.otherRevision, soon, `mounted ${mounted.revision} with another content`);
-  return wait(codes.secretRefused, resync, mounted.kind === "refused" ? mounted.why : undefined);
+  if (mounted.kind === "nothing") return wait(codes.otherRevision, soon);
+  const granted = grantedRevision(grant);
+  if (granted > 0 && mounted.revision !== granted)
+    return wait(codes.otherRevision, soon, `mounted ${mounted.revision}, granted ${granted}`);
+  if (mounted.kind === "refused") return wait(codes.secretRefused, resync, mounted.why);
+  const why = (mounted.kind === "other" && mounted.why) || "with another content";
+  return wait(codes.otherRevision, soon, `mounted ${mounted.revision} ${why}`);
+}
+
+/** Why nothing comes of a grant that was given in place, before anything on the node is touched. */
+function voidGrant({ grant, refused }: Facts, journal: Journal | undefined): Step | undefined {
+  const given = givenInPlace(grant);
+  if (given === undefined || given.revision === 0) return undefined;
+  if (journal !== undefined && given.revision < journal.revision)
+    return tell("behind", codes.behind, `the node has ${journal.revision}`);
+  if (refused === keyOf(given)) return tell("unfit", codes.refusedGrant);
+  return undefined;
+}
+
+/** The node takes nothing unasked. A grant comes to it as to a node without a journal. */
+function emptyHanded(facts: Facts): Answer {
+  if (grantedRevision(facts.grant) === 0) return inForce(facts, codes.fit);
+  if (ours(facts)?.intent === "release") return atOnce({ action: "leave", code: codes.withdrawn });
+  return chain({ ...facts, journal: { kind: "none" }, left: false });
 }
 
 /** config.json is as it should be. */

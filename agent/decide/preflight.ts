@@ -12,7 +12,7 @@ import { givesBack } from "../delivery/withdrawal.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { unfitFor, whyUnregistrable } from "../facts/registration.ts";
 import { isRunning, unitOf } from "../facts/kubelet-state.ts";
-import { ours } from "../facts/revision.ts";
+import { ours } from "../facts/grant.ts";
 import { type Answer, ask, fast, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 

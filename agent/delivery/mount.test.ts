@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import test, { type TestContext } from "node:test";
-import { interpret, readMounted } from "./mount.ts";
+import test from "node:test";
+import { interpret } from "./mount.ts";
 
 const good = {
   revision: "7",
@@ -13,18 +10,8 @@ const good = {
   sources: '{"a.io":"additional"}',
 };
 
-function mount(t: TestContext, files: Readonly<Record<string, string>>): string {
-  const directory = mkdtempSync(join(tmpdir(), "gps-mounted-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  mkdirSync(join(directory, "..1"));
-  for (const [name, text] of Object.entries(files))
-    writeFileSync(join(directory, "..1", name), text);
-  symlinkSync("..1", join(directory, "..data"));
-  return directory;
-}
-
-test("the files are one document", async (t) => {
-  const mounted = readMounted(mount(t, good));
+test("the files are one document", () => {
+  const mounted = of({});
   assert.ok(mounted.kind === "document");
   assert.equal(mounted.revision, 7);
   assert.equal(mounted.intent, "apply");
@@ -49,20 +36,6 @@ test("an entry of the original that has no user and password goes to the node as
       ["b.io", { value: { identitytoken: "t" }, original: true }],
     ],
   );
-});
-
-test("a mount that is missing, half there or swapped away is waited for", async (t) => {
-  assert.equal(readMounted("/nonexistent").kind, "incomplete");
-  for (const missing of Object.keys(good)) {
-    const files = Object.fromEntries(Object.entries(good).filter(([name]) => name !== missing));
-    assert.equal(readMounted(mount(t, files)).kind, "incomplete", missing);
-  }
-  const swapped = mount(t, good);
-  rmSync(join(swapped, "..1"), { recursive: true });
-  assert.equal(readMounted(swapped).kind, "incomplete");
-  symlinkSync("..2", join(swapped, "tmp"));
-  renameSync(join(swapped, "tmp"), join(swapped, "..data"));
-  assert.equal(readMounted(swapped).kind, "incomplete");
 });
 
 test("what is mounted but cannot be applied is refused with a reason that holds no credential", () => {

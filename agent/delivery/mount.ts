@@ -1,17 +1,10 @@
-/**
- * global-pull-secret as the kubelet mounted it. All files are read through one target of `..data`,
- * the link that the kubelet swaps when the Secret changes: a document of one revision must never be
- * applied under the number of another.
- */
+/** A content of global-pull-secret as it is mounted, and what it asks for. Pure; volume.ts reads. */
 import { createHash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
-import { join } from "node:path";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
-import { type Intent, type Registration, secretKeys } from "#contract/names.ts";
+import { type Intent, type Registration, servedKeys } from "#contract/names.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
-import { hasCode } from "../files/errno.ts";
 
 export type Mounted =
   | Readonly<{
@@ -28,7 +21,13 @@ export type Mounted =
       intent: Intent;
       /** No node has shown yet that a kubelet asks the provider it is told of. */
       proving?: true;
+      /** A node without a journal may take it without a grant. */
+      served?: true;
     }>
+  /** None of the mounted contents is meant: the newest one has this revision. */
+  | Readonly<{ kind: "other"; revision: number; why?: string }>
+  /** Without a grant there is nothing to take. `releasing`: the newest content withdraws. */
+  | Readonly<{ kind: "nothing"; releasing: boolean }>
   | Readonly<{ kind: "incomplete"; why: string }>
   | Readonly<{ kind: "refused"; why: string; revision: number }>;
 
@@ -44,40 +43,22 @@ export type Desired = Readonly<{
 }>;
 
 /** The API server lets a Secret have 1 MiB. */
-const mostBytes = 1024 * 1024;
+export const mostBytes = 1024 * 1024;
 
-/** Reads the mount. Never throws. */
-export function readMounted(directory: string): Mounted {
-  try {
-    const target = swapTarget(directory);
-    const read = (name: string) => readBounded(join(directory, target, name));
-    const files = {
-      revision: read(secretKeys.revision),
-      document: read(secretKeys.document),
-      salt: read(secretKeys.salt),
-      intent: read(secretKeys.intent),
-      sources: read(secretKeys.sources),
-      registration: orNothing(() => read(secretKeys.registration)),
-    };
-    if (swapTarget(directory) !== target)
-      return { kind: "incomplete", why: "swapped while it was read" };
-    return interpret(files);
-  } catch (error) {
-    return {
-      kind: "incomplete",
-      why: error instanceof Error && "code" in error ? String(error.code) : String(error),
-    };
-  }
+/** The files of one content, by their keys in contract/names.ts. */
+export type ContentFiles = Readonly<Record<keyof typeof servedKeys, Buffer>>;
+type Files = ContentFiles & Readonly<{ registration?: Buffer }>;
+
+/** A revision as it is written; undefined for any other text. */
+export function revisionIn(text: Buffer): number | undefined {
+  const number = text.toString("latin1");
+  return /^\d{1,15}\n?$/.test(number) ? Number(number) : undefined;
 }
 
-type Needed = Exclude<keyof typeof secretKeys, "registration">;
-type Files = Readonly<Record<Needed, Buffer>> & Readonly<{ registration?: Buffer }>;
-
-/** The pure part of readMounted: interprets the files, by their keys in contract/names.ts. */
+/** Interprets the files of one content. Never throws. */
 export function interpret(files: Files): Mounted {
   const { document, salt, sources } = files;
-  const number = files.revision.toString("latin1");
-  const revision = /^\d{1,15}\n?$/.test(number) ? Number(number) : undefined;
+  const revision = revisionIn(files.revision);
   if (revision === undefined) return { kind: "incomplete", why: "revision is not a number" };
   const intent = intents.find((one) => one === files.intent.toString("latin1"));
   if (intent === undefined)
@@ -126,54 +107,4 @@ const intents = ["apply", "release", "hold"] as const satisfies readonly Intent[
 function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
   const hash = createHash("sha256").update(document).update("\0").update(sources);
   return (intent === "release" ? hash.update("\0release") : hash).digest("base64url");
-}
-
-/**
- * A name for what is mounted, which changes with it; `undefined` without the kubelet's `..data`
- * link, where files may change under the same name.
- */
-export function mountOf(directory: string): string | undefined {
-  try {
-    return swapTarget(directory) || undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The name of the directory with the present files; empty if they are in the mount itself. */
-function swapTarget(directory: string): string {
-  try {
-    return readlinkSync(join(directory, "..data"));
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return "";
-    throw error;
-  }
-}
-
-/** A Secret of an older controller's has no such key. */
-function orNothing(read: () => Buffer): Buffer {
-  try {
-    return read();
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return Buffer.alloc(0);
-    throw error;
-  }
-}
-
-/** Reads one byte more than is allowed at most, so that a huge file is recognized unread. */
-function readBounded(file: string): Buffer {
-  const descriptor = openSync(file, "r");
-  try {
-    const buffer = Buffer.allocUnsafe(Math.min(fstatSync(descriptor).size, mostBytes) + 1);
-    let length = 0;
-    while (length < buffer.length) {
-      const read = readSync(descriptor, buffer, length, buffer.length - length, length);
-      if (read === 0) break;
-      length += read;
-    }
-    // Not copied: a look at the largest Secret sets the agent's peak memory.
-    return buffer.subarray(0, length);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -130,22 +130,25 @@ export const reviving: Journal = {
 export const time = { boot: "b", monotonic: 1_000_000 };
 
 export type FactsChange = Partial<Omit<Facts, "config" | "stopwatch" | "journal">> & {
-  config?: Partial<Facts["config"]>;
+  /** `revision` and `digest` are of the template's grant, where no other is given. */
+  config?: Partial<Facts["config"] & Readonly<{ revision: number; digest: string }>>;
   stopwatch?: Partial<Facts["stopwatch"]>;
   journal?: Journal | Facts["journal"];
 };
 
-export function facts({ config, stopwatch, journal, ...rest }: FactsChange): Facts {
+export function facts({ config = {}, stopwatch, journal, grant, ...rest }: FactsChange): Facts {
+  const { revision = 7, digest = "seven's", ...flags } = config;
+  const template = { revision, digest, since: "template", word: false };
   return {
+    grant: config.revision === undefined && grant !== undefined ? grant : template,
+    refused: undefined,
     config: {
-      revision: 7,
-      digest: "seven's",
       restart: "Always",
       probation: 5000,
       unit: "kubelet.service",
       probePort: 20248,
       healthzPort: 10248,
-      ...config,
+      ...flags,
     },
     now,
     alone: true,
@@ -204,10 +207,10 @@ export function inTurn(
 }
 
 function told(
-  { mounted, healthy, unit, start, stopwatch, hides, unwatched }: Facts,
+  { grant, mounted, healthy, unit, start, stopwatch, hides, unwatched }: Facts,
   asked: Asked,
 ): Partial<Facts> {
-  if (asked === "mounted") return { mounted };
+  if (asked === "mounted") return { grant, mounted };
   if (asked === "healthz") return { healthy };
   return { unit, start, healthy, stopwatch, ...(asked === "fitness" && { hides, unwatched }) };
 }

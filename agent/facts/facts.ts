@@ -6,6 +6,7 @@ import type { BootTime } from "../files/boot.ts";
 import type { Config } from "../config/config.ts";
 import type { JournalReading } from "../journal/journal.ts";
 import type { Mounted } from "../delivery/mount.ts";
+import type { GrantReading } from "../delivery/volume.ts";
 import type { NodeFile } from "../delivery/delivery.ts";
 import type { Hides } from "./search.ts";
 import type { Start, Unit } from "../systemd/unit.ts";
@@ -23,10 +24,11 @@ export type UnitFact =
 
 export type Facts = Readonly<{
   /** `restart`: what the flags say of this node's unit, as far as it is known. */
-  config: Pick<
-    Config,
-    "revision" | "digest" | "restart" | "probation" | "unit" | "probePort" | "healthzPort"
-  >;
+  config: Pick<Config, "restart" | "probation" | "unit" | "probePort" | "healthzPort">;
+  /** What the pod may apply; it may change at any time. */
+  grant: GrantReading;
+  /** The grant, by its key, that this pod has refused. */
+  refused: string | undefined;
   /**
    * Wall clock, milliseconds. It may jump, so it is only compared with times in the journal.
    */

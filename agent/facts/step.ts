@@ -1,4 +1,5 @@
 /** What a decision may answer. */
+import type { WordKind } from "#contract/word.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
@@ -18,10 +19,10 @@ type StepReason = Readonly<{
 export type Step = StepReason &
   /**
    * `refused`: the node is not fit, and nothing on it has been touched; other nodes need not wait
-   * for it.
+   * for it. `word`: what the container's end is to say of the grant, once.
    */
   (
-    | Readonly<{ action: "wait" | "nothing"; refused?: true }>
+    | Readonly<{ action: "wait" | "nothing"; refused?: true; word?: WordKind }>
     /** Journal, then config.json. */
     | Readonly<{ action: "apply"; journal: Journal; plan: Plan; found: FoundFile }>
     /** Only config.json: the journal says so already. */
@@ -45,7 +46,7 @@ export type Step = StepReason &
     /** Termination message, journal, exit. */
     | Readonly<{ action: "give up"; journal: Journal }>
     /** Termination message, exit with this code: a word that only the container's end can say. */
-    | Readonly<{ action: "end"; exit: number }>
+    | Readonly<{ action: "end"; exit: number; word?: WordKind }>
     /** The unreadable journal is moved out of the way. */
     | Readonly<{ action: "set aside" }>
     /** Our folder goes: nothing of ours is left on the node. */
@@ -79,6 +80,11 @@ export function wait(code: Code, again: Step["again"], detail?: string): Step {
 /** A wait for a person: this node is not fit, and nothing on it has been touched. */
 export function refuse(code: Code, again: Step["again"], detail?: string): Step {
   return { action: "wait", code, detail, ready: false, again, refused: true };
+}
+
+/** A wait that the container's end is to tell once. */
+export function tell(word: WordKind, code: Code, detail?: string): Step {
+  return { action: "wait", code, detail, ready: false, again: resync, word };
 }
 
 /** A step that changes something: the next look follows at once. */

@@ -82,6 +82,7 @@ export function confirmed(journal: Journal): Journal {
     owed: _owed,
     settling: _settling,
     renamed: _renamed,
+    grant: _grant,
     quarantine,
     ...rest
   } = journal;

@@ -54,7 +54,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     /** The revision that is in force, or on its way. */
     revision: z.number(),
     /**
-     * Salted digest that the pod's template gave for it; absent in journals of agents that knew
+     * Salted digest that the pod's grant gave for it; absent in journals of agents that knew
      * none.
      */
     digest: z.optional(z.string()),
@@ -105,6 +105,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
     /** When the kubelet's flags were put in place, by the clock of that boot. */
     registered: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
+    /** Key of the grant that the change was begun for; absent for any other. */
+    grant: z.optional(z.string()),
     /** Mode of config.json as we left it; absent if we left none. */
     left: z.optional(z.object({ mode: z.number() })),
     /**
@@ -122,6 +124,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
         since: z.number(),
         lasts: z.number(),
         told: z.boolean(),
+        /** Key of the grant that failed: only another grant tries again. */
+        grant: z.optional(z.string()),
       }),
     ),
   });

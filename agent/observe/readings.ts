@@ -8,20 +8,27 @@
 import { dirname, join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import { Cached } from "../files/file-cache.ts";
-import type { Config } from "../config/config.ts";
+import { type Config, modeOf } from "../config/config.ts";
 import type { JournalReading } from "../journal/journal.ts";
-import { type Mounted, mountOf, readMounted } from "../delivery/mount.ts";
+import {
+  type GrantReading,
+  mountOf,
+  readGrantIn,
+  readVolume,
+  type Volume,
+} from "../delivery/volume.ts";
 import type { Delivery, NodeFile } from "../delivery/delivery.ts";
 import { identify } from "../files/atomic-write.ts";
 import { readStore } from "../journal/store.ts";
 
-type Directories = Pick<Config, "secretDirectory" | "kubeletDirectory">;
-type Sources = Readonly<{ config: Directories; delivery: Delivery; clock: () => number }>;
+type Known = Pick<Config, "secretDirectory" | "kubeletDirectory" | "delivery" | "restart">;
+type Sources = Readonly<{ config: Known; delivery: Delivery; clock: () => number }>;
 
 export class Readings {
-  readonly #config: Directories;
+  readonly #config: Known;
   readonly #delivery: Delivery;
-  readonly #mounted: Cached<Mounted>;
+  readonly #grant: Cached<Readonly<{ grant: GrantReading }>>;
+  readonly #volume: Cached<Volume>;
   readonly #journal: Cached<JournalReading>;
   readonly #file: Cached<NodeFile>;
 
@@ -29,14 +36,23 @@ export class Readings {
   constructor({ config, delivery, clock }: Sources) {
     this.#config = config;
     this.#delivery = delivery;
-    this.#mounted = new Cached(clock);
+    this.#grant = new Cached(clock);
+    this.#volume = new Cached(clock);
     this.#journal = new Cached(clock);
     this.#file = new Cached(clock);
   }
 
-  mounted(): Promise<Mounted> {
+  /** The grant alone: it decides whether the rest of the volume is read. */
+  async grant(): Promise<GrantReading> {
     const { secretDirectory } = this.#config;
-    return this.#mounted.read(mountOf(secretDirectory), () => readMounted(secretDirectory));
+    const read = () => ({ grant: readGrantIn(secretDirectory) });
+    return (await this.#grant.read(mountOf(secretDirectory), read)).grant;
+  }
+
+  volume(): Promise<Volume> {
+    const { secretDirectory } = this.#config;
+    const read = () => readVolume(secretDirectory, modeOf(this.#config));
+    return this.#volume.read(mountOf(secretDirectory), read);
   }
 
   /** Throws what the file system threw. */
@@ -54,7 +70,7 @@ export class Readings {
 
   /** Frees the memory. */
   forget(): void {
-    for (const one of [this.#mounted, this.#journal, this.#file]) one.forget();
+    for (const one of [this.#volume, this.#journal, this.#file]) one.forget();
   }
 }
 

@@ -9,9 +9,9 @@ export type Log = (
   line: string,
 ) => void;
 
-export function openLog(node: string, revision: number): Log {
+export function openLog(node: string): Log {
   const logger = pino(
-    { base: { node, revision }, timestamp: pino.stdTimeFunctions.isoTime },
+    { base: { node }, timestamp: pino.stdTimeFunctions.isoTime },
     destination({ dest: 1, sync: true }),
   );
   return (fields, line) => logger.info(fields, line);

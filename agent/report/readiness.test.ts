@@ -12,7 +12,7 @@ const untilListening = (port: number) =>
   until(`somebody listens on ${port}`, () => ask(port, "/"), { timeout: 10_000, every: 10 });
 
 function readiness(): Readiness {
-  return { ready: true, code: codes.inForce, line: "GPS200" };
+  return { ready: true, code: codes.inForce, line: "GPS200", revision: 1 };
 }
 
 const ask = async (port: number, path: string) =>
@@ -20,7 +20,7 @@ const ask = async (port: number, path: string) =>
 
 test("the answer is true of our revision only", async () => {
   const port = await freePort();
-  const probe = probeOn(port, 1, readiness, () => {});
+  const probe = probeOn(port, readiness, () => {});
   await untilListening(port);
   assert.deepEqual(
     [
@@ -36,10 +36,9 @@ test("the answer is true of our revision only", async () => {
 
 test("who is not ready answers with the status of its code, and no two codes share one", async () => {
   const port = await freePort();
-  let now: Readiness = { ready: false, code: codes.restarting, line: "GPS213" };
+  let now: Readiness = { ready: false, code: codes.restarting, line: "GPS213", revision: 1 };
   const probe = probeOn(
     port,
-    1,
     () => now,
     () => {},
   );
@@ -59,7 +58,7 @@ test("a port that is taken is said, tried again, and had when the other one ends
   await once(other, "listening");
   let changed = Promise.withResolvers<void>();
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const probe = probeOn(port, 1, readiness, () => changed.resolve());
+  const probe = probeOn(port, readiness, () => changed.resolve());
   await changed.promise;
   assert.match(probe.taken() ?? "", new RegExp(`EADDRINUSE.*127\\.0\\.0\\.1:${port}`));
   changed = Promise.withResolvers<void>();
@@ -74,7 +73,7 @@ test("a port that is taken is said, tried again, and had when the other one ends
 
 test("whoever connects and says nothing, or too much, is cut off and keeps nobody out", async () => {
   const port = await freePort();
-  const probe = probeOn(port, 1, readiness, () => {});
+  const probe = probeOn(port, readiness, () => {});
   await untilListening(port);
   const ends: Promise<unknown>[] = [];
   const silent = () => {

@@ -11,7 +11,13 @@ import { statusOf } from "#contract/agent-codes.ts";
 import { codes, type Code } from "../facts/problems.ts";
 import { describe } from "../files/errno.ts";
 
-export type Readiness = Readonly<{ ready: boolean; code: Code; line: string }>;
+/** `revision`: of the grant; undefined while it is not known. */
+export type Readiness = Readonly<{
+  ready: boolean;
+  code: Code;
+  line: string;
+  revision: number | undefined;
+}>;
 
 export type ReadinessPort = Readonly<{
   /**
@@ -36,25 +42,26 @@ const mostConnections = 16;
 /**
  * Listens, and tries again every second, later every ten, where the port is taken; `changed` is
  * called when it is found taken and when it is had. `GET /readyz` answers 200, or the status of its
- * code, with one line. With `?revision=N` it answers for any other revision than ours that another
- * agent works here: the kubelet's probe of a waiting pod reaches the agent that holds the port,
+ * code, with one line; `unready` is called with each of the latter. With `?revision=N` it answers
+ * for any other revision than the granted one that another agent works here: the kubelet's probe of a waiting pod reaches the agent that holds the port,
  * which must not speak for the other.
  */
 export function probeOn(
   port: number,
-  revision: number,
   readiness: () => Readiness,
   changed: () => void,
+  unready: () => void = () => {},
 ): ReadinessPort {
   const recent: Socket[] = [];
   const answerTo = (request: string): string => {
     const [found, named] =
       /^GET \/readyz(?:\?revision=(\d+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
     if (found === undefined) return answer("404 Not Found", "ask /readyz");
+    const { ready, code, line, revision } = readiness();
     if (named !== undefined && named !== String(revision))
-      return answer(unready(codes.otherAgent), `this agent serves revision ${revision}`);
-    const { ready, code, line } = readiness();
-    return answer(ready ? "200 OK" : unready(code), line);
+      return answer(statusLine(codes.otherAgent), `this agent serves revision ${revision}`);
+    if (!ready) unready();
+    return answer(ready ? "200 OK" : statusLine(code), line);
   };
   const server = createServer((socket) => {
     recent.push(socket.on("error", () => {}));
@@ -102,7 +109,7 @@ export function probeOn(
 }
 
 /** The status line of an agent that is not ready, after the protocol. */
-const unready = (code: Code): string => `${statusOf(code)} ${code}`;
+const statusLine = (code: Code): string => `${statusOf(code)} ${code}`;
 
 /** It ends with the connection. */
 function answer(status: string, line: string): string {

@@ -4,6 +4,9 @@ import { BusError, CouldNotAsk } from "../systemd/bus.ts";
 import { say } from "../facts/problems.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { record, type Step, wait } from "../facts/step.ts";
+import { lineOf, parseWord } from "#contract/word.ts";
+import type { Seen } from "../observer.ts";
+import type { Journal } from "../journal/journal.ts";
 import { Status, trouble } from "./status.ts";
 
 function listen() {
@@ -12,18 +15,22 @@ function listen() {
   const clock = { now: 0 };
   const status = new Status(
     (_fields, line) => void log.push(line.slice(0, 6)),
-    7,
     (word) => void words.push(word),
     () => clock.now,
   );
   return { status, log, words, clock };
 }
 
+const seen: Seen = {
+  grant: { revision: 7, digest: "d", since: "2026-11-26T18:25:07Z", word: true },
+  journal: 6,
+  fulfilled: false,
+};
 const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: 10_000 };
 
 test("an hour of rest leaves one line, and no last words", () => {
   const { status, log, words } = listen();
-  for (let looks = 0; looks < 360; looks += 1) status.report(ready);
+  for (let looks = 0; looks < 360; looks += 1) status.report(ready, seen);
   assert.deepEqual(log, ["GPS200"]);
   assert.deepEqual(words, []);
   assert.equal(status.readiness.ready, true);
@@ -32,10 +39,11 @@ test("an hour of rest leaves one line, and no last words", () => {
 test("an operation that fails again and again leaves two lines, and two more once something was achieved", () => {
   const { status, log } = listen();
   const failing = [wait("GPS226", 0), wait("GPS208", "back off", "ENOSPC")];
-  for (let tries = 0; tries < 100; tries += 1) for (const step of failing) status.report(step);
+  for (let tries = 0; tries < 100; tries += 1)
+    for (const step of failing) status.report(step, seen);
   assert.deepEqual(log, ["GPS226", "GPS208"]);
-  status.report(record("GPS212", {} as never));
-  for (const step of failing) status.report(step);
+  status.report(record("GPS212", {} as never), seen);
+  for (const step of failing) status.report(step, seen);
   assert.deepEqual(log, ["GPS226", "GPS208", "GPS212", "GPS226", "GPS208"]);
 });
 
@@ -43,7 +51,7 @@ test("what changes all the time is followed by a line a minute, for as long as i
   const { status, log, clock } = listen();
   for (let revision = 0; revision < 10_000; revision += 1) {
     clock.now += 1000;
-    status.report(wait("GPS203", 1000, `mounted ${revision}`));
+    status.report(wait("GPS203", 1000, `mounted ${revision}`), seen);
   }
   assert.equal(log.length, Math.ceil(10_000 / 60));
   assert.match(status.readiness.line, /mounted 9999.*\(revision 7\)$/);
@@ -52,7 +60,7 @@ test("what changes all the time is followed by a line a minute, for as long as i
 test("the last words are the present reason, and none while ready", () => {
   const { status, words } = listen();
   for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)])
-    status.report(step);
+    status.report(step, seen);
   assert.deepEqual(
     words.map((word) => word.slice(0, 6)),
     ["GPS210", "", "GPS221"],
@@ -65,14 +73,34 @@ test("last words that cannot be left change nothing else", () => {
   const full = () => assert.fail("ENOSPC");
   const status = new Status(
     (_fields, line) => void log.push(line),
-    7,
     full,
     () => 0,
   );
-  status.report(wait("GPS210", 1000));
+  status.report(wait("GPS210", 1000), seen);
   assert.equal(log.length, 1);
   assert.match(status.readiness.line, /^GPS210/);
 });
+
+test("an end leaves a word for the controller behind the line for people", () => {
+  const { status, words } = listen();
+  const { grant } = seen;
+  status.report({ ...wait("GPS210", 0), action: "end", exit: 0 }, seen);
+  status.report({ ...wait("GPS200", 0), action: "end", exit: 0, word: "proved" }, seen);
+  const failed = { journal: { revision: 5 } } as never as { journal: Journal };
+  status.report({ ...wait("GPS218", 0), action: "give up", ...failed }, seen);
+  assert.deepEqual(words.map(parseWord), [
+    undefined,
+    { kind: "proved", grant: keyPartsOf(grant), journal: 6 },
+    { kind: "failed", grant: keyPartsOf(grant), journal: 5 },
+  ]);
+  assert.match(lineOf(words[1] ?? ""), /^GPS200 .*\(revision 7\)$/);
+});
+
+const keyPartsOf = (grant: Seen["grant"]) => {
+  assert.ok(typeof grant === "object");
+  const { word: _word, ...key } = grant;
+  return key;
+};
 
 test("an error becomes a reason: not asked, a file operation, another writer, or unforeseen", () => {
   const errors: readonly (readonly [Error, string])[] = [

@@ -1,6 +1,9 @@
 /** Reports steps: readiness at once, the log and the termination message when there is news. */
 import { BusError, CouldNotAsk } from "../systemd/bus.ts";
 import { describe } from "../files/errno.ts";
+import { messageOf } from "#contract/word.ts";
+import type { Seen } from "../observer.ts";
+import { grantedRevision } from "../facts/grant.ts";
 import type { Log } from "./log.ts";
 import { News } from "./news.ts";
 import type { Readiness } from "./readiness.ts";
@@ -13,17 +16,15 @@ export class Status {
   #word = "";
   readonly #news: News;
   readonly #log: Log;
-  readonly #revision: number;
   readonly #leaveWord: (line: string) => void;
 
   /** `leaveWord` replaces the termination message; `clock`: milliseconds that never jump. */
-  constructor(log: Log, revision: number, leaveWord: (line: string) => void, clock: () => number) {
+  constructor(log: Log, leaveWord: (line: string) => void, clock: () => number) {
     this.#log = log;
-    this.#revision = revision;
     this.#leaveWord = leaveWord;
     this.#news = new News(clock);
-    const line = this.#signed(say(codes.incomplete, "starting"));
-    this.#readiness = { ready: false, code: codes.incomplete, line };
+    const line = say(codes.incomplete, "starting");
+    this.#readiness = { ready: false, code: codes.incomplete, line, revision: undefined };
   }
 
   get readiness(): Readiness {
@@ -31,15 +32,16 @@ export class Status {
   }
 
   /** Reports a step before it is done; in the log where it is news (news.ts). */
-  report(step: Step): void {
+  report(step: Step, seen: Seen): void {
     const line = say(step.code, step.detail);
-    const signed = this.#signed(line);
+    const revision = grantedRevision(seen.grant);
+    const signed = `${line} (revision ${revision})`;
     // A record is over at once, and its successor sets the readiness: it must not flicker between.
     if (step.again !== 0 || step.action !== "record")
-      this.#readiness = { ready: step.ready, code: step.code, line: signed };
+      this.#readiness = { ready: step.ready, code: step.code, line: signed, revision };
     if (this.#news.take(step, line))
-      this.#log({ action: step.action, code: step.code, ready: step.ready }, line);
-    const word = step.ready ? "" : signed;
+      this.#log({ revision, action: step.action, code: step.code, ready: step.ready }, line);
+    const word = step.ready ? "" : withWord(signed, step, seen);
     if (word === this.#word) return;
     this.#word = word;
     try {
@@ -49,15 +51,23 @@ export class Status {
     }
   }
 
-  /** Names the revision: a pod's status may be read when the template has another one already. */
-  #signed(line: string): string {
-    return `${line} (revision ${this.#revision})`;
-  }
-
   /** Logs what an action returned, such as a job's result. */
-  done(step: Step, outcome: string | undefined): void {
-    if (outcome !== undefined) this.#log({ action: step.action, code: step.code }, outcome);
+  done(step: Step, outcome: string | undefined, { grant }: Pick<Seen, "grant">): void {
+    const revision = grantedRevision(grant);
+    if (outcome !== undefined)
+      this.#log({ revision, action: step.action, code: step.code }, outcome);
   }
+}
+
+/** The message of an end that says something of the grant; the line alone otherwise. */
+function withWord(line: string, step: Step, { grant, journal }: Seen): string {
+  const kind = step.action === "give up" ? "failed" : step.action === "end" ? step.word : undefined;
+  if (kind === undefined || typeof grant === "string") return line;
+  return messageOf(line, {
+    kind,
+    grant,
+    journal: "journal" in step ? step.journal.revision : journal,
+  });
 }
 
 /** An error as a step: nothing is changed, and it is tried again. */

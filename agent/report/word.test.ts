@@ -3,105 +3,169 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { refuse, resync, type Step, wait } from "../facts/step.ts";
+import type { Grant } from "#contract/grant.ts";
+import type { WordKind } from "#contract/word.ts";
+import { refuse, resync, type Step, tell, wait } from "../facts/step.ts";
+import type { Seen } from "../observer.ts";
 import { Word } from "./word.ts";
 
 const released: Step = { action: "nothing", code: "GPS224", ready: true, again: resync };
+const inForce: Step = { ...released, code: "GPS200" };
 const refusal = refuse("GPS206", 30_000, "it is a symbolic link");
+
+const grant: Grant = { revision: 7, digest: "d", since: "2026-11-26T18:25:07Z", word: false };
+const fulfilled = true;
+const given: Seen = { grant, journal: 7, fulfilled };
+const asked: Seen = { ...given, grant: { ...grant, word: true } };
+const later: Seen = { ...asked, grant: { ...grant, word: true, since: "2026-11-26T19:00:00Z" } };
+const template: Seen = { ...given, grant: { ...grant, since: "template" } };
 
 function place(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gps-word-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const clock = { now: 0 };
-  return {
-    directory,
-    clock,
-    start: (revision = 7) => new Word(directory, revision, () => clock.now),
-  };
+  const start = () => new Word(directory, () => clock.now);
+  return { directory, clock, start, marks: () => readFileSync(join(directory, "word"), "latin1") };
 }
 
-/** `exit 3 GPS206`, or what the step is. */
+/** `exit 3 GPS206 unfit`, or what the step is. */
 function shown(step: Step): string {
-  return step.action === "end" ? `exit ${step.exit} ${step.code}` : `${step.action} ${step.code}`;
+  return step.action === "end"
+    ? `exit ${step.exit} ${step.code} ${step.word}`
+    : `${step.action} ${step.code}`;
 }
 
-test("a node that is given back is said once in a pod's life, before it is Ready, and then the pod stays", (t) => {
+const due: readonly (readonly [when: string, Step, Seen, shown: string])[] = [
+  ["a proof that is asked for", inForce, asked, "exit 0 GPS200 proved"],
+  ["a proof that is not asked for", inForce, given, "nothing GPS200"],
+  ["a template's proof", inForce, template, "nothing GPS200"],
+  [
+    "what is in force is not what is granted",
+    inForce,
+    { ...asked, fulfilled: false },
+    "nothing GPS200",
+  ],
+  ["not ready yet", wait("GPS215", 100), asked, "wait GPS215"],
+  ["a release, asked for or not", released, given, "exit 0 GPS224 released"],
+  ["a template's release", released, template, "exit 0 GPS224 released"],
+  ["a release that is not ready", { ...released, ready: false }, given, "nothing GPS224"],
+  ["nothing was granted", released, { ...given, grant: "none" }, "nothing GPS224"],
+  [
+    "a grant that was taken back",
+    released,
+    { ...asked, grant: { ...grant, revision: 0 } },
+    "nothing GPS224",
+  ],
+  ["a grant below the journal", tell("behind", "GPS256"), given, "exit 3 GPS256 behind"],
+  ["a grant that failed", tell("failed", "GPS219"), given, "exit 1 GPS219 failed"],
+  ["a grant that was refused", tell("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
+];
+for (const [when, step, seen, expected] of due)
+  test(`says once in a row: ${when}`, (t) => {
+    const { start } = place(t);
+    const word = start();
+    const first = word.instead(step, seen);
+    assert.equal(shown(first), expected);
+    if (first.action !== "end" || first.word === undefined) return;
+    assert.equal(shown(start().instead(step, seen)), expected, "killed before the mark");
+    word.mark(first.word, seen);
+    assert.deepEqual(start().instead(step, seen), step, "after its own word");
+  });
+
+test("says a word again after any end but its own, and for a new since", (t) => {
   const { start } = place(t);
-  const first = start();
-  const step = first.instead(released);
-  assert.deepEqual([shown(step), step.ready], ["exit 0 GPS224", false]);
-  assert.equal(
-    shown(start().instead(released)),
-    "exit 0 GPS224",
-    "killed before the mark, it is said again",
-  );
-  first.mark(0);
-  assert.deepEqual(start().instead(released), released);
+  start().mark("proved", asked);
+  assert.equal(shown(start().instead(inForce, asked)), "nothing GPS200");
+  assert.equal(shown(start().instead(inForce, asked)), "exit 0 GPS200 proved", "after a crash");
+  start().mark("proved", asked);
+  assert.equal(shown(start().instead(inForce, later)), "exit 0 GPS200 proved", "a new since");
 });
 
-test("revision 0 has nothing to give back, and who waits to be Ready has not given back yet", (t) => {
+test("says of a template's grant that the node is given back once in the pod's life", (t) => {
   const { start } = place(t);
-  assert.deepEqual(start(0).instead(released), released);
-  const notYet = { ...released, action: "leave", ready: false } as const;
-  assert.deepEqual(start().instead(notYet), notYet);
+  start().mark("released", template);
+  for (let crashes = 0; crashes < 3; crashes += 1)
+    assert.deepEqual(start().instead(released, template), released);
 });
 
-test("a refusal that has stood for ten seconds is said once; what is mended before is not", (t) => {
+for (const seen of [template, given])
+  test(`refuses once what has stood for ten seconds, and not what heals before: ${seen === given ? "in place" : "template"}`, (t) => {
+    const { clock, start } = place(t);
+    const word = start();
+    const seconds: readonly (readonly [second: number, step: Step, shown: string])[] = [
+      [0, refusal, "wait GPS206"],
+      [9, refusal, "wait GPS206"],
+      [9.5, wait("GPS209", 100), "wait GPS209"],
+      [10, refusal, "wait GPS206"],
+      [15, { ...refusal, code: "GPS211" }, "wait GPS211"],
+      [19.9, refusal, "wait GPS206"],
+      [20, refusal, "exit 3 GPS206 unfit"],
+    ];
+    for (const [second, step, expected] of seconds) {
+      clock.now = second * 1000;
+      assert.equal(shown(word.instead(step, seen)), expected, `after ${second} s`);
+    }
+    word.mark("unfit", seen);
+    clock.now += 60_000;
+    const next = start();
+    assert.deepEqual(next.instead(refusal, seen), refusal);
+    clock.now += 60_000;
+    assert.deepEqual(next.instead(refusal, seen), refusal);
+  });
+
+test("remembers a grant that it has refused through every restart of the container", (t) => {
+  const { start } = place(t);
+  start().mark("unfit", given);
+  const key = "7/d/2026-11-26T18:25:07Z";
+  for (let crashes = 0; crashes < 3; crashes += 1) assert.equal(start().refused, key);
+  start().mark("proved", later);
+  assert.equal(start().refused, key);
+});
+
+test("asks for another look when a refusal is due, if the next one would come later", (t) => {
   const { clock, start } = place(t);
   const word = start();
-  const seconds: readonly (readonly [second: number, step: Step, shown: string])[] = [
-    [0, refusal, "wait GPS206"],
-    [9, refusal, "wait GPS206"],
-    [9.5, wait("GPS209", 100), "wait GPS209"],
-    [10, refusal, "wait GPS206"],
-    [15, { ...refusal, code: "GPS211" }, "wait GPS211"],
-    [19.9, refusal, "wait GPS206"],
-    [20, refusal, "exit 3 GPS206"],
-  ];
-  for (const [second, step, expected] of seconds) {
-    clock.now = second * 1000;
-    assert.equal(shown(word.instead(step)), expected, `after ${second} s`);
-  }
-  word.mark(3);
-  clock.now += 60_000;
-  const next = start();
-  assert.deepEqual(next.instead(refusal), refusal);
-  clock.now += 60_000;
-  assert.deepEqual(next.instead(refusal), refusal);
-});
-
-test("the next look comes when a refusal is due to be said, if it would come later", (t) => {
-  const { clock, start } = place(t);
-  const word = start();
-  assert.equal(word.instead(refusal).again, 10_000);
+  assert.equal(word.instead(refusal, template).again, 10_000);
   clock.now = 4000;
-  assert.equal(word.instead(refusal).again, 6000);
-  assert.equal(word.instead({ ...refusal, again: 1000 }).again, 1000);
-  assert.equal(word.instead({ ...refusal, again: "back off" }).again, "back off");
+  assert.equal(word.instead(refusal, template).again, 6000);
+  assert.equal(word.instead({ ...refusal, again: 1000 }, template).again, 1000);
+  assert.equal(word.instead({ ...refusal, again: "back off" }, template).again, "back off");
 });
 
-test("a pod that refused may still say that the node is given back, and each mark is a line", (t) => {
-  const { clock, directory, start } = place(t);
-  const word = start();
-  word.instead(refusal);
-  clock.now = 10_000;
-  assert.equal(shown(word.instead(refusal)), "exit 3 GPS206");
-  word.mark(3);
-  const next = start();
-  assert.equal(shown(next.instead(released)), "exit 0 GPS224");
-  next.mark(0);
-  assert.equal(readFileSync(join(directory, "word"), "latin1"), "refused\nreleased\n");
+test("keeps no more marks than a handful, however many grants came", (t) => {
+  const { start, marks } = place(t);
+  const lengths = [200, 1000].map((count) => {
+    for (let revision = 1; revision <= count; revision += 1) {
+      const seen = { ...given, grant: { ...grant, revision: 100_000 + revision } };
+      const kinds: readonly WordKind[] = ["proved", "failed", "unfit", "behind", "released"];
+      for (const kind of kinds) start().mark(kind, seen);
+    }
+    return marks().length;
+  });
+  assert.equal(lengths[0], lengths[1]);
+});
+
+test("a pod that refused a template may still say that the node is given back", (t) => {
+  const { start, marks } = place(t);
+  start().mark("unfit", template);
+  assert.equal(shown(start().instead(released, template)), "exit 0 GPS224 released");
+  start().mark("released", template);
+  assert.equal(marks(), "refused\nreleased\n");
 });
 
 test("where no mark can be made a refusal is tried once, and a release again and again", (t) => {
   const { clock } = place(t);
-  const word = new Word("/nonexistent", 7, () => clock.now);
-  word.instead(refusal);
-  clock.now = 10_000;
-  assert.equal(shown(word.instead(refusal)), "exit 3 GPS206");
-  assert.throws(() => word.mark(3), /ENOENT/);
-  assert.deepEqual(word.instead(refusal), refusal);
-  assert.equal(shown(word.instead(released)), "exit 0 GPS224");
-  assert.throws(() => word.mark(0), /ENOENT/);
-  assert.equal(shown(word.instead(released)), "exit 0 GPS224");
+  const word = new Word("/nonexistent", () => clock.now);
+  for (const seen of [template, given]) {
+    clock.now = 0;
+    word.instead(wait("GPS209", 100), seen);
+    word.instead(refusal, seen);
+    clock.now = 10_000;
+    assert.equal(shown(word.instead(refusal, seen)), "exit 3 GPS206 unfit");
+    assert.throws(() => word.mark("unfit", seen), /ENOENT/);
+    assert.deepEqual(word.instead(refusal, seen), refusal);
+    assert.equal(shown(word.instead(released, seen)), "exit 0 GPS224 released");
+    assert.throws(() => word.mark("released", seen), /ENOENT/);
+    assert.equal(shown(word.instead(released, seen)), "exit 0 GPS224 released");
+  }
 });

@@ -1,55 +1,81 @@
 /**
- * Two statements that nobody can forge, because the container makes them by its exit code and
- * termination message: the node is given back, and the node is refused. Readiness will not do: any
- * local process can answer on that port in our place (SECURITY.md).
+ * What only the container's end can say, because nobody can forge an exit code and a termination
+ * message: the node has proved its grant, has failed with it, does not support it, is ahead of it,
+ * or has given everything back. Readiness will not do: any local process can answer on that port in
+ * our place (SECURITY.md).
  *
- * Each is made once in a pod's life. A mark in the pod's own directory tells the next container,
- * which stays, watches, and heals at once.
+ * A word is said once. A mark in the pod's own directory, made right before the end, shows the next
+ * process that it need not say it. The next process takes the mark away: one that starts after any
+ * other end says the word again. What a template grants is marked for the pod's whole life.
  */
-import { appendFileSync, readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { keyOf } from "#contract/grant.ts";
 import { exitCodes } from "#contract/names.ts";
+import type { WordKind } from "#contract/word.ts";
 import { hasCode } from "../files/errno.ts";
-import { atOnce, type Step } from "../facts/step.ts";
+import { givenInPlace } from "../facts/grant.ts";
 import { codes } from "../facts/problems.ts";
-
-type Mark = "released" | "refused";
+import { atOnce, type Step } from "../facts/step.ts";
+import type { Seen } from "../observer.ts";
 
 /** A refusal must last this long before it ends the container: it may heal meanwhile. */
 const stands = 10_000;
 
+const exits: Readonly<Record<WordKind, number>> = {
+  proved: exitCodes.done,
+  released: exitCodes.done,
+  failed: exitCodes.gaveUp,
+  unfit: exitCodes.refused,
+  behind: exitCodes.refused,
+};
+
+type Marks = {
+  /** For a template's grant: `released`, `refused`. */
+  readonly pod: Set<string>;
+  /** Key of the grant that this pod has refused. */
+  refused: string | undefined;
+  /** The word that the last process ended with. */
+  said: string | undefined;
+};
+
 export class Word {
   readonly #file: string;
-  readonly #revision: number;
   readonly #clock: () => number;
-  readonly #said: Set<string>;
+  readonly #marks: Marks;
   #refusedSince: number | undefined;
 
   /** `directory` is the pod's own; `clock`: milliseconds that never jump. */
-  constructor(directory: string, revision: number, clock: () => number) {
+  constructor(directory: string, clock: () => number) {
     this.#file = join(directory, "word");
-    this.#revision = revision;
     this.#clock = clock;
-    this.#said = new Set(readMarks(this.#file));
+    this.#marks = readMarks(this.#file);
+    if (this.#marks.said === undefined) return;
+    try {
+      this.#write({ ...this.#marks, said: undefined });
+    } catch {
+      // The word is then not said again after a crash.
+    }
+  }
+
+  /** The grant, by its key, that this pod has refused: it stays refused. */
+  get refused(): string | undefined {
+    return this.#marks.refused;
   }
 
   /**
-   * Returns the step, or an end in its place where a statement is due. The released end comes
-   * before the agent is Ready for the first time; from then on it stays Ready.
+   * Returns the step, or an end in its place where a word is due. The released and the proved end
+   * come before the agent is Ready with it for the first time.
    */
-  instead(step: Step): Step {
-    const refused = "refused" in step;
-    this.#refusedSince = refused ? (this.#refusedSince ?? this.#clock()) : undefined;
-    if (
-      this.#revision > 0 &&
-      step.code === codes.withdrawn &&
-      step.ready &&
-      !this.#said.has("released")
-    )
-      return end(step, exitCodes.done);
-    if (this.#refusedSince === undefined || this.#said.has("refused")) return step;
+  instead(step: Step, seen: Seen): Step {
+    const refuses = "refused" in step && step.refused === true;
+    this.#refusedSince = refuses ? (this.#refusedSince ?? this.#clock()) : undefined;
+    const due = dueFor(step, seen);
+    if (due !== undefined && !this.#isSaid(due, seen)) return end(step, due);
+    if (this.#refusedSince === undefined || !mayRefuse(seen) || this.#isSaid("unfit", seen))
+      return step;
     const left = this.#refusedSince + stands - this.#clock();
-    if (left <= 0) return end(step, exitCodes.refused);
+    if (left <= 0) return end(step, "unfit");
     return step.again === "back off" ? step : { ...step, again: Math.min(step.again, left) };
   }
 
@@ -58,21 +84,73 @@ export class Word {
    * the end. A kill before leaves no mark, and the next container says it. Throws where no mark can
    * be made; a refusal is then not tried again, since the reason for it is worth more.
    */
-  mark(exit: number): void {
-    const mark: Mark = exit === exitCodes.refused ? "refused" : "released";
-    if (mark === "refused") this.#said.add(mark);
-    appendFileSync(this.#file, `${mark}\n`, { mode: 0o600 });
-    this.#said.add(mark);
+  mark(kind: WordKind, { grant }: Pick<Seen, "grant">): void {
+    const given = givenInPlace(grant);
+    const { pod, refused } = this.#marks;
+    if (given === undefined && kind === "failed") return;
+    if (given === undefined) {
+      const mark = kind === "unfit" ? "refused" : kind;
+      if (mark === "refused") pod.add(mark);
+      this.#write({ ...this.#marks, pod: new Set([...pod, mark]) });
+      pod.add(mark);
+      return;
+    }
+    const key = keyOf(given);
+    const next = kind === "unfit" ? key : refused;
+    if (kind === "unfit") Object.assign(this.#marks, { refused: key, said: `${kind} ${key}` });
+    this.#write({ pod, refused: next, said: `${kind} ${key}` });
+    this.#marks.said = `${kind} ${key}`;
+  }
+
+  #isSaid(kind: WordKind, { grant }: Seen): boolean {
+    const given = givenInPlace(grant);
+    if (given === undefined) return this.#marks.pod.has(kind === "unfit" ? "refused" : kind);
+    return this.#marks.said === `${kind} ${keyOf(given)}`;
+  }
+
+  /** As a whole, so that it does not grow with the grants. */
+  #write({ pod, refused, said }: Marks): void {
+    const lines = [
+      ...pod,
+      ...(refused === undefined ? [] : [`grant refused ${refused}`]),
+      ...(said === undefined ? [] : [`grant said ${said}`]),
+    ];
+    writeFileSync(this.#file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 });
   }
 }
 
-function end({ code, detail }: Step, exit: number): Step {
-  return atOnce({ action: "end", code, detail, exit });
+/** The word that is due at once in this state. */
+function dueFor(step: Step, { grant, fulfilled }: Seen): WordKind | undefined {
+  if (typeof grant === "string" || grant.revision === 0) return undefined;
+  if (step.ready && step.code === codes.withdrawn) return "released";
+  if ("word" in step && step.action !== "end") return step.word;
+  const asks = givenInPlace(grant)?.word === true;
+  return asks && fulfilled && step.ready ? "proved" : undefined;
 }
 
-function readMarks(file: string): string[] {
+/** Without a grant nothing is asked of the node. A template asks at revision 0 as well. */
+function mayRefuse({ grant }: Seen): boolean {
+  return typeof grant === "object" && (grant.revision > 0 || givenInPlace(grant) === undefined);
+}
+
+function end({ code, detail }: Step, word: WordKind): Step {
+  return atOnce({ action: "end", code, detail, exit: exits[word], word });
+}
+
+function readMarks(file: string): Marks {
+  const marks: Marks = { pod: new Set(), refused: undefined, said: undefined };
+  for (const line of linesOf(file)) {
+    const [, what, rest] = /^grant (refused|said) (.+)$/.exec(line) ?? [];
+    if (what === "refused") marks.refused = rest;
+    else if (what === "said") marks.said = rest;
+    else marks.pod.add(line);
+  }
+  return marks;
+}
+
+function linesOf(file: string): string[] {
   try {
-    return readFileSync(file, "latin1").split("\n");
+    return readFileSync(file, "latin1").split("\n").filter(Boolean);
   } catch (error) {
     // Another's template, without the directory.
     if (hasCode(error, "ENOENT")) return [];

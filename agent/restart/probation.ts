@@ -7,7 +7,7 @@ import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { codes } from "../facts/problems.ts";
 import { isUnheard } from "../facts/registration.ts";
-import { isOurs, ours } from "../facts/revision.ts";
+import { givenInPlace, isOf, ours } from "../facts/grant.ts";
 import { fast, record, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { awaitAsking } from "./provider-wait.ts";
@@ -55,7 +55,9 @@ export function awaitProbation(facts: Facts, journal: Journal): Step {
     ready:
       early &&
       !releases &&
-      isOurs(journal, facts.config) &&
+      isOf(journal, facts.grant) &&
+      // The time for which a Ready must last follows the probation of a grant in place.
+      givenInPlace(facts.grant) === undefined &&
       awaitAsking(facts, journal) === undefined,
   };
 }

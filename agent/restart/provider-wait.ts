@@ -2,7 +2,7 @@
 import { askingSeconds } from "#contract/names.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
-import { ours } from "../facts/revision.ts";
+import { ours } from "../facts/grant.ts";
 import { soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 

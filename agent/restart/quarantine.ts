@@ -1,8 +1,9 @@
 /** Quarantine: a content that failed on this node is not tried again soon. Pure. */
+import { failureKey } from "../facts/grant.ts";
 import type { Facts } from "../facts/facts.ts";
 import { callsWithin, confirmed, type Journal } from "../journal/journal.ts";
 import type { Document } from "../delivery/mount.ts";
-import { atOnce, record, type Step, wait } from "../facts/step.ts";
+import { tell, atOnce, record, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
 const first = 600_000;
@@ -17,10 +18,11 @@ const restartsPerHour = 4;
  * The quarantine after one more rollback: 10 min, doubled by each failure of the content, to 6 h.
  */
 function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["quarantine"]> {
-  const { revision, content, quarantine } = journal;
+  const { revision, content, quarantine, grant } = journal;
   const failures = quarantine?.content === content ? quarantine.failures + 1 : 1;
   const lasts = Math.min(longest, first * 2 ** Math.min(failures - 1, 10));
-  return { revision, content, failures, since: now, lasts, told: false };
+  const named = grant === undefined ? {} : { grant };
+  return { revision, content, failures, since: now, lasts, told: false, ...named };
 }
 
 /**
@@ -48,13 +50,18 @@ export function revived(facts: Facts, journal: Journal): Step {
   });
 }
 
-/** Whether this revision's content must wait; another revision is tried at once. */
+/**
+ * Whether this revision's content must wait; another revision is tried at once. A grant that has
+ * failed is dead: a new one tries again, however soon.
+ */
 export function isQuarantined(
   facts: Facts,
   journal: Journal | undefined,
   { revision, content }: Document,
 ): journal is Journal & { quarantine: NonNullable<Journal["quarantine"]> } {
   const quarantine = journal?.quarantine;
+  const key = failureKey(facts.grant);
+  if (key !== undefined) return journal?.phase === "applied" && quarantine?.grant === key;
   if (quarantine?.content !== content || quarantine.revision !== revision) return false;
   // In any other phase the content is being tried again.
   if (journal?.phase !== "applied") return false;
@@ -67,7 +74,11 @@ export function quarantined(
   const { quarantine } = journal;
   const until = new Date(quarantine.since + quarantine.lasts).toISOString();
   const detail = `revision ${quarantine.revision}, failure ${quarantine.failures}, until ${until}`;
-  if (quarantine.told) return wait(codes.quarantined, 10_000, detail);
+  const dead = quarantine.grant !== undefined;
+  if (quarantine.told)
+    return dead
+      ? tell("failed", codes.quarantined, detail)
+      : wait(codes.quarantined, 10_000, detail);
   const next = { ...journal, quarantine: { ...quarantine, told: true } };
   return atOnce({ action: "give up", code: codes.rolledBack, detail, journal: next });
 }

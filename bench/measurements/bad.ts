@@ -58,7 +58,8 @@ export async function anHour(fails: Fails): Promise<Hour> {
 async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promise<void> {
   const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
   const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
-  const parsed = parseConfig(flags, { REVISION: "1", DIGEST: node.digest(1), NODE_NAME: "node1" });
+  node.grant(1);
+  const parsed = parseConfig(flags, { NODE_NAME: "node1" });
   if (!parsed.ok) throw new Error(parsed.errors.join("\n"));
   const config = parsed.value;
   const now = () => fake.clock;
@@ -67,7 +68,8 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
   const lock = { giveUp: () => {} };
   const hands = { config, systemd: fake.systemd, deeds, delivery, lock };
   const acquire = async () => true;
-  const observer = new Observer({ ...hands, healthz, acquire, now, clock: now });
+  const refused = () => undefined;
+  const observer = new Observer({ ...hands, healthz, acquire, refused, now, clock: now });
   while (fake.clock < end) {
     const step = await observer.next();
     await act(step, hands);

@@ -51,6 +51,7 @@ async function decision(...program: readonly string[]): Promise<number> {
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   node.mount(1, { additional: { "private.example": "one" } });
+  node.grant(1);
   const flags = [
     `--secret-directory=${node.secret}`,
     `--kubelet-directory=${node.kubelet}`,
@@ -62,8 +63,6 @@ async function decision(...program: readonly string[]): Promise<number> {
   ];
   const env = {
     ...process.env,
-    REVISION: "1",
-    DIGEST: node.digest(1),
     NODE_NAME: "node1",
     MALLOC_ARENA_MAX: "1",
   };

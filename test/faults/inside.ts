@@ -65,6 +65,7 @@ export class Inside {
 
   /** Starts the agent as a transient unit; systemd does not start it again. */
   async start(revision: number, ...flags: readonly string[]): Promise<void> {
+    this.node.grant(revision);
     const mounts = {
       kubelet: "/var/lib/kubelet",
       secret: `/${place}/secret`,
@@ -78,8 +79,6 @@ export class Inside {
       "--unit=agent",
       "--property=CapabilityBoundingSet=",
       "--property=NoNewPrivileges=yes",
-      `--setenv=REVISION=${revision}`,
-      `--setenv=DIGEST=${this.node.digest(revision)}`,
       "--setenv=NODE_NAME=node1",
       ...Object.entries(environment).map(([name, value]) => `--setenv=${name}=${value}`),
       `/${place}/node`,

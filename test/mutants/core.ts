@@ -140,8 +140,8 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H15",
     effect: "an agent applies whatever revision is mounted",
-    file: "agent/facts/revision.ts",
-    text: "return one.revision === revision && one.digest === digest;",
+    file: "agent/facts/grant.ts",
+    text: "return one.revision === grant.revision && one.digest === grant.digest;",
     instead: "return true;",
     test: "agent/decide/decide.test.ts",
     tier: "test",
@@ -149,9 +149,9 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H15",
     effect: "a number that came back with another content is taken for the agent's own",
-    file: "agent/facts/revision.ts",
-    text: "return one.revision === revision && one.digest === digest;",
-    instead: "return one.revision === revision;",
+    file: "agent/facts/grant.ts",
+    text: "return one.revision === grant.revision && one.digest === grant.digest;",
+    instead: "return one.revision === grant.revision;",
     test: "agent/decide/decide.test.ts",
     tier: "test",
   },
@@ -347,7 +347,7 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H25",
     effect: "the agent loads the controller's code",
-    file: "agent/facts/revision.ts",
+    file: "agent/facts/grant.ts",
     text: 'import type { Facts } from "./facts.ts";',
     instead: 'import type { Facts } from "./facts.ts";\nimport "#controller/objects/rbac.ts";',
     test: "tools/rules/imports.test.ts",

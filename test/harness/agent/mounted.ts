@@ -1,6 +1,7 @@
 /** The mounted Secret of a revision, as the controller writes it. */
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
-import type { Intent } from "#contract/names.ts";
+import { type Grant, grantFiles } from "#contract/grant.ts";
+import { type Intent, secretKeys, servedKeys } from "#contract/names.ts";
 
 export type MountedSources = Readonly<{
   additional?: Readonly<Record<string, string>>;
@@ -33,7 +34,37 @@ export function filesFor(
   } as const;
 }
 
-/** What the template says of such a revision. */
+/** The keys beside the newest content: a Secret for mode Restart, which offers new nodes nothing. */
+export const beside: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.values(servedKeys).map((key) => [key, ""])),
+  [servedKeys.revision]: "0",
+  registration: "proved",
+  mode: "Restart",
+};
+
+/** The content of a revision as the served one: `same` where it is the newest as well. */
+export function servedFilesFor(revision: number, content: MountedSources | "same") {
+  const number = { [servedKeys.revision]: String(revision) };
+  if (content === "same") return number;
+  const files = filesFor(revision, content);
+  const keys = Object.keys(servedKeys) as (keyof typeof servedKeys)[];
+  return Object.fromEntries(keys.map((key) => [servedKeys[key], files[secretKeys[key]]]));
+}
+
+/** The files of a grant. */
+export function grantFilesFor({ revision, digest, since, word }: Grant) {
+  return {
+    [grantFiles.revision]: String(revision),
+    [grantFiles.digest]: digest,
+    [grantFiles.since]: since,
+    [grantFiles.word]: word ? "true" : "",
+  };
+}
+
+/** The files of a pod without a grant. */
+export const noGrant = Object.fromEntries(Object.values(grantFiles).map((name) => [name, ""]));
+
+/** What a grant says of such a revision. */
 export function digestFor(revision: number, content: MountedSources): string {
   const { salt, intent, sources, ".dockerconfigjson": document } = filesFor(revision, content);
   const bytes = (text: string) => Buffer.from(text);

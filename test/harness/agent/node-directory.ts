@@ -15,7 +15,15 @@ import { join } from "node:path";
 import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
 import type { FileContent } from "#agent/facts/search.ts";
 import { credentialFiles, podFiles } from "#contract/names.ts";
-import { digestFor, filesFor, type MountedSources } from "./mounted.ts";
+import { fromTemplate, type Grant } from "#contract/grant.ts";
+import {
+  beside,
+  digestFor,
+  filesFor,
+  grantFilesFor,
+  type MountedSources,
+  noGrant,
+} from "./mounted.ts";
 import { inTime } from "./waiting.ts";
 
 /** What our folder keeps where these files are still to come back. */
@@ -43,6 +51,8 @@ export class NodeDirectory implements Disposable {
   /** Of its agents, where a test gives no others. */
   flags: readonly string[] = [];
   #swaps = 0;
+  #secret: Readonly<Record<string, string>> = {};
+  #grant: Readonly<Record<string, string>> = noGrant;
   readonly #digests = new Map<number, string>();
 
   /** `kubelet`: a kubelet directory that is there already, such as a booted node's. */
@@ -77,17 +87,45 @@ export class NodeDirectory implements Disposable {
   /**
    * Mounts a revision as the kubelet does: new directory, then the `..data` link swapped by rename.
    */
-  mount(revision: number, content: MountedSources): void {
+  mount(
+    revision: number,
+    content: MountedSources,
+    others: Readonly<Record<string, string>> = {},
+  ): void {
     this.#digests.set(revision, digestFor(revision, content));
-    this.mountFiles(filesFor(revision, content));
+    this.mountFiles({ ...filesFor(revision, content), ...others });
   }
 
-  /** What the template of this revision's agents says; that of the last mount of this number. */
+  /**
+   * Grants a revision: by the pod's template, unless `since` or `word` is given. The volume is
+   * swapped with the Secret that it has.
+   */
+  grant(revision: number, given: Partial<Grant> = {}): void {
+    const digest = this.digest(revision);
+    const grant = { revision, digest, since: fromTemplate, word: false, ...given };
+    this.#grant = grantFilesFor(grant);
+    this.#swap();
+  }
+
+  /** The pod has no grant, as one of a template without annotations. */
+  ungrant(): void {
+    this.#grant = noGrant;
+    this.#swap();
+  }
+
+  /** What a grant of this revision says; that of the last mount of this number. */
   digest(revision: number): string {
     return this.#digests.get(revision) ?? "";
   }
 
+  /** The files of the Secret; keys that are not given are as where there is nothing beside. */
   mountFiles(files: Readonly<Record<string, string>>): void {
+    this.#secret = { ...beside, ...files };
+    this.#swap();
+  }
+
+  #swap(): void {
+    const files = { ...this.#secret, ...this.#grant };
     const before = existsSync(join(this.secret, "..data")) ? `..${this.#swaps}` : undefined;
     const name = `..${++this.#swaps}`;
     mkdirSync(join(this.secret, name));

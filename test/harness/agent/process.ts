@@ -20,7 +20,8 @@ export function isAnswer(wanted: ProbeAnswer, status: number, body: string): boo
 }
 
 export type AgentOptions = Readonly<{
-  revision: number;
+  /** Granted by the pod's template; without it the node's grant stays as it is. */
+  revision?: number;
   healthzPort: number;
   flags?: readonly string[];
   /** Program and arguments put before it, such as strace. */
@@ -30,7 +31,7 @@ export type AgentOptions = Readonly<{
   probePort?: number;
   /** Another bundle than the checkout's. */
   program?: string;
-  /** Of the revision, as the pod's template gives it; without it that of its last mount. */
+  /** Of the revision; without it that of its last mount. */
   digest?: string;
 }>;
 
@@ -71,14 +72,9 @@ export class AgentProcess implements AsyncDisposable {
       `--healthz-port=${options.healthzPort}`,
       ...withProbation(1, options.flags ?? node.flags),
     ];
-    const { revision, digest = node.digest(revision) } = options;
-    const env = {
-      ...process.env,
-      ...environment,
-      REVISION: String(revision),
-      DIGEST: digest,
-      NODE_NAME: "node1",
-    };
+    const { revision, digest } = options;
+    if (revision !== undefined) node.grant(revision, { ...(digest !== undefined && { digest }) });
+    const env = { ...process.env, ...environment, NODE_NAME: "node1" };
     return new AgentProcess(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);
   }
 

@@ -1,0 +1,279 @@
+/** What a node makes of its grant, and of having none, as tables. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Grant } from "#contract/grant.ts";
+import {
+  absent,
+  check,
+  crashed,
+  decide,
+  facts,
+  type FactsChange,
+  follow,
+  foreign,
+  idle,
+  mounted,
+  quarantine,
+  reviving,
+  restarting,
+  rolledBack,
+  settling,
+  withdrawn,
+  written,
+} from "../facts/facts.fixture.ts";
+import { firstJournal, type Journal } from "../journal/journal.ts";
+import type { Document } from "../delivery/mount.ts";
+
+const since = "2026-11-26T18:25:07Z";
+const grantOf = (revision: number, digest = "seven's"): Grant => ({
+  revision,
+  digest,
+  since,
+  word: false,
+});
+const seven = grantOf(7);
+const back = grantOf(0, "");
+const served: Document = { ...mounted, served: true };
+const eight: Document = {
+  ...mounted,
+  revision: 8,
+  digest: "eight's",
+  content: "eight",
+  desired: {
+    entries: new Map([["b.io", { value: { auth: "dTpw" }, original: false }]]),
+    rest: new Map(),
+  },
+};
+const forEight = { grant: grantOf(8, "eight's"), mounted: eight };
+const nothing = { kind: "nothing", releasing: false } as const;
+const empty = firstJournal({ absent: true });
+const key = `7/seven's/${since}`;
+const failed = { ...rolledBack, quarantine: { ...quarantine, grant: key } };
+
+test("a change whose file is in place is ended, whatever is granted meanwhile", () => {
+  for (const grant of [back, forEight.grant, "none", "unread"] as const) {
+    const at: FactsChange = { grant, mounted: forEight.mounted };
+    check(
+      [
+        ["restarting", { ...at, journal: restarting }, "restart GPS212 → restarting"],
+        ["on probation", { ...at, journal: settling, unit: facts({}).unit }, "wait GPS213"],
+        ["crashed", { ...at, journal: restarting, unit: crashed }, "restart GPS212 → restarting"],
+        ["reviving", { ...at, journal: reviving, file: absent }, "restart GPS217 → reviving"],
+      ].map(([when, change, then]) => [
+        `${String(when)}, ${JSON.stringify(grant)}`,
+        change,
+        then,
+      ]) as never,
+    );
+  }
+});
+
+test("where no kubelet is restarted, newer content takes the place of what is waited for", () => {
+  const journal = { ...restarting, renamed: facts({}).time };
+  const step = decide(facts({ ...forEight, journal, config: { restart: "Never" } }));
+  assert.equal(step.action, "apply");
+});
+
+test("a grant that is taken back before its file was in place leaves the node as it was", () => {
+  const applying: Journal = { ...restarting, phase: "applying", grant: key };
+  delete applying.owed;
+  const { steps, end } = follow({ grant: back, mounted: nothing, journal: applying, file: absent });
+  assert.deepEqual(steps, ["record GPS200 → applied", "nothing GPS201 ready"]);
+  assert.equal(end.file, absent);
+});
+
+test("a node takes what it is granted by revision and digest, and waits for a Secret that lags", () => {
+  check([
+    ["granted and mounted", { grant: seven, file: absent }, "apply GPS226 → applying"],
+    ["in force", { grant: seven, journal: idle }, "nothing GPS200 ready"],
+    ["the Secret lags", { grant: forEight.grant, journal: idle }, "wait GPS203"],
+    ["another content", { grant: grantOf(7, "x"), file: absent }, "wait GPS203"],
+    [
+      "the same content again",
+      { ...forEight, mounted: { ...mounted, revision: 8, digest: "eight's" }, journal: idle },
+      "record GPS226 → applied",
+    ],
+    ["a grant below the journal", { grant: grantOf(6), journal: idle }, "wait GPS256"],
+    [
+      "… which names its content",
+      { grant: grantOf(6, "seven's"), journal: idle, mounted: { ...mounted, revision: 6 } },
+      "wait GPS256",
+    ],
+    [
+      "a template below the journal, after etcd was restored",
+      {
+        config: { revision: 6, digest: "six's" },
+        mounted: { ...mounted, revision: 6, digest: "six's" },
+        journal: idle,
+      },
+      "record GPS226 → applied",
+    ],
+  ]);
+  const behind = decide(facts({ grant: grantOf(6), journal: idle }));
+  assert.equal("word" in behind && behind.word, "behind");
+});
+
+test("a grant that has failed or was refused is dead until a new since", () => {
+  const again = { ...seven, since: "2026-11-26T19:00:00Z" };
+  const late = { now: facts({}).now + 100 * 3_600_000, stopwatch: { quarantine: 1e9 } };
+  check([
+    ["it failed", { grant: seven, journal: failed, file: absent }, "wait GPS219"],
+    ["… long ago", { ...late, grant: seven, journal: failed, file: absent }, "wait GPS219"],
+    ["a new since", { grant: again, journal: failed, file: absent }, "apply GPS226 → applying"],
+    ["it was refused", { grant: seven, refused: key, file: absent }, "wait GPS257"],
+    ["… by another since", { grant: again, refused: key, file: absent }, "apply GPS226 → applying"],
+    [
+      "a failure that is not told",
+      {
+        grant: seven,
+        journal: { ...failed, quarantine: { ...failed.quarantine, told: false } },
+        file: absent,
+      },
+      "give up GPS218 → applied",
+    ],
+  ]);
+  const dead = decide(facts({ grant: seven, journal: failed, file: absent }));
+  assert.equal("word" in dead && dead.word, "failed");
+});
+
+test("a failure is recorded with its grant, and a change of the served content without one", () => {
+  const applied = (change: FactsChange) => {
+    const step = decide(facts({ file: absent, ...change }));
+    assert.ok(step.action === "apply");
+    return step.journal.grant;
+  };
+  assert.equal(applied({ grant: seven }), key);
+  assert.equal(applied({ grant: "none", mounted: served }), undefined);
+  assert.equal(applied({}), undefined);
+});
+
+test("with a journal, also an empty one, a node without a grant keeps what it has", () => {
+  for (const grant of ["none", back] as const)
+    check(
+      [
+        ["in force", { grant, mounted: nothing, journal: idle }, "nothing GPS200 ready"],
+        [
+          "another content is served",
+          { grant, mounted: { ...eight, served: true }, journal: idle },
+          "nothing GPS200 ready",
+        ],
+        [
+          "nothing in force",
+          { grant, mounted: served, journal: empty, file: absent },
+          "nothing GPS201 ready",
+        ],
+        [
+          "nothing in force, beside a stranger's file",
+          { grant, mounted: served, journal: empty, file: foreign("x") },
+          "nothing GPS201 ready",
+        ],
+        [
+          "rolled back",
+          { grant, mounted: nothing, journal: failed, file: absent },
+          "nothing GPS201 ready",
+        ],
+        [
+          "… and another content is served",
+          { grant, mounted: served, journal: failed, file: absent },
+          "nothing GPS201 ready",
+        ],
+        [
+          "drifted, and its content is mounted",
+          { grant, mounted: served, journal: idle, file: absent },
+          "apply GPS225 → applying",
+        ],
+        [
+          "drifted, and it is not",
+          { grant, mounted: nothing, journal: idle, file: absent },
+          "nothing GPS252 ready",
+        ],
+        [
+          "a journal of version 0.2",
+          { grant, mounted: nothing, journal: { ...idle, version: 3 } },
+          "nothing GPS200 ready",
+        ],
+        [
+          "… without a digest",
+          { grant, mounted: served, journal: { ...idle, digest: undefined } },
+          "nothing GPS200 ready",
+        ],
+      ].map(([when, change, then]) => [
+        `${String(when)}, ${JSON.stringify(grant)}`,
+        change,
+        then,
+      ]) as never,
+    );
+});
+
+test("without a journal a node takes what is served, or notes that it takes nothing unasked", () => {
+  check([
+    [
+      "something is served",
+      { grant: "none", mounted: served, file: absent },
+      "apply GPS226 → applying",
+    ],
+    [
+      "it lies there already",
+      { grant: "none", mounted: served, file: written },
+      "record GPS226 → applied",
+    ],
+    [
+      "nothing is served",
+      { grant: "none", mounted: nothing, file: absent },
+      "record GPS201 → applied",
+    ],
+    [
+      "… on an unfit node",
+      { grant: "none", mounted: nothing, file: absent, healthy: false },
+      "wait GPS221",
+    ],
+    [
+      "a withdrawal",
+      { grant: "none", mounted: { ...nothing, releasing: true }, file: absent },
+      "nothing GPS201 ready",
+    ],
+    [
+      "… that was cut off at its very end",
+      { grant: "none", mounted: { ...nothing, releasing: true }, file: absent, left: true },
+      "leave GPS224",
+    ],
+    [
+      "the Secret is not mounted",
+      { grant: "unread", mounted: { kind: "incomplete", why: "ENOENT" }, file: absent },
+      "wait GPS202",
+    ],
+  ]);
+  const { end } = follow({ grant: "none", mounted: nothing, file: absent });
+  assert.ok(end.journal.kind === "journal");
+  check([["served later", { ...end, mounted: served } as never, "nothing GPS201 ready"]]);
+});
+
+test("what failed without a grant on a node that has nothing is tried again after its time", () => {
+  const unasked = { ...rolledBack };
+  const at = { grant: "none", mounted: served, file: absent, journal: unasked } as const;
+  check([
+    ["soon", at, "wait GPS219"],
+    ["later", { ...at, now: facts({}).now + 3_600_000 }, "apply GPS226 → applying"],
+    ["nothing is served now", { ...at, mounted: nothing }, "nothing GPS201 ready"],
+  ]);
+});
+
+test("an empty journal gives a grant no other file to go back to than the present one", () => {
+  const stale = firstJournal({ bytes: Buffer.from("stale"), mode: 0o644 });
+  const step = decide(facts({ grant: seven, journal: stale, file: absent }));
+  assert.ok(step.action === "apply");
+  assert.deepEqual(step.journal.before, { absent: true });
+  const release = { ...withdrawn, digest: "seven's" };
+  assert.deepEqual(follow({ grant: seven, mounted: release, journal: stale, file: absent }).steps, [
+    "leave GPS224",
+    "nothing GPS224 ready",
+  ]);
+});
+
+test("a volume that is torn for a moment changes nothing on a node that has its content", () => {
+  const torn = { grant: "unread", mounted: { kind: "incomplete", why: "ENOENT" } } as const;
+  check([
+    ["in force", { ...torn, journal: idle }, "nothing GPS200 ready"],
+    ["nothing in force", { ...torn, journal: empty, file: absent }, "nothing GPS201 ready"],
+  ]);
+});

@@ -1,0 +1,155 @@
+/**
+ * The volume with global-pull-secret and the pod's grant, as the kubelet mounted it. All files are
+ * read through one target of `..data`, the link that the kubelet swaps when either changes: a
+ * document of one revision must never be applied under the number of another.
+ */
+import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { type Grant, grantFiles, readGrant } from "#contract/grant.ts";
+import { type DeliveryMode, secretKeys, servedKeys } from "#contract/names.ts";
+import { hasCode } from "../files/errno.ts";
+import { type ContentFiles, interpret, type Mounted, mostBytes, revisionIn } from "./mount.ts";
+
+/** `none`: the pod has no grant. `unread`: the volume cannot be read now. */
+export type GrantReading = Grant | "none" | "unread";
+
+/** A grant and the content that it names were read from the same state of the volume. */
+export type Volume = Readonly<{ grant: GrantReading; mounted: Mounted }>;
+
+/** An annotation may be as large as 256 KiB; none of ours is. */
+const mostGrantBytes = 256;
+
+/** Reads the grant alone. Never throws. */
+export function readGrantIn(directory: string): GrantReading {
+  const read = atOnce(directory, grantAt);
+  return "why" in read ? "unread" : read.value;
+}
+
+/** Reads the volume for an agent of this mode. Never throws. */
+export function readVolume(directory: string, mode: DeliveryMode): Volume {
+  const read = atOnce(directory, (at) => {
+    const grant = grantAt(at);
+    const file = (name: string) => readBounded(join(at, name), mostBytes);
+    const newest = { ...contentAt(file, secretKeys), registration: file(secretKeys.registration) };
+    const files = { newest, served: contentAt(file, servedKeys), mode: file(secretKeys.mode) };
+    return { grant, mounted: select(files, grant, mode) };
+  });
+  if (!("why" in read)) return read.value;
+  return { grant: readGrantIn(directory), mounted: { kind: "incomplete", why: read.why } };
+}
+
+type Slots = Readonly<{
+  newest: ContentFiles & Readonly<{ registration: Buffer }>;
+  served: ContentFiles;
+  mode: Buffer;
+}>;
+
+/**
+ * The content that is meant: with a grant the one that it names by revision and digest, else the
+ * served one, which is the newest where the revisions are equal. An agent of another mode than the
+ * Secret's takes nothing but a release. Pure.
+ */
+export function select(slots: Slots, grant: GrantReading, mode: DeliveryMode): Mounted {
+  const { newest, served } = slots;
+  const revision = revisionIn(newest.revision);
+  const offered = revisionIn(served.revision);
+  if (revision === undefined || offered === undefined)
+    return { kind: "incomplete", why: "revision is not a number" };
+  const isOurMode = slots.mode.toString("latin1") === mode;
+  const releasing = newest.intent.toString("latin1") === "release";
+  const older = offered < revision ? served : undefined;
+  const registration = newest.registration;
+  if (typeof grant === "string" || grant.revision === 0) {
+    if (offered === 0 || !isOurMode) return { kind: "nothing", releasing };
+    const taken = interpret(older === undefined ? newest : { ...older, registration });
+    return taken.kind === "document" ? { ...taken, served: true } : taken;
+  }
+  const named =
+    grant.revision === revision ? newest : grant.revision === offered ? older : undefined;
+  if (named === undefined) return { kind: "other", revision };
+  const content = interpret({ ...named, registration });
+  if (content.kind !== "document") return content;
+  if (content.digest !== grant.digest)
+    return { kind: "other", revision, why: "with another content" };
+  if (!isOurMode && content.intent !== "release")
+    return { kind: "other", revision, why: "for another delivery mode" };
+  return content;
+}
+
+function contentAt(read: (name: string) => Buffer, keys: typeof servedKeys | typeof secretKeys) {
+  return {
+    revision: read(keys.revision),
+    document: read(keys.document),
+    salt: read(keys.salt),
+    intent: read(keys.intent),
+    sources: read(keys.sources),
+  };
+}
+
+function grantAt(directory: string): Grant | "none" {
+  const read = (name: string) =>
+    readBounded(join(directory, name), mostGrantBytes).toString("latin1");
+  const texts = Object.entries(grantFiles).map(([part, name]) => [part, read(name)]);
+  return readGrant(Object.fromEntries(texts) as Record<string, string>) ?? "none";
+}
+
+/**
+ * What is read within one state of the volume. It is read again, twice, where the kubelet swaps it
+ * meanwhile.
+ */
+function atOnce<T>(
+  directory: string,
+  read: (target: string) => T,
+): Readonly<{ value: T }> | Readonly<{ why: string }> {
+  let why = "swapped while it was read";
+  for (let tries = 0; tries < 3; tries += 1) {
+    try {
+      const target = swapTarget(directory);
+      const value = read(join(directory, target));
+      if (swapTarget(directory) === target) return { value };
+    } catch (error) {
+      why = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    }
+  }
+  return { why };
+}
+
+/**
+ * A name for what is mounted, which changes with it; `undefined` without the kubelet's `..data`
+ * link, where files may change under the same name.
+ */
+export function mountOf(directory: string): string | undefined {
+  try {
+    return swapTarget(directory) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The name of the directory with the present files; empty if they are in the mount itself. */
+function swapTarget(directory: string): string {
+  try {
+    return readlinkSync(join(directory, "..data"));
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return "";
+    throw error;
+  }
+}
+
+/** Reads one byte more than is allowed at most, so that a huge file is recognized unread. */
+function readBounded(file: string, most: number): Buffer {
+  const descriptor = openSync(file, "r");
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(fstatSync(descriptor).size, most) + 1);
+    let length = 0;
+    while (length < buffer.length) {
+      const read = readSync(descriptor, buffer, length, buffer.length - length, length);
+      if (read === 0) break;
+      length += read;
+    }
+    // Not copied: a look at the largest Secret sets the agent's peak memory.
+    return buffer.subarray(0, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -15,8 +15,7 @@ import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
 import { askHides, unwatched } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
 import { isIdle, type JournalReading } from "./journal/journal.ts";
-import type { GrantReading } from "./delivery/volume.ts";
-import { isOf, observes } from "./facts/grant.ts";
+import { isOf, observes, type Seen } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
 import type { Delivery, NodeFile } from "./delivery/delivery.ts";
 import { Readings } from "./observe/readings.ts";
@@ -40,15 +39,6 @@ export type Senses = Readonly<{
   clock: () => number;
   deeds: Deeds;
   delivery: Delivery;
-}>;
-
-/** What reports name. */
-export type Seen = Readonly<{
-  grant: GrantReading;
-  /** The revision in the journal; 0: none. */
-  journal: number;
-  /** The journal has what is granted in force. */
-  fulfilled: boolean;
 }>;
 
 export class Observer {

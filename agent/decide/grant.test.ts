@@ -14,6 +14,7 @@ import {
   idle,
   mounted,
   quarantine,
+  renewed,
   reviving,
   restarting,
   rolledBack,
@@ -56,7 +57,7 @@ test("a change whose file is in place is ended, whatever is granted meanwhile", 
     check(
       [
         ["restarting", { ...at, journal: restarting }, "restart GPS212 → restarting"],
-        ["on probation", { ...at, journal: settling, unit: facts({}).unit }, "wait GPS213"],
+        ["on probation", { ...at, journal: settling, unit: renewed }, "wait GPS215"],
         ["crashed", { ...at, journal: restarting, unit: crashed }, "restart GPS212 → restarting"],
         ["reviving", { ...at, journal: reviving, file: absent }, "restart GPS217 → reviving"],
       ].map(([when, change, then]) => [

@@ -5,6 +5,15 @@ import type { GrantReading } from "../delivery/volume.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Facts } from "./facts.ts";
 
+/** What the agent reports of its last look. */
+export type Seen = Readonly<{
+  grant: GrantReading;
+  /** The revision in the journal; 0: none. */
+  journal: number;
+  /** The journal has what is granted in force. */
+  fulfilled: boolean;
+}>;
+
 type Named = Readonly<{ revision: number; digest?: string | undefined }>;
 
 /**

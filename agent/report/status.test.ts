@@ -5,7 +5,7 @@ import { say } from "../facts/problems.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { record, type Step, wait } from "../facts/step.ts";
 import { lineOf, parseWord } from "#contract/word.ts";
-import type { Seen } from "../observer.ts";
+import type { Seen } from "../facts/grant.ts";
 import type { Journal } from "../journal/journal.ts";
 import { Status, trouble } from "./status.ts";
 

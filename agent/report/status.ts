@@ -2,8 +2,7 @@
 import { BusError, CouldNotAsk } from "../systemd/bus.ts";
 import { describe } from "../files/errno.ts";
 import { messageOf } from "#contract/word.ts";
-import type { Seen } from "../observer.ts";
-import { grantedRevision } from "../facts/grant.ts";
+import { grantedRevision, type Seen } from "../facts/grant.ts";
 import type { Log } from "./log.ts";
 import { News } from "./news.ts";
 import type { Readiness } from "./readiness.ts";

@@ -6,7 +6,7 @@ import test, { type TestContext } from "node:test";
 import type { Grant } from "#contract/grant.ts";
 import type { WordKind } from "#contract/word.ts";
 import { refuse, resync, type Step, tell, wait } from "../facts/step.ts";
-import type { Seen } from "../observer.ts";
+import type { Seen } from "../facts/grant.ts";
 import { Word } from "./word.ts";
 
 const released: Step = { action: "nothing", code: "GPS224", ready: true, again: resync };

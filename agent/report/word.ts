@@ -14,10 +14,9 @@ import { keyOf } from "#contract/grant.ts";
 import { exitCodes } from "#contract/names.ts";
 import type { WordKind } from "#contract/word.ts";
 import { hasCode } from "../files/errno.ts";
-import { givenInPlace } from "../facts/grant.ts";
+import { givenInPlace, type Seen } from "../facts/grant.ts";
 import { codes } from "../facts/problems.ts";
 import { atOnce, type Step } from "../facts/step.ts";
-import type { Seen } from "../observer.ts";
 
 /** A refusal must last this long before it ends the container: it may heal meanwhile. */
 const stands = 10_000;

@@ -2,6 +2,7 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { catalogue, statusOf } from "#contract/agent-codes.ts";
 import { agentContainer, revisionAnnotation } from "#contract/names.ts";
+import { lineOf } from "#contract/word.ts";
 import { adviceOn } from "./advice.ts";
 
 /** The fields of an Event that are asked for. */
@@ -58,7 +59,7 @@ function lastWords(status: V1Pod["status"]): string {
   const agent = status?.containerStatuses?.find(({ name }) => name === agentContainer);
   // One that runs again waits for something else: then the Event is newer than these words.
   const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
-  return ended?.message?.trim() ?? "";
+  return lineOf(ended?.message?.trim() ?? "");
 }
 
 const codeIn = (words: string): string | undefined => /^GPS\d{3}\b/.exec(words)?.[0];

@@ -15,6 +15,7 @@ import {
   agentName,
 } from "#contract/names.ts";
 import { catalogue } from "#contract/agent-codes.ts";
+import { lineOf, parseWord } from "#contract/word.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
 import { nodesOf } from "#controller/objects/daemonset/placement.ts";
@@ -153,7 +154,9 @@ function describe(pod: V1Pod, mark: TemplateMark, node: { since: number }, now: 
       ended?.exitCode === exitCodes.done &&
       saysGivenBack(ended.message, annotationOf(pod.metadata, revisionAnnotation)),
     prospects: prospectsOf(pod),
-    message: firstLine(ended?.message ?? waitsFor(container?.state?.waiting)),
+    message: firstLine(
+      ended?.message === undefined ? waitsFor(container?.state?.waiting) : lineOf(ended.message),
+    ),
   };
 }
 
@@ -170,9 +173,12 @@ const [givenBack] = catalogue.withdrawn;
 
 /**
  * True for the message of a withdrawal that names the pod's own revision. One of an earlier
- * revision does not count.
+ * revision does not count. Agents of version 0.2 write no word behind the line.
  */
 function saysGivenBack(message = "", revision = ""): boolean {
+  const word = parseWord(message);
+  if (word !== undefined)
+    return word.kind === "released" && String(word.grant.revision) === revision;
   return message.startsWith(givenBack) && new RegExp(`\\brevision ${revision}\\b`).test(message);
 }
 

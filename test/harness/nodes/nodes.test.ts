@@ -1,7 +1,14 @@
 /** The model of nodes: what tests rely on when they judge programs by it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { revisionAnnotation } from "#contract/names.ts";
+import {
+  digestAnnotation,
+  revisionAnnotation,
+  servedKeys,
+  sinceAnnotation,
+  wordAnnotation,
+} from "#contract/names.ts";
+import { parseWord } from "#contract/word.ts";
 import { agentOf } from "./agent.ts";
 import { syncDaemonSet, unavailableOf } from "./daemonset-controller.ts";
 import { type Answer, type Behaviour, NodesModel, readySince } from "./nodes.ts";
@@ -82,7 +89,7 @@ test("a withdrawal is confirmed by word, unless the agent is wordless", () => {
     for (let one = 0; one < 4; one += 1) step();
     assert.deepEqual([node.applied, pod.state.ready.is], [undefined, true]);
     const { message = "" } = pod.state.container.last ?? {};
-    assert.equal(/^GPS224 .*\(revision 1\)$/.test(message), behaviour === "ready");
+    assert.equal(parseWord(message)?.kind === "released", behaviour === "ready");
   }
 });
 
@@ -211,4 +218,85 @@ test("the DaemonSet controller replaces unavailable pods first, and others withi
   assert.deepEqual(remove, []);
   assert.deepEqual(counts, { desired: 4, updated: 0, ready: 3, available: 3 });
   assert.deepEqual([unavailableOf("1%", 4), unavailableOf(0, 4), unavailableOf(0, 0)], [1, 1, 0]);
+});
+
+const since = (second: number) => new Date(second * 1000).toISOString();
+const granted = (revision: number, second: number, word = false) => ({
+  [revisionAnnotation]: String(revision),
+  [digestAnnotation]: "",
+  [sinceAnnotation]: since(second),
+  ...(word && { [wordAnnotation]: "true" }),
+});
+
+/** A pod that its template grants nothing, whose Secret has revision 1. */
+function unasked(served = 0) {
+  const world = played();
+  world.pod.annotations = {};
+  world.model.secret = { ...content(1, "one"), [servedKeys.revision]: String(served) };
+  const grant = (revision: number, word = false) => {
+    world.pod.annotations = granted(revision, world.model.now, word);
+    return world.pod.annotations[sinceAnnotation];
+  };
+  return { ...world, grant };
+}
+
+test("a pod without a grant takes what is served, once, or nothing", () => {
+  for (const served of [0, 1]) {
+    const { model, node, step } = unasked(served);
+    for (let one = 0; one < 3; one += 1) step();
+    assert.deepEqual(node.restarts, served === 1 ? ["one"] : []);
+    model.secret = { ...content(2, "two"), [servedKeys.revision]: "2" };
+    step(100);
+    assert.equal(node.restarts.length, served, "it keeps what it has");
+  }
+});
+
+test("a grant in place is taken by the same container, which is unready for it in another second", () => {
+  const { node, pod, step, grant } = unasked();
+  for (let one = 0; one < 3; one += 1) step();
+  assert.equal(pod.state.ready.is, true);
+  grant(1);
+  for (let one = 0; one < 4; one += 1) step();
+  assert.deepEqual([node.restarts, pod.state.container.restarts], [["one"], 0]);
+  assert.equal(pod.state.ready.is, true);
+  const before = pod.state.ready.since;
+  grant(0);
+  for (let one = 0; one < 4; one += 1) step();
+  assert.deepEqual([node.applied, pod.state.ready.is], ["one", true]);
+  assert.ok(pod.state.ready.since > before);
+});
+
+test("a container proves its grant by word once, and refuses one below its journal", () => {
+  const { model, node, pod, step, grant } = unasked();
+  step();
+  const word = () => parseWord(pod.state.container.last?.message);
+  const asked = grant(1, true);
+  for (let one = 0; one < 6; one += 1) step();
+  assert.deepEqual(word(), {
+    kind: "proved",
+    grant: { revision: 1, digest: "", since: asked },
+    journal: 1,
+  });
+  assert.deepEqual([pod.state.container.restarts, pod.state.ready.is], [1, true]);
+  node.journal = { revision: 9, digest: "" };
+  model.secret = content(2, "two");
+  grant(2);
+  for (let one = 0; one < 20; one += 1) step();
+  assert.deepEqual([word()?.kind, word()?.journal, pod.state.ready.is], ["behind", 9, false]);
+});
+
+test("a grant that failed is dead until a new since", () => {
+  const { model, node, pod, step, grant } = unasked();
+  model.behaviour = () => "breaks";
+  step();
+  grant(1);
+  for (let one = 0; one < 4; one += 1) step();
+  assert.equal(parseWord(pod.state.container.last?.message)?.kind, "failed");
+  step(5000);
+  step();
+  assert.deepEqual(node.restarts, ["one"]);
+  model.behaviour = () => "ready";
+  grant(1);
+  for (let one = 0; one < 4; one += 1) step();
+  assert.deepEqual([node.restarts.length, node.applied], [2, "one"]);
 });

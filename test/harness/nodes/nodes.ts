@@ -52,6 +52,8 @@ export type ModelPod = {
   state: PodState;
   wasReady: boolean;
   mounted: Mounted | undefined;
+  /** The grant for which the agent has answered unready. */
+  unready?: string;
 };
 
 /** The agent's record on its node. */
@@ -61,8 +63,8 @@ type Journal = Readonly<{
   digest: string;
   /** The kubelet was restarted for it. */
   begun?: Readonly<{ revision: number; digest: string; document: string | undefined }>;
-  /** A revision that failed here, and until when it is not tried again. */
-  quarantine?: Readonly<{ revision: number; until: number }>;
+  /** A revision that failed here, until when a template's is not tried again, and its grant. */
+  quarantine?: Readonly<{ revision: number; until: number; grant?: string }>;
 }>;
 
 /**

@@ -1,0 +1,240 @@
+/**
+ * One pod through many grants, with the shipped agent as a real process on real files: it starts
+ * only when its container ended by a word, a kill or a failure. systemd is scripted. Each step
+ * continues from the one before.
+ */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { after, before, describe, test, type TestContext } from "node:test";
+import { parseWord } from "#contract/word.ts";
+import { AgentProcess, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
+import { digestFor, servedFilesFor } from "../harness/agent/mounted.ts";
+import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
+
+const notLinux = process.platform !== "linux" && "the agent needs Linux's /proc";
+const endsWithin = 30_000;
+const secret = (password: string) => ({ additional: { "a.io": `planted${password}` } });
+const fileOf = (password: string) => ({
+  auths: { "a.io": { auth: encode(`planted${password}`) } },
+});
+/** A time of the API's: without fractions. */
+const thisSecond = () => `${new Date().toISOString().slice(0, 19)}Z`;
+
+describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
+  const node = new NodeDirectory();
+  let systemd: ScriptedSystemd;
+  let agent: AgentProcess;
+  let told = "";
+  let broken = false;
+  let since = "";
+
+  const start = async () => {
+    agent = await AgentProcess.start(node, { healthzPort: systemd.healthzPort });
+  };
+  before(async () => {
+    node.newPod();
+    systemd = await ScriptedSystemd.startDirectly(node.dbus);
+    node.mount(1, secret("1"));
+    await start();
+  });
+  after(async () => {
+    await agent[Symbol.asyncDispose]();
+    await systemd[Symbol.asyncDispose]();
+    node[Symbol.dispose]();
+  });
+
+  /** After a failed step the node is in a state that the next steps do not expect. */
+  const step = (run: () => Promise<void>) => async (t: TestContext) => {
+    if (broken) return t.skip("an earlier step failed");
+    broken = true;
+    await run();
+    broken = false;
+  };
+  const grant = (revision: number, word = false) => {
+    since = thisSecond();
+    node.grant(revision, { since, word });
+  };
+  const isReady = (code = "GPS200") => agent.shows(200, code);
+  const read = () => JSON.parse(node.file ?? "null");
+  /** The restarts that are requested meanwhile. */
+  const restartsIn = async (run: () => Promise<unknown>) => {
+    const calls = systemd.restartCalls;
+    await run();
+    return systemd.restartCalls - calls;
+  };
+  /** Waits until the container has ended, and starts it again as the kubelet does. */
+  const ends = async (code: number | string) => {
+    assert.equal(await agent.ended(endsWithin), code);
+    told += agent.output + node.message;
+    const word = parseWord(node.message);
+    await start();
+    return word;
+  };
+  const wordOf = (kind: string, revision: number, journal = revision) => ({
+    kind,
+    grant: { revision, digest: node.digest(revision), since },
+    journal,
+  });
+
+  test(
+    "touches nothing without a grant, while nothing is served to new nodes",
+    step(async () => {
+      assert.equal(await restartsIn(() => isReady("GPS201")), 0);
+      assert.equal(node.file, undefined);
+      assert.deepEqual(node.kept, ["journal.json"]);
+    }),
+  );
+
+  test(
+    "takes what it is granted in the same process, and restarts the kubelet once",
+    step(async () => {
+      grant(1);
+      const { pid } = agent.child;
+      assert.equal(await restartsIn(() => isReady()), 1);
+      assert.deepEqual([read(), agent.child.pid], [fileOf("1"), pid]);
+    }),
+  );
+
+  test(
+    "waits for the Secret where the grant comes first, and for the grant where the Secret does",
+    step(async () => {
+      since = thisSecond();
+      node.grant(2, { since, digest: digestFor(2, secret("2")) });
+      await agent.shows("5nn", "GPS203");
+      node.mount(2, secret("2"));
+      assert.equal(await restartsIn(() => isReady()), 1);
+      node.mount(3, secret("3"));
+      assert.equal(await restartsIn(() => isReady()), 0);
+      assert.deepEqual(read(), fileOf("2"));
+    }),
+  );
+
+  test(
+    "proves by its termination message where that is asked for, and again after a kill",
+    step(async () => {
+      grant(3, true);
+      assert.equal(
+        await restartsIn(async () => assert.deepEqual(await ends(0), wordOf("proved", 3))),
+        1,
+      );
+      const again = async () => {
+        await isReady();
+        agent.child.kill("SIGKILL");
+        assert.equal(await agent.ended(endsWithin), "SIGKILL");
+        await start();
+        assert.deepEqual(await ends(0), wordOf("proved", 3));
+        await isReady();
+      };
+      assert.equal(await restartsIn(again), 0);
+    }),
+  );
+
+  test(
+    "turns unready for a new since of what it has, in another second than since",
+    step(async () => {
+      const seen = new Set<number>();
+      grant(3);
+      const later = async () => {
+        const { status, body } = await agent.probe();
+        if (status !== 200) seen.add(status);
+        if (body.includes("GPS258")) return false;
+        return status === 200 && seen.size > 0 && thisSecond() !== since;
+      };
+      assert.equal(await restartsIn(async () => assert.ok(await inTime(later))), 0);
+      assert.ok([...seen].includes(558));
+    }),
+  );
+
+  test(
+    "makes up the restart of a process that was killed between the file and the restart",
+    step(async () => {
+      const old = node.file;
+      node.mount(4, secret("4"));
+      systemd.onCall = () => node.file !== old && agent.child.kill("SIGKILL");
+      grant(4);
+      assert.equal(await agent.ended(endsWithin), "SIGKILL");
+      systemd.onCall = () => {};
+      await start();
+      assert.equal(await restartsIn(() => isReady()), 1);
+      assert.deepEqual(read(), fileOf("4"));
+    }),
+  );
+
+  test(
+    "restores the old file when the kubelet fails, and tries the content again only for a new since",
+    step(async () => {
+      systemd.startLimitMicros = 200_000n;
+      systemd.script = [crashes, crashes, crashes, comesBack];
+      node.mount(5, secret("5"));
+      grant(5);
+      const fails = async () => assert.deepEqual(await ends(1), wordOf("failed", 5, 4));
+      assert.equal(await restartsIn(fails), 4);
+      assert.deepEqual(read(), fileOf("4"));
+      const dead = async () => {
+        await agent.shows("5nn", "GPS219");
+        agent.child.kill("SIGKILL");
+        assert.equal(await agent.ended(endsWithin), "SIGKILL");
+        await start();
+        assert.deepEqual(await ends(1), wordOf("failed", 5, 4));
+        await agent.shows("5nn", "GPS219");
+      };
+      assert.equal(await restartsIn(dead), 0);
+      await inTime(() => thisSecond() !== since);
+      grant(5);
+      assert.equal(await restartsIn(() => isReady()), 1);
+      assert.deepEqual(read(), fileOf("5"));
+    }),
+  );
+
+  test(
+    "keeps what it has when its grant is taken back, and refuses a lower one by word",
+    step(async () => {
+      grant(0);
+      assert.equal(await restartsIn(() => isReady()), 0);
+      node.mount(2, secret("2"));
+      grant(2);
+      assert.deepEqual(await ends(3), wordOf("behind", 2, 5));
+      await agent.shows("5nn", "GPS256");
+      assert.deepEqual(read(), fileOf("5"));
+    }),
+  );
+
+  test(
+    "gives everything back, confirms it by word, and leaves no folder",
+    step(async () => {
+      node.mount(6, {}, servedFilesFor(0, "same"));
+      grant(6);
+      assert.equal(
+        await restartsIn(async () => assert.equal((await ends(0))?.kind, "released")),
+        1,
+      );
+      await isReady("GPS224");
+      assert.ok(!existsSync(node.folder));
+      assert.equal(node.file, undefined);
+    }),
+  );
+
+  test(
+    "takes what is served on a node that has no record, without a grant",
+    step(async () => {
+      node.ungrant();
+      await isReady("GPS201");
+      node.mount(8, secret("8"), servedFilesFor(7, secret("7")));
+      assert.equal(await restartsIn(() => isReady()), 1);
+      assert.deepEqual(read(), fileOf("7"));
+      node.mount(8, secret("8"), servedFilesFor(8, "same"));
+      assert.equal(await restartsIn(() => isReady()), 0);
+      assert.deepEqual(read(), fileOf("7"));
+      told += agent.output;
+    }),
+  );
+
+  test(
+    "prints no credential in its log or its termination messages",
+    step(async () => {
+      for (const code of ["GPS200", "GPS218", "GPS224", "GPS256"])
+        assert.match(told, new RegExp(code));
+      assert.ok(!told.includes("planted") && !told.includes("cGxhbnRlZ"));
+    }),
+  );
+});

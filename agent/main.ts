@@ -68,7 +68,9 @@ async function serve(config: Config): Promise<number> {
     config.probePort,
     () => status.readiness,
     () => loop.hint(),
-    () => flank.answeredUnready(),
+    () => {
+      if (flank.answeredUnready() && status.readiness.code === codes.unseen) loop.hint();
+    },
   );
   const word = new Word(config.podDirectory, clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);

@@ -1,4 +1,4 @@
-/** A grant: what a pod may apply, by its annotations. The agent reads them as files of its volume. */
+/** A grant: what a pod may apply, by its annotations, which the agent reads as files. */
 import { digestAnnotation, revisionAnnotation, sinceAnnotation, wordAnnotation } from "./names.ts";
 
 /** A part of a grant → the pod's annotation. The volume has each as the file `grant.PART`. */

@@ -51,7 +51,8 @@ export function change(
   if (planned.excess !== undefined) return unable(codes.unsafe, `it would have ${planned.excess}`);
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
   if (planned.unfit !== undefined) return unable(unfitFor(found), planned.unfit);
-  if (facts.writeIn > 0) return wait(code, facts.writeIn);
+  // Spaced are writes of one content, which another program keeps changing.
+  if (same && facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, planned, drift);
   const left = leftBy(planned);
   const { undo: _undo, renamed, registered, left: _left, quarantine, grant: _, ...rest } = journal;

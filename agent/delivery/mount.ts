@@ -1,4 +1,4 @@
-/** A content of global-pull-secret as it is mounted, and what it asks for. Pure; volume.ts reads. */
+/** A content of global-pull-secret as it is mounted, and what it asks for. Pure. */
 import { createHash } from "node:crypto";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";

@@ -49,7 +49,7 @@ type Slots = Readonly<{
  * served one, which is the newest where the revisions are equal. An agent of another mode than the
  * Secret's takes nothing but a release. Pure.
  */
-export function select(slots: Slots, grant: GrantReading, mode: DeliveryMode): Mounted {
+function select(slots: Slots, grant: GrantReading, mode: DeliveryMode): Mounted {
   const { newest, served } = slots;
   const revision = revisionIn(newest.revision);
   const offered = revisionIn(served.revision);

@@ -33,9 +33,14 @@ export class Flank {
     this.#now = now;
   }
 
-  /** The kubelet, or who else probes, was answered that we are not ready. */
-  answeredUnready(): void {
+  /**
+   * The kubelet, or who else probes, was answered that we are not ready. Returns whether that is
+   * news.
+   */
+  answeredUnready(): boolean {
+    const isNews = !this.#answered;
     this.#answered = true;
+    return isNews;
   }
 
   /** Returns the step, or a wait in its place until the kubelet has seen the agent unready. */

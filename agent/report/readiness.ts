@@ -43,8 +43,8 @@ const mostConnections = 16;
  * Listens, and tries again every second, later every ten, where the port is taken; `changed` is
  * called when it is found taken and when it is had. `GET /readyz` answers 200, or the status of its
  * code, with one line; `unready` is called with each of the latter. With `?revision=N` it answers
- * for any other revision than the granted one that another agent works here: the kubelet's probe of a waiting pod reaches the agent that holds the port,
- * which must not speak for the other.
+ * for any other revision than the granted one that another agent works here: the kubelet's probe of
+ * a waiting pod reaches the agent that holds the port, which must not speak for the other.
  */
 export function probeOn(
   port: number,

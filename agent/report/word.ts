@@ -67,7 +67,7 @@ export class Word {
    * come before the agent is Ready with it for the first time.
    */
   instead(step: Step, seen: Seen): Step {
-    const refuses = "refused" in step && step.refused === true;
+    const refuses = "refused" in step;
     this.#refusedSince = refuses ? (this.#refusedSince ?? this.#clock()) : undefined;
     const due = dueFor(step, seen);
     if (due !== undefined && !this.#isSaid(due, seen)) return end(step, due);

@@ -234,7 +234,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
     step(async () => {
       for (const code of ["GPS200", "GPS218", "GPS224", "GPS256"])
         assert.match(told, new RegExp(code));
-      assert.ok(!told.includes("planted") && !told.includes("cGxhbnRlZ"));
+      assert.ok(!told.includes("planted") && !told.includes("dXNlcjpwbGFudGVk"));
     }),
   );
 });

@@ -34,7 +34,7 @@ export function filesFor(
   } as const;
 }
 
-/** The keys beside the newest content: a Secret for mode Restart, which offers new nodes nothing. */
+/** The keys beside the newest content, for mode Restart: it offers nothing to new nodes. */
 export const beside: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.values(servedKeys).map((key) => [key, ""])),
   [servedKeys.revision]: "0",

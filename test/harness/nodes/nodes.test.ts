@@ -6,6 +6,7 @@ import {
   revisionAnnotation,
   servedKeys,
   sinceAnnotation,
+  syncAnnotation,
   wordAnnotation,
 } from "#contract/names.ts";
 import { parseWord } from "#contract/word.ts";
@@ -264,6 +265,17 @@ test("a grant in place is taken by the same container, which is unready for it i
   for (let one = 0; one < 4; one += 1) step();
   assert.deepEqual([node.applied, pod.state.ready.is], ["one", true]);
   assert.ok(pod.state.ready.since > before);
+});
+
+test("another value of the annotation sync brings the newest Secret at once", () => {
+  const { model, pod, step } = unasked();
+  step();
+  model.secret = content(2, "two");
+  step();
+  assert.equal(pod.mounted?.secret["revision"], "1");
+  pod.annotations = { ...pod.annotations, [syncAnnotation]: "1" };
+  step();
+  assert.equal(pod.mounted.secret["revision"], "2");
 });
 
 test("a container proves its grant by word once, and refuses one below its journal", () => {

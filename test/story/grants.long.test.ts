@@ -1,0 +1,92 @@
+/** One agent process that lives through a thousand revisions, and a node that does not fit. */
+import assert from "node:assert/strict";
+import { linkSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { parseWord } from "#contract/word.ts";
+import { AgentProcess, inTime, NodeDirectory } from "../harness/agent/agent.ts";
+import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
+
+const skip = process.platform !== "linux" && "the agent needs Linux's /proc";
+
+async function place(t: TestContext, ...nodeFlags: readonly string[]) {
+  const node = new NodeDirectory();
+  node.newPod();
+  const systemd = await ScriptedSystemd.startDirectly(node.dbus);
+  t.after(async () => {
+    await systemd[Symbol.asyncDispose]();
+    node[Symbol.dispose]();
+  });
+  const start = () =>
+    AgentProcess.start(node, {
+      healthzPort: systemd.healthzPort,
+      flags: ["--probation=0s"],
+      nodeFlags,
+    });
+  return { node, systemd, start };
+}
+
+/** Kilobytes of the process's own memory. */
+function memoryOf(pid: number | undefined): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1]);
+}
+
+/** Revisions over which the least memory counts: what is garbage is collected meanwhile. */
+const window = 60;
+
+test("one process serves 1,000 revisions, and its memory does not grow", { skip }, async (t) => {
+  const { node, systemd, start } = await place(t, "--max-old-space-size=16");
+  await using agent = await start();
+  const least = async (from: number, to: number) => {
+    let memory = Number.POSITIVE_INFINITY;
+    for (let revision = from; revision <= to; revision += 1) {
+      // Every tenth has other credentials, and restarts the kubelet.
+      const password = String(Math.floor(revision / 10) % 7);
+      node.mount(revision, { additional: { "a.io": password } });
+      // No time, so that it need not pass.
+      node.grant(revision, { since: `number-${revision}` });
+      const isReady = async () => {
+        const { status, body } = await agent.probe();
+        return status === 200 && body.includes(`(revision ${revision})`);
+      };
+      assert.ok(
+        await inTime(isReady, 30_000),
+        `revision ${revision}\n${agent.output.slice(-2000)}`,
+      );
+      if (to - revision < window) memory = Math.min(memory, memoryOf(agent.child.pid));
+    }
+    return memory;
+  };
+  const early = await least(1, 200);
+  const late = await least(201, 1000);
+  t.diagnostic(`${early} kB at revision 200, ${late} kB at revision 1,000`);
+  assert.equal(agent.child.exitCode, null);
+  assert.ok(late / early < 1.1, `${early} kB at revision 200, ${late} kB at revision 1,000`);
+  assert.equal(systemd.restartCalls, 101, "one restart for each content");
+});
+
+test(
+  "refuses what the node does not support, and again only for a new since",
+  { skip },
+  async (t) => {
+    const { node, systemd, start } = await place(t);
+    writeFileSync(node.config, "{}");
+    linkSync(node.config, join(node.root, "second-name"));
+    node.mount(1, { additional: { "a.io": "one" } });
+    node.grant(1, { since: "first" });
+    for (const since of ["first", "second"]) {
+      node.grant(1, { since });
+      await using refusing = await start();
+      assert.equal(await refusing.ended(30_000), 3);
+      assert.deepEqual(parseWord(node.message), {
+        kind: "unfit",
+        grant: { revision: 1, digest: node.digest(1), since },
+        journal: 0,
+      });
+      await using next = await start();
+      await next.shows("5nn", "GPS257");
+    }
+    assert.deepEqual([node.file, systemd.restartCalls], ["{}", 0]);
+  },
+);

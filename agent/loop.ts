@@ -2,7 +2,6 @@
  * The agent's loop: look, decide, act, wait; one run at a time. Any number of hints means "look
  * again" once.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { exitCodes } from "#contract/names.ts";
 import type { Code } from "./facts/problems.ts";
 import type { Step } from "./facts/step.ts";
@@ -29,7 +28,10 @@ const longestBackOff = 30_000;
 const hintSpacing = 100;
 
 export class Loop {
-  #wake = new AbortController();
+  #isHinted = false;
+  /** Ends the present pause, if it may be ended by a hint, or by the stop. */
+  #wake = () => {};
+  #end = () => {};
   readonly #stop: AbortSignal;
   #troubled: Code | undefined;
   #tries = 0;
@@ -39,19 +41,22 @@ export class Loop {
   /** `clock`: milliseconds that never jump. */
   constructor(stop: AbortSignal, clock: () => number) {
     this.#stop = stop;
+    // Once: a signal made for each pause would stay in this one's list for ever.
+    stop.addEventListener("abort", () => this.#end());
     this.#clock = clock;
   }
 
   /** Asks for another look, soon. */
   hint(): void {
-    this.#wake.abort();
+    this.#isHinted = true;
+    this.#wake();
   }
 
   /** Runs until stopped, or until a step ends it or gives up. Returns the exit code. */
   async run(round: Round): Promise<number> {
     while (!this.#stop.aborted) {
       // A hint during the work is kept, and ends the next wait at once.
-      this.#wake = new AbortController();
+      this.#isHinted = false;
       // Not the step itself: it may hold 20 MiB, which the next look needs.
       const { again, code, exit } = await this.#once(round);
       if (exit !== undefined) return exit;
@@ -91,14 +96,20 @@ export class Loop {
 
   async #wait(milliseconds: number): Promise<void> {
     const over = this.#clock() + milliseconds;
-    await pass(milliseconds, AbortSignal.any([this.#wake.signal, this.#stop]));
-    if (!this.#wake.signal.aborted) return;
+    if (!this.#isHinted) await this.#pass(milliseconds, true);
+    if (!this.#isHinted) return;
     const spaced = Math.min(this.#hinted + hintSpacing, over) - this.#clock();
-    if (spaced > 0) await pass(spaced, this.#stop);
+    if (spaced > 0) await this.#pass(spaced, false);
     this.#hinted = this.#clock();
   }
-}
 
-async function pass(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await sleep(milliseconds, undefined, { signal }).catch(() => {});
+  async #pass(milliseconds: number, untilHint: boolean): Promise<void> {
+    if (this.#stop.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, milliseconds);
+    this.#end = resolve;
+    this.#wake = untilHint ? resolve : () => {};
+    await promise;
+    clearTimeout(timer);
+  }
 }

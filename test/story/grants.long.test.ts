@@ -1,6 +1,6 @@
 /** One agent process that lives through a thousand revisions, and a node that does not fit. */
 import assert from "node:assert/strict";
-import { linkSync, readFileSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { parseWord } from "#contract/word.ts";
@@ -72,7 +72,8 @@ test(
   async (t) => {
     const { node, systemd, start } = await place(t);
     writeFileSync(node.config, "{}");
-    linkSync(node.config, join(node.root, "second-name"));
+    const second = join(node.root, "second-name");
+    linkSync(node.config, second);
     node.mount(1, { additional: { "a.io": "one" } });
     node.grant(1, { since: "first" });
     for (const since of ["first", "second"]) {

@@ -1,0 +1,174 @@
+/**
+ * A fake node whose pod stays: grants are given, repeated and taken back, contents are published
+ * and promoted, in any order, while the agent is killed and kubelets fail.
+ */
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import type { Grant } from "#contract/grant.ts";
+import type { Document, Mounted } from "./delivery/mount.ts";
+import type { Step } from "./facts/step.ts";
+import { authOf, documentOf, fates, words, World } from "./node.fixture.ts";
+
+/** The Secret and the pod's grant, as volume.ts reads them. */
+class Pod {
+  readonly node = new World();
+  newest: Document = documentOf(1, { "a.io": "one" }, "apply");
+  served: Document | undefined;
+  #since = 0;
+  #proved = 0;
+  #restarts = 0;
+  #changes = 0;
+  readonly #mayFail: boolean;
+
+  constructor(mayFail: boolean) {
+    this.#mayFail = mayFail;
+    this.grant("none");
+  }
+
+  publish(word: string, intent: Document["intent"] = "apply"): void {
+    const entries = intent === "release" ? {} : { "a.io": word };
+    this.newest = documentOf(this.newest.revision + 1, entries, intent);
+    if (intent === "release") this.served = undefined;
+    this.#mount();
+  }
+
+  promote(): void {
+    if (this.newest.intent === "apply") this.served = this.newest;
+    this.#mount();
+  }
+
+  grant(which: "newest" | "served" | "again" | "back" | "none"): void {
+    const { grant } = this.node;
+    const since = `number-${++this.#since}`;
+    const of = ({ revision, digest }: Document): Grant => ({
+      revision,
+      digest,
+      since,
+      word: false,
+    });
+    if (which === "none") this.node.grant = "none";
+    else if (which === "newest") this.node.grant = of(this.newest);
+    else if (which === "served") this.node.grant = of(this.served ?? this.newest);
+    else if (which === "back") this.node.grant = { ...of(this.newest), revision: 0 };
+    else if (typeof grant === "object") this.node.grant = { ...grant, since };
+    this.#mount();
+  }
+
+  #mount(): void {
+    this.node.mounted = this.#meant();
+    this.node.document = this.newest;
+  }
+
+  #meant(): Mounted {
+    const { newest, served } = this;
+    const { grant } = this.node;
+    if (typeof grant !== "object" || grant.revision === 0)
+      return served === undefined
+        ? { kind: "nothing", releasing: newest.intent === "release" }
+        : { ...served, served: true };
+    const named = [newest, served].find((one) => one?.digest === grant.digest);
+    return named ?? { kind: "other", revision: newest.revision };
+  }
+
+  /** One step, judged. */
+  step(cut = false): Step {
+    const { grant, journal } = this.node;
+    const step = this.node.step(cut);
+    if (step.action === "apply")
+      this.#judgeTaken(step.journal.content, grant, journal === undefined);
+    if (step.action === "restart" && !cut) this.#restarts += 1;
+    if (!this.#mayFail)
+      assert.ok(this.#restarts <= this.#changes, "a kubelet is restarted again for one content");
+    this.#judgeKept(step);
+    return step;
+  }
+
+  #judgeTaken(content: string, grant: World["grant"], isFirst: boolean): void {
+    const granted =
+      typeof grant === "object" &&
+      [this.newest, this.served].some(
+        (one) => one?.content === content && one.digest === grant.digest,
+      );
+    // Without a grant a node also repairs what it has, and ends what it began.
+    const mayServe = this.served?.content === content;
+    assert.ok(granted || mayServe, "a content is taken that is neither granted nor served");
+    assert.ok(granted || !isFirst || mayServe);
+    this.#changes += 1;
+  }
+
+  #judgeKept(step: Step): void {
+    const { journal } = this.node;
+    if (step.action === "leave") this.#proved = 0;
+    if (journal?.phase !== "applied") return;
+    assert.ok(journal.revision >= this.#proved, "what was proved is taken back");
+    this.#proved = journal.revision;
+  }
+}
+
+type Event = (pod: Pod) => void;
+const word = fc.constantFrom(...words);
+const calm: readonly fc.Arbitrary<Event>[] = [
+  word.map((one) => (pod: Pod) => pod.publish(one)),
+  fc.constant((pod: Pod) => pod.promote()),
+  fc
+    .constantFrom("newest", "newest", "newest", "served", "again", "back", "none")
+    .map((which) => (pod: Pod) => pod.grant(which)),
+  fc.constant((pod: Pod) => pod.node.kill()),
+  fc.constant((pod: Pod) => void pod.step(true)),
+];
+const failing: readonly fc.Arbitrary<Event>[] = [
+  ...calm,
+  fc.constant((pod: Pod) => pod.publish("", "release")),
+  fc.constantFrom(...fates).map((fate) => (pod: Pod) => void (pod.node.fate = fate)),
+  fc.constantFrom("Always", "Never").map((one) => (pod: Pod) => void (pod.node.restart = one)),
+];
+const history = (events: readonly fc.Arbitrary<Event>[]) =>
+  fc.array(fc.tuple(fc.oneof(...events), fc.constantFrom(0, 1, 2, 5, 40)), {
+    maxLength: 25,
+    size: "max",
+  });
+const numRuns = process.env["EVERY_POINT"] === "1" ? 2000 : 150;
+
+function play(pod: Pod, happened: readonly (readonly [Event, number])[]): void {
+  for (const [happen, steps] of happened) {
+    happen(pod);
+    for (let done = 0; done < steps; done += 1) pod.step();
+  }
+}
+
+/** Steps until the node is Ready; a release takes away what it had. */
+function settle(pod: Pod): Step {
+  let last = pod.step();
+  for (let steps = 0; steps < 3000 && !last.ready; steps += 1) last = pod.step();
+  return last;
+}
+
+test("takes nothing but what is granted or served, keeps what it has proved, and restarts once for one content", () => {
+  fc.assert(
+    fc.property(history(calm), (happened) => {
+      const pod = new Pod(false);
+      play(pod, happened);
+    }),
+    { numRuns },
+  );
+});
+
+test("whatever failed before, a new grant of the newest content comes into force", () => {
+  fc.assert(
+    fc.property(history(failing), word, (happened, last) => {
+      const pod = new Pod(true);
+      play(pod, happened);
+      pod.node.fate = "up";
+      pod.publish(last);
+      pod.grant("newest");
+      if (pod.node.unit.active !== "active" || !pod.node.healthy) pod.node.start("up");
+      const step = settle(pod);
+      assert.equal(`${step.code} ${step.ready}`, "GPS200 true");
+      assert.equal(pod.node.journal?.revision, pod.newest.revision);
+      const { now } = pod.node.file;
+      assert.ok("bytes" in now && now.bytes.includes(authOf(last)));
+    }),
+    { numRuns },
+  );
+});

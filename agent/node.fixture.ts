@@ -1,0 +1,204 @@
+/**
+ * A fake node with an agent that decides: its kubelet dies, hangs or falls silent, the agent is
+ * killed, the disk is full, config.json is spoilt. What the pod mounts and is granted is a test's.
+ */
+import assert from "node:assert/strict";
+import type { Grant } from "#contract/grant.ts";
+import { readDocument } from "./delivery/config-json/document.ts";
+import { foundOf } from "./delivery/config-json/observation.ts";
+import type { FoundFile } from "./delivery/delivery.ts";
+import type { Document, Mounted } from "./delivery/mount.ts";
+import type { Facts } from "./facts/facts.ts";
+import { busless, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
+import { progress } from "./facts/kubelet-state.ts";
+import type { Step } from "./facts/step.ts";
+import type { File, Journal } from "./journal/journal.ts";
+import { Stopwatch } from "./observe/stopwatch.ts";
+import type { Unit } from "./systemd/unit.ts";
+
+export const before = '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="},"z.io":{"auth":"dTp0aGVpcnM="}}}';
+const hour = 3_600_000;
+
+type Fate = "up" | "silent" | "crashing" | "failed" | "hanging" | "refused" | "unchanged";
+export const fates = [
+  "up",
+  "silent",
+  "crashing",
+  "failed",
+  "hanging",
+  "refused",
+  "unchanged",
+] as const;
+
+export class World {
+  clock = 1_000_000 * hour;
+  file = fileOf(before);
+  refused = false;
+  full = false;
+  restart: Facts["config"]["restart"] = "Always";
+  fate: Fate = "up";
+  revision = 1;
+  document: Document = documentOf(1, {}, "release");
+  /** What a running pod was granted; undefined: what its template grants. */
+  grant: Grant | "none" | undefined;
+  /** What the volume has for that grant; undefined: the document. */
+  mounted: Mounted | undefined;
+  journal: Journal | undefined;
+  unit: Unit = unit;
+  healthy = true;
+  #starts = 0;
+  #restarts = 0;
+  #restarted = Number.NEGATIVE_INFINITY;
+  #unwritable = false;
+  #stopwatch = new Stopwatch(() => this.clock);
+
+  publish(entries: Readonly<Record<string, string>>, intent: Document["intent"]): void {
+    this.revision += 1;
+    this.document = documentOf(this.revision, entries, intent);
+    this.kill();
+  }
+
+  kill(): void {
+    this.#restarts = 0;
+    this.#restarted = Number.NEGATIVE_INFINITY;
+    this.#unwritable = false;
+    this.#stopwatch = new Stopwatch(() => this.clock);
+  }
+
+  start(fate: Fate): void {
+    if (fate === "refused" || fate === "unchanged") return;
+    this.#starts += 1;
+    const started = { ...unit, invocation: `start ${this.#starts}`, mainPid: this.#starts };
+    const down = { ...started, mainPid: 0, result: "exit-code" };
+    this.healthy = fate === "up";
+    this.unit = {
+      up: started,
+      silent: started,
+      crashing: { ...down, active: "activating", sub: "auto-restart" },
+      failed: { ...down, active: "failed", sub: "failed", result: "start-limit-hit" },
+      hanging: { ...down, active: "activating", sub: "start" },
+    }[fate];
+  }
+
+  get facts(): Facts {
+    const { clock, journal, restart } = this;
+    const stopwatch = this.#stopwatch;
+    const known = restart === "Never" ? busless : this.unit;
+    const running = "active" in known && known.active === "active" ? known.invocation : undefined;
+    const quarantine =
+      journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;
+    return complete({
+      config: {
+        restart,
+        ...(this.grant === undefined && {
+          revision: this.revision,
+          digest: this.document.digest,
+        }),
+      },
+      now: clock,
+      time: { boot: "b", monotonic: clock },
+      ...(this.grant !== undefined && { grant: this.grant }),
+      mounted: this.mounted ?? this.document,
+      ...(journal !== undefined && { journal }),
+      left: false,
+      file: this.refused ? { kind: "refused", why: "it has 2 hard links" } : this.file,
+      unit: known,
+      healthy: this.healthy,
+      stopwatch: {
+        file: 2000,
+        running: stopwatch.held("running", running),
+        healthy: stopwatch.held("healthy", this.healthy ? running : undefined),
+        busy: stopwatch.held("busy", progress(known)),
+        quarantine: stopwatch.held("quarantine", quarantine),
+      },
+      restarts: this.#restarts,
+      sinceRestart: clock - this.#restarted,
+      unwritable: this.#unwritable,
+    });
+  }
+
+  /** One step of the agent's; `cut`: it is killed in the middle. */
+  step(cut = false): Step {
+    const { facts } = this;
+    const step = decide(facts);
+    if (step.ready) this.#proved(facts);
+    this.#act(step, cut);
+    const pause = this.#unwritable || step.again === "back off" ? 1000 : step.again;
+    this.clock += Math.max(1, pause);
+    // systemd tries it again by itself.
+    if (this.unit.sub === "auto-restart" && this.fate !== "crashing") this.start(this.fate);
+    if (cut || step.action === "give up") this.kill();
+    return step;
+  }
+
+  #act(step: Step, cut: boolean): void {
+    if (step.action === "leave") this.journal = undefined;
+    else if (step.action === "restore") this.#write(step.plan.file);
+    else if (step.action === "apply") {
+      if (this.#keep(step.journal) && !cut) this.#write(step.plan.file);
+    } else if (step.action === "record" || step.action === "give up") this.#keep(step.journal);
+    else if (step.action === "restart") {
+      if (!this.#keep(step.journal) && !step.evenUnrecorded) return;
+      if (cut) return;
+      if (this.fate === "refused") return void this.#keep(step.unasked);
+      this.start(this.fate);
+      this.#restarts += 1;
+      this.#restarted = this.clock;
+    }
+  }
+
+  #keep(journal: Journal): boolean {
+    this.#unwritable = this.full;
+    if (!this.full) this.journal = journal;
+    return !this.full;
+  }
+
+  #write(file: File): void {
+    this.#unwritable = this.full;
+    if (this.full) return;
+    this.file = "absent" in file ? fileOf(undefined) : fileOf(file.bytes.toString());
+    const { now } = this.file;
+    const { content, intent } = this.document;
+    // Until then an earlier change may still be rolled back.
+    if (intent === "release" && this.journal?.content === content && "bytes" in now)
+      assert.ok(!ours.some((auth) => now.bytes.includes(auth)), "what was withdrawn is put back");
+  }
+
+  #proved({ file, journal, healthy, mounted }: Facts): void {
+    assert.ok(healthy, "Ready, and the kubelet does not answer");
+    // Where nothing of ours ever was, whatever lies there has nothing to give back.
+    if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none")
+      return;
+    assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");
+    if (mounted?.kind === "document" && mounted.intent !== "hold" && journal.kind === "journal")
+      assert.ok(file.holds(journal.journal.owned), "Ready without what is ours");
+  }
+}
+
+export function fileOf(text: string | undefined): FoundFile {
+  const bytes = Buffer.from(text ?? "{}");
+  const reading = readDocument(bytes);
+  assert.ok(reading.kind === "document");
+  const { document } = reading;
+  return text === undefined
+    ? foundOf({ kind: "absent", identity: "absent", document })
+    : foundOf({ kind: "file", identity: text, bytes, mode: 0o600, document, digest: text });
+}
+
+export const authOf = (word: string) => Buffer.from(`u:${word}`).toString("base64");
+
+export function documentOf(
+  revision: number,
+  auths: Readonly<Record<string, string>>,
+  intent: Document["intent"],
+): Document {
+  const content = JSON.stringify([auths, intent === "release"]);
+  const entries = Object.entries(auths).map(
+    ([key, auth]) => [key, { value: { auth: authOf(auth) }, original: false }] as const,
+  );
+  const desired = { entries: new Map(entries), rest: new Map() };
+  return { kind: "document", revision, digest: `${revision} ${content}`, content, desired, intent };
+}
+
+export const words = ["one", "two"];
+const ours = words.map(authOf);

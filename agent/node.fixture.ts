@@ -10,6 +10,7 @@ import type { FoundFile } from "./delivery/delivery.ts";
 import type { Document, Mounted } from "./delivery/mount.ts";
 import type { Facts } from "./facts/facts.ts";
 import { busless, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
+import { ours } from "./facts/grant.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import type { Step } from "./facts/step.ts";
 import type { File, Journal } from "./journal/journal.ts";
@@ -161,19 +162,26 @@ export class World {
     const { content, intent } = this.document;
     // Until then an earlier change may still be rolled back.
     if (intent === "release" && this.journal?.content === content && "bytes" in now)
-      assert.ok(!ours.some((auth) => now.bytes.includes(auth)), "what was withdrawn is put back");
+      assert.ok(!auths.some((auth) => now.bytes.includes(auth)), "what was withdrawn is put back");
   }
 
-  #proved({ file, journal, healthy, mounted }: Facts): void {
+  #proved({ file, journal, healthy, mounted, grant }: Facts): void {
     assert.ok(healthy, "Ready, and the kubelet does not answer");
     // Where nothing of ours ever was, whatever lies there has nothing to give back.
     if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none")
       return;
     assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");
+    // A node whose grant was taken back keeps what it has, also half of it.
+    const keeps =
+      this.grant !== undefined && ours({ grant, mounted })?.revision !== revisionIn(journal);
+    if (keeps) return;
     if (mounted?.kind === "document" && mounted.intent !== "hold" && journal.kind === "journal")
       assert.ok(file.holds(journal.journal.owned), "Ready without what is ours");
   }
 }
+
+const revisionIn = (reading: Facts["journal"]) =>
+  reading.kind === "journal" ? reading.journal.revision : undefined;
 
 export function fileOf(text: string | undefined): FoundFile {
   const bytes = Buffer.from(text ?? "{}");
@@ -201,4 +209,4 @@ export function documentOf(
 }
 
 export const words = ["one", "two"];
-const ours = words.map(authOf);
+const auths = words.map(authOf);

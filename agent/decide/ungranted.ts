@@ -5,9 +5,9 @@ import type { FoundFile } from "../delivery/delivery.ts";
 import type { Facts } from "../facts/facts.ts";
 import { isOf } from "../facts/grant.ts";
 import { codes } from "../facts/problems.ts";
-import { type Answer, atOnce, record, type Step } from "../facts/step.ts";
+import { type Answer, atOnce, record, soon, type Step, wait } from "../facts/step.ts";
 import { confirmed, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
-import { idleAs } from "../restart/phases.ts";
+import { byTable, idleAs } from "../restart/phases.ts";
 import { observe } from "./preflight.ts";
 
 /**
@@ -33,8 +33,12 @@ export function ungranted(
   file: FoundFile,
   document: Document | undefined,
 ): Answer | undefined {
-  if (journal !== undefined && !isIdle(journal))
-    return isAbandoned(facts, journal, file, document) ? abandon(journal) : undefined;
+  if (journal !== undefined && !isIdle(journal)) {
+    if (isAbandoned(facts, journal, file, document)) return abandon(journal);
+    // What is served does not take the place of what was granted.
+    const isGranted = journal.grant !== undefined && document !== undefined;
+    return isGranted ? { ...byTable(facts, journal), ready: false } : undefined;
+  }
   if (journal !== undefined && !(document !== undefined && failedUnasked(journal)))
     return keep(facts, journal, file, document);
   if (facts.mounted?.kind === "nothing") return nothing(facts, facts.mounted.releasing, file);
@@ -52,9 +56,13 @@ function isAbandoned(
   return (document === undefined || granted !== undefined) && !file.holds(owned);
 }
 
-/** The journal as it was before the change. */
+/**
+ * The journal as it was before the change. A withdrawal has no record of that, and is not taken
+ * back: its node waits for it.
+ */
 function abandon(journal: Journal): Step {
-  const { revision, digest, content, owned } = journal.undo ?? journal;
+  if (journal.undo === undefined) return wait(codes.otherRevision, soon);
+  const { revision, digest, content, owned } = journal.undo;
   return record(codes.inForce, { ...confirmed(journal), revision, digest, content, owned });
 }
 

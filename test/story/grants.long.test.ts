@@ -86,7 +86,10 @@ test(
         journal: 0,
       });
       await using next = await start();
+      await next.shows("5nn", "GPS206");
+      unlinkSync(second);
       await next.shows("5nn", "GPS257");
+      linkSync(node.config, second);
     }
     assert.deepEqual([node.file, systemd.restartCalls], ["{}", 0]);
   },

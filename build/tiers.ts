@@ -40,6 +40,7 @@ export const clusterFiles: readonly string[] = [
   "test/e2e/picture.test.ts",
   "test/controller/story.test.ts",
   "test/controller/hosted.test.ts",
+  "test/controller/objects.test.ts",
   "test/fleet/page.test.ts",
   "test/faults/interruptions.test.ts",
   "test/faults/bus.test.ts",

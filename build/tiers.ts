@@ -46,6 +46,7 @@ export const clusterFiles: readonly string[] = [
   "test/faults/bus.test.ts",
   "test/faults/disk.test.ts",
   "test/faults/input.test.ts",
+  "test/faults/reboot.test.ts",
 ];
 
 /** Shard of `test:all` → what its files' paths begin with. The first that fits has a file. */

@@ -80,8 +80,11 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
     absence.answered(status);
   };
   const { guestKubeconfig: file } = config;
-  const home = connect(loadKubeConfig(config.kubeconfig), file === undefined ? answered : asked);
-  const connected = (access: Access) => connect(kubeConfigOf(access), answered);
+  const stopping = new AbortController();
+  const how = { stop: stopping.signal };
+  const hears = file === undefined ? answered : asked;
+  const home = connect(loadKubeConfig(config.kubeconfig), hears, how);
+  const connected = (access: Access) => connect(kubeConfigOf(access), answered, how);
   const guest = { flag: "--guest-kubeconfig", log, connected, moved: leave };
   const served = file === undefined ? home : openRemote({ file, ...guest });
   const place = { cluster: home, path: leaseIn(config.namespace) };
@@ -132,6 +135,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
     },
     async serve(signal) {
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
+      void stopped.then(() => stopping.abort());
       const run = await Promise.race([
         patiently(() => imageOf(config, home)),
         stopped.then(() => undefined),

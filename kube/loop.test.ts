@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { backoff, createLoop, hangsSeconds } from "./loop.ts";
+import { createLoop, hangsSeconds } from "./loop.ts";
 
 const breathe = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -111,19 +111,4 @@ test("no hot loop: a minute of failures and constant hints makes few runs", asyn
   assert.ok(runs <= 9, `${runs} runs`);
   assert.equal(failures.length, runs);
   await end();
-});
-
-test("the pause doubles up to a minute and is never the same for two controllers", () => {
-  assert.deepEqual(
-    [1, 2, 3, 8, 30].map((failures) => backoff(failures, () => 0.5)),
-    [500, 1000, 2000, 60_000, 60_000],
-  );
-  assert.equal(
-    backoff(1, () => 0),
-    250,
-  );
-  assert.equal(
-    backoff(1, () => 1),
-    750,
-  );
 });

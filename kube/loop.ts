@@ -3,6 +3,7 @@
  * run is retried after an exponentially growing, jittered pause, even if hints keep coming, so that
  * no fault of the cluster becomes a hot loop.
  */
+import { backoff } from "./client/retry.ts";
 
 /** Seconds after which to run again even if nothing has happened; no later than `resyncSeconds`. */
 export type Again = Readonly<{ seconds: number }>;
@@ -23,14 +24,6 @@ const resyncSeconds = 300;
 
 /** Seconds of silence after which a loop counts as one that hangs; it rests for 360 at most. */
 export const hangsSeconds = 600;
-
-/**
- * Pause in milliseconds after the nth failure in a row: 0.5 s, 1 s, 2 s … 60 s, times 0.5 to 1.5.
- */
-export function backoff(failures: number, random: () => number = Math.random): number {
-  const base = Math.min(60_000, 500 * 2 ** Math.min(failures - 1, 20));
-  return Math.round(base * (0.5 + random()));
-}
 
 type Options = Readonly<{
   run: () => Promise<Again | undefined>;

@@ -29,6 +29,14 @@ export class ApiError extends Error {
   }
 
   /**
+   * True when the server refused before it did anything (429). After a 5xx, or without an answer, a
+   * write may have been done all the same.
+   */
+  get didNothing(): boolean {
+    return this.status === 429;
+  }
+
+  /**
    * The error of an answer that refuses. The server's message is left out for Secrets and
    * SyncSecrets: a decoder's complaint quotes the bytes around the fault, and a schema's quotes the
    * value, which there are credentials.

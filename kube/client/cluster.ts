@@ -2,7 +2,8 @@
 
 /**
  * The calls to one cluster. Paths are the API's own, from `/api/v1/…`. Every method rejects with
- * ApiError.
+ * ApiError. Reads, and starts of watches, are repeated after a 429 or 503 (retry.ts); a write is
+ * sent once.
  */
 export interface Cluster {
   /** The server's address, for the log. */
@@ -52,8 +53,11 @@ export interface Cluster {
 export const newborn = "1";
 
 export type Query = Readonly<Record<string, string>>;
-/** Seconds that the answer may take; without them, the connection's limit. */
-export type Patience = Readonly<{ seconds?: number }>;
+/**
+ * Seconds that the answer may take, attempts of a read together; without them, the connection's
+ * limit. `signal` ends the wait for another attempt of a read.
+ */
+export type Patience = Readonly<{ seconds?: number; signal?: AbortSignal }>;
 /**
  * `metadata`: the object without spec, status and data, as PartialObjectMetadata. `text`: an answer
  * that is no JSON, such as that of `/readyz`.

@@ -4,7 +4,7 @@
  * @kubernetes/client-node's.
  */
 import {
-  type HttpMethod,
+  HttpMethod,
   IsomorphicFetchHttpLibrary,
   type KubeConfig,
   RequestContext,
@@ -14,6 +14,7 @@ import { ApiError, problemOf } from "./api-error.ts";
 import type { Patience, Query } from "./cluster.ts";
 import { Gathered } from "./answer-bytes.ts";
 import { fieldManager } from "./ownership.ts";
+import { retried } from "./retry.ts";
 
 /** Seconds that one request may take. */
 const requestSeconds = 30;
@@ -46,6 +47,8 @@ export type Asker = Readonly<{
    * would cost a handshake and a hundred KiB.
    */
   fixed?: boolean;
+  /** The program is to end: no read waits any longer for another attempt. */
+  stop?: AbortSignal | undefined;
 }>;
 
 /** One request, as it is sent. */
@@ -68,9 +71,10 @@ export interface Connection {
   readonly server: string;
   readonly manager: string;
   readonly largest: number;
+  readonly stop?: AbortSignal | undefined;
   /** Status and headers of the answer, its body unread. */
   readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
-  /** The JSON of a whole answer. A status of 300 or more is an ApiError. */
+  /** The JSON of a whole answer. A status of 300 or more is an ApiError. A read is repeated. */
   readonly ask: <T>(request: Request, patience?: Patience) => Promise<T>;
 }
 
@@ -87,6 +91,7 @@ export function open(
     seconds = requestSeconds,
     largest = largestAnswer,
     fixed = false,
+    stop,
   }: Asker,
 ): Connection {
   const server = config.getCurrentCluster()?.server;
@@ -134,22 +139,30 @@ export function open(
     }
   }
 
+  async function once<T>(request: Request, signal: AbortSignal): Promise<T> {
+    const { method, path } = request;
+    const response = await send(request, signal);
+    try {
+      const text = await bounded(response, largest);
+      if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
+      return (request.text === true ? text : JSON.parse(text)) as T;
+    } catch (error) {
+      throw error instanceof ApiError ? error : unreachable(method, path, error);
+    }
+  }
+
   return {
     server,
     manager,
     largest,
+    stop,
     send,
     async ask<T>(request: Request, patience: Patience = {}): Promise<T> {
-      const { method, path } = request;
-      const signal = AbortSignal.timeout((patience.seconds ?? seconds) * 1000);
-      const response = await send(request, signal);
-      try {
-        const text = await bounded(response, largest);
-        if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
-        return (request.text === true ? text : JSON.parse(text)) as T;
-      } catch (error) {
-        throw error instanceof ApiError ? error : unreachable(method, path, error);
-      }
+      const milliseconds = (patience.seconds ?? seconds) * 1000;
+      const end = AbortSignal.timeout(milliseconds);
+      const ask = () => once<T>(request, end);
+      if (request.method !== HttpMethod.GET) return ask();
+      return retried(ask, { milliseconds, signals: [end, stop, patience.signal] });
     },
   };
 }

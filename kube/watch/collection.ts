@@ -1,7 +1,7 @@
 /** Follows a collection. Each of its changes is a hint: look again, and nothing more. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { backoff } from "#kube/loop.ts";
+import { backoff } from "#kube/client/retry.ts";
 import { eventOf } from "./event.ts";
 
 /**

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Allowance, type Rate } from "#kube/allowance.ts";
-import { backoff } from "#kube/loop.ts";
+import { backoff } from "#kube/client/retry.ts";
 import { eventOf } from "./event.ts";
 import type { Informer } from "./informer.ts";
 

@@ -101,6 +101,11 @@ export function refused(said: string): Notice {
   return lasting("refused", line(finding("refused", "API server", "request", said)), "");
 }
 
+/** `said`: the last error's own words. */
+export function unanswered(said: string): Notice {
+  return lasting("unanswered", line(finding("unanswered", "API server", "request", said)), "");
+}
+
 /** `differences`: paths of objects, with those of the fields that are not as declared. */
 export function mutated(
   differences: readonly (readonly [path: string, fields: readonly string[]])[],

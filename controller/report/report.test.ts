@@ -144,10 +144,36 @@ test("a request that is refused twice is told in the API server's words, and no 
   assert.deepEqual(await series(), {});
 });
 
-test("an API server that does not answer, a conflict and a rate limit are not refusals", async () => {
+const failure = (status: number, reason = "") =>
+  new ApiError({ status, reason, method: "GET", path: "/api/v1/nodes" });
+
+test("reports an API server that does not answer for eight runs, and no conflict among them", async () => {
+  const { report, announced, series } = watched();
+  for (const status of [0, 409, 429, 503, 409, 0, 0, 0, 504]) report.failed(failure(status));
+  assert.deepEqual(announced, []);
+  report.failed(failure(0, "Unreachable"));
+  assert.match(announced[0] ?? "", /^RequestUnanswered: GPS325 .*no answer Unreachable/);
+  assert.deepEqual(await series(), { 'trouble{reason="RequestUnanswered"}': 1 });
+  report.failed(failure(0, "Elsewhere"));
+  assert.equal(new Set(announced).size, 1, "other words of the same trouble are another Event");
+  report.succeeded();
+  assert.deepEqual(await series(), {});
+  announced.length = 0;
+  for (let times = 0; times < 7; times++) report.failed(failure(0));
+  assert.deepEqual(announced, [], "it has answered in between");
+});
+
+test("reports an object that is too large to be read, by its name", () => {
   const { report, announced } = watched();
-  for (const status of [0, 409, 429, 0, 409])
-    report.failed(new ApiError({ status, reason: "", method: "PATCH", path: "" }));
+  const detail = "node-1 alone is larger than a page may be";
+  const error = { status: 0, reason: "TooLarge", method: "GET", path: "/api/v1/nodes", detail };
+  for (let times = 0; times < 8; times++) report.failed(new ApiError(error));
+  assert.match(announced.join(), /^RequestUnanswered: GPS325 .*TooLarge: node-1 alone is larger/);
+});
+
+test("never reports a conflict: the next run reads again", () => {
+  const { report, announced } = watched();
+  for (let times = 0; times < 100; times++) report.failed(failure(409, "Conflict"));
   assert.deepEqual(announced, []);
 });
 

@@ -3,8 +3,6 @@
  * in an Event when it is new or lasts.
  */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
-import { ApiError } from "#kube/client/api-error.ts";
-import { AdmissionError } from "#kube/apply/demands.ts";
 import { haltOf, newsOf, type Trouble } from "./news.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
@@ -17,6 +15,7 @@ import { Occasions } from "./occasions.ts";
 import { owned } from "#kube/client/paths.ts";
 import { podlessClock } from "./podless.ts";
 import type { Report } from "./outcome.ts";
+import { RequestTroubles } from "./requests.ts";
 import * as messages from "./messages.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import { sourceFacts } from "../status/sources.ts";
@@ -46,12 +45,6 @@ type Area =
   | "rollout"
   | "removal";
 
-/**
- * One refusal may be momentary (a right being granted, a webhook restarting), so only the second in
- * a row is told.
- */
-const refusalsTold = 2;
-
 /** The metric's label values; those of the two built-in sources are older than source names. */
 function labelOf({ name }: SourceVerdict): string {
   return name === additionalSecretName ? sourceIds.additional : name;
@@ -72,7 +65,7 @@ export function createReport({
   const podless = podlessClock(cluster, now);
   const lasting = new Map<Area, readonly Trouble[]>();
   let lastTurn = "";
-  let refusals = 0;
+  const requests = new RequestTroubles();
   let secret: V1ObjectMeta | undefined;
 
   function stands(area: Area, found: readonly Trouble[]): void {
@@ -246,20 +239,15 @@ export function createReport({
     },
 
     succeeded() {
-      refusals = 0;
+      requests.succeeded();
       ends("requests");
       status.report(standingTroubles());
     },
 
     failed(error) {
-      const refused =
-        error instanceof ApiError
-          ? ![0, 409, 429].includes(error.status)
-          : error instanceof AdmissionError;
-      if (!refused) return;
-      refusals += 1;
-      if (refusals < refusalsTold) return;
-      stands("requests", [["refused", messages.refused((error as Error).message)]]);
+      const found = requests.failed(error);
+      if (found === undefined) return;
+      stands("requests", found);
       status.report(standingTroubles());
     },
   };

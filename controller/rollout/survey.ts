@@ -118,7 +118,7 @@ export async function glance(cluster: Cluster): Promise<string[]> {
       if (ready?.startsWith("0/") === true && (again > 0 || broken)) ended.push(`${name}/${again}`);
     }
   };
-  await cluster.pages(collections.pods, agents, each, "rows");
+  await cluster.pages(collections.pods, agents, each, { as: "rows" });
   return ended;
 }
 

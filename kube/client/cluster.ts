@@ -11,15 +11,15 @@ export interface Cluster {
   /** The object, or undefined when there is none. */
   get<T>(path: string, options?: ReadOptions): Promise<T | undefined>;
   /**
-   * Calls `each` with one page of at most 500 items after the other, so that no list is ever held
-   * whole. `rows`: what kubectl would print, a tenth of the objects' size. `metadata`: the objects
-   * without spec, status and data.
+   * Calls `each` with one page of at most 500 items and 8 MiB after the other, so that no list is
+   * ever held whole. A page that is larger is asked for again with half as many items. 410 means
+   * that the list took too long: begin again.
    */
   pages<T>(
     path: string,
     query: Query,
     each: (items: readonly T[]) => void,
-    as?: "rows" | "metadata",
+    how?: PageOptions,
   ): Promise<void>;
   /**
    * Server-side apply of exactly the fields in `body`. A 409 means that someone else wrote first:
@@ -63,6 +63,13 @@ export type Patience = Readonly<{ seconds?: number; signal?: AbortSignal }>;
  * that is no JSON, such as that of `/readyz`.
  */
 export type ReadOptions = Patience & Readonly<{ as?: "metadata" | "text" }>;
+/**
+ * `rows`: what kubectl would print, a tenth of the objects' size. `metadata`: the objects without
+ * spec, status and data. `skipped`: called with the name of an object that is larger than a page
+ * may be, and why; the list goes on without it. Without `skipped` such an object ends the list.
+ */
+export type PageOptions = Pick<Patience, "signal"> &
+  Readonly<{ as?: "rows" | "metadata"; skipped?: (name: string, error: Error) => void }>;
 /** `dryRun`: the answer is what the request would make, and nothing is written. */
 type DryRun = Readonly<{ dryRun?: boolean }>;
 type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;

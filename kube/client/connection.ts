@@ -10,7 +10,7 @@ import {
   RequestContext,
   type ResponseContext,
 } from "@kubernetes/client-node";
-import { ApiError, problemOf } from "./api-error.ts";
+import { ApiError, unreachable } from "./api-error.ts";
 import type { Patience, Query } from "./cluster.ts";
 import { Gathered } from "./answer-bytes.ts";
 import { fieldManager } from "./ownership.ts";
@@ -19,10 +19,7 @@ import { retried } from "./retry.ts";
 /** Seconds that one request may take. */
 const requestSeconds = 30;
 
-/**
- * Bytes that one answer may have. The largest that we ask for is a page of 500 pods of 20 kB, 10
- * MB.
- */
+/** Bytes that one answer may have, unless its request allows fewer (pages.ts). */
 const largestAnswer = 32 * 1024 * 1024;
 
 /**
@@ -63,6 +60,8 @@ export type Request = Readonly<{
   accept?: string;
   /** The answer is taken as it is. */
   text?: true;
+  /** Bytes that the answer may have, where that is less than the connection's limit. */
+  largest?: number;
 }>;
 
 /** Connection to one API server. Both calls reject with ApiError. */
@@ -143,7 +142,7 @@ export function open(
     const { method, path } = request;
     const response = await send(request, signal);
     try {
-      const text = await bounded(response, largest);
+      const text = await bounded(response, request.largest ?? largest);
       if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
       return (request.text === true ? text : JSON.parse(text)) as T;
     } catch (error) {
@@ -166,16 +165,6 @@ export function open(
     },
   };
 }
-
-/**
- * The error of an answer that never came or came incomplete, or of a request that no credential
- * could be had for.
- */
-export const unreachable = (method: string, path: string, error: unknown): ApiError => {
-  // A credential's command may write at any length why it failed.
-  const detail = problemOf(error).slice(0, 500);
-  return new ApiError({ status: 0, reason: "Unreachable", method, path, detail });
-};
 
 /** Puts the kubeconfig's credential into the request. */
 async function authenticate(config: KubeConfig, context: RequestContext): Promise<void> {

@@ -25,7 +25,7 @@ export function reopened(file: string, open: () => Cluster): Cluster {
   return {
     identity: cluster.identity,
     get: (path, options) => current().get(path, options),
-    pages: (path, query, each, as) => current().pages(path, query, each, as),
+    pages: (path, query, each, how) => current().pages(path, query, each, how),
     apply: (path, body, options) => current().apply(path, body, options),
     create: (path, body) => current().create(path, body),
     replace: (path, body, options) => current().replace(path, body, options),

@@ -1,8 +1,8 @@
 /** A watch, as the lines that the server sends. */
 import { HttpMethod, type ResponseContext } from "@kubernetes/client-node";
-import { ApiError } from "./api-error.ts";
+import { ApiError, unreachable } from "./api-error.ts";
 import type { Query } from "./cluster.ts";
-import { bounded, type Connection, unreachable } from "./connection.ts";
+import { bounded, type Connection } from "./connection.ts";
 import { Gathered } from "./answer-bytes.ts";
 import { retried } from "./retry.ts";
 

@@ -80,6 +80,11 @@ export const catalogue = {
     "{}",
     "change spec, or have the installer allow it; until then the previous policy stays in force",
   ],
+  unanswered: [
+    "GPS325",
+    "{}",
+    "no action needed if the API server is away or busy for a while; otherwise make it answer",
+  ],
   awaited: ["GPS324", "{}", "let these nodes return, or delete them"],
 } as const satisfies Catalogue;
 

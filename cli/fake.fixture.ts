@@ -65,6 +65,10 @@ export class FakeCluster implements Cluster {
     return this.#write({ verb: "create", path, body }) as Promise<T>;
   }
 
+  patch<T>(path: string, body: object): Promise<T> {
+    return this.#write({ verb: "patch", path, body }) as Promise<T>;
+  }
+
   replace<T>(path: string, body: object): Promise<T> {
     return this.#write({ verb: "replace", path, body }) as Promise<T>;
   }

@@ -19,6 +19,8 @@ const tooLarge = "TooLarge";
 export class ApiError extends Error {
   readonly status: number;
   readonly reason: string;
+  /** What the server wrote about it, at most 500 characters, or why there was no answer. */
+  readonly detail: string | undefined;
   /** Seconds that the server asked for by Retry-After (429, 503); undefined when it did not. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -29,6 +31,7 @@ export class ApiError extends Error {
     );
     this.status = refusal.status;
     this.reason = refusal.reason;
+    this.detail = refusal.detail;
     this.retryAfterSeconds = refusal.retryAfterSeconds;
   }
 

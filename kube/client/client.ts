@@ -41,6 +41,11 @@ export function callsOver(connection: Connection): Cluster {
     async create(path, body) {
       return ask({ method: HttpMethod.POST, path, query: { fieldManager: manager }, body });
     },
+    async patch(path, body) {
+      const query = { fieldManager: manager };
+      const type = "application/merge-patch+json";
+      return ask({ method: HttpMethod.PATCH, path, query, body, type });
+    },
     async replace(path, body, options) {
       const query = { fieldManager: manager, ...dry(options?.dryRun) };
       return ask({ method: HttpMethod.PUT, path, query, body });

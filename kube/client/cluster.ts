@@ -28,6 +28,12 @@ export interface Cluster {
   apply<T>(path: string, body: object, options: Apply): Promise<T>;
   /** Creates the object; the answer is it, or what a request such as a TokenRequest asks for. */
   create<T>(path: string, body: object): Promise<T>;
+  /**
+   * Merges these fields into the object, as a JSON merge patch (RFC 7386). `metadata` in `body`
+   * carries the uid and the resourceVersion on which the caller decided; the object in another
+   * version gives a 409.
+   */
+  patch<T>(path: string, body: Patch): Promise<T>;
   /** Replaces the object whose resourceVersion `body` carries. */
   replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
   /**
@@ -70,6 +76,10 @@ export type ReadOptions = Patience & Readonly<{ as?: "metadata" | "text" }>;
  */
 export type PageOptions = Pick<Patience, "signal"> &
   Readonly<{ as?: "rows" | "metadata"; skipped?: (name: string, error: Error) => void }>;
+type Patch = Readonly<{
+  metadata: Readonly<{ uid: string; resourceVersion: string; [field: string]: unknown }>;
+  [field: string]: unknown;
+}>;
 /** `dryRun`: the answer is what the request would make, and nothing is written. */
 type DryRun = Readonly<{ dryRun?: boolean }>;
 type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;

@@ -17,8 +17,16 @@ const largest = 2 ** 30;
 
 /** The calls to this API as the program `manager`, its name as a field manager and a user agent. */
 export function directly(api: FakeApi, manager: string): Cluster {
-  const answered = ({ method, path, query = {}, body, accept }: Request): Answer =>
-    api.answer({ method, path, query, accept, body: body && asJson(body), userAgent: manager });
+  const answered = ({ method, path, query = {}, body, type, accept }: Request): Answer =>
+    api.answer({
+      method,
+      path,
+      query,
+      accept,
+      type,
+      body: body && asJson(body),
+      userAgent: manager,
+    });
   return callsOver({
     server: "memory",
     manager,

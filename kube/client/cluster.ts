@@ -12,13 +12,14 @@ export interface Cluster {
   get<T>(path: string, options?: ReadOptions): Promise<T | undefined>;
   /**
    * Calls `each` with one page of at most 500 items and 8 MiB after the other, so that no list is
-   * ever held whole. A page that is larger is asked for again with half as many items. 410 means
-   * that the list took too long: begin again.
+   * ever held whole. A page that is larger is asked for again with half as many items. `version`:
+   * of the whole list, for a watch that begins there. 410 means that the list took too long: begin
+   * again.
    */
   pages<T>(
     path: string,
     query: Query,
-    each: (items: readonly T[]) => void,
+    each: (items: readonly T[], version: string) => void,
     how?: PageOptions,
   ): Promise<void>;
   /**

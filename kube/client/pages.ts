@@ -27,7 +27,7 @@ const pagesBeforeMore = 8;
 type Page = {
   items?: { metadata?: { name?: unknown } }[] | null;
   rows?: unknown[];
-  metadata?: { continue?: string };
+  metadata?: { continue?: string; resourceVersion?: string };
 };
 
 type List = Readonly<{ path: string; query: Query }>;
@@ -36,7 +36,7 @@ type List = Readonly<{ path: string; query: Query }>;
 export async function listPages(
   { ask, largest }: Pick<Connection, "ask" | "largest">,
   { path, query }: List,
-  each: (items: readonly never[]) => void,
+  each: (items: readonly never[], version: string) => void,
   { as, skipped, signal }: PageOptions,
 ): Promise<void> {
   const rows = as === "rows";
@@ -62,7 +62,8 @@ export async function listPages(
     try {
       const page: Page = await read({ ...limitOf(limit), continue: from }, accept);
       // An empty list of metadata has null for its items.
-      each(((rows ? page.rows : page.items) ?? []) as never[]);
+      const items = (rows ? page.rows : page.items) ?? [];
+      each(items as never[], page.metadata?.resourceVersion ?? "");
       next = page.metadata?.continue || undefined;
       good += 1;
       if (good % pagesBeforeMore === 0) limit = Math.min(most, limit * 2);

@@ -54,6 +54,7 @@ export const stalledReasons = {
   UnsupportedCluster: "Another operator owns the nodes' pull secrets.",
   ForeignObject: "An object under one of our names is somebody else's.",
   RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",
+  WriteContested: "Another client undoes our writes of an object again and again; it is named.",
   PodsRefused: "The agents' pods cannot be created.",
   Halted:
     "Nodes failed with a revision, so all keep what they have. It is tried again after growing pauses.",
@@ -102,6 +103,7 @@ export const troubleReasons = {
   UnsupportedCluster: "Another operator owns the nodes' file.",
   ForeignObject: "An object under one of our names is somebody else's.",
   RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",
+  WriteContested: "Another client undoes our writes of an object again and again; it is named.",
   RequestUnanswered:
     "The API server has not answered our requests for minutes, or is too busy for them.",
   ObjectMutated: "Other people's admission changes what we declare; nothing that nodes get.",

@@ -8,6 +8,7 @@ import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "../metrics/gauges.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "../metrics/metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { isExtra, type SourceVerdict } from "../sources/verdict.ts";
@@ -29,6 +30,8 @@ type Options = Readonly<{
   metrics: ControllerMetrics;
   /** What other people's admission policies change in what we declare. */
   admitted: Pick<Admitted, "differences">;
+  /** The objects that another client writes against us, now. */
+  contests: () => readonly ContestedObject[];
   now: () => Date;
   status: StatusWriter;
   log: (fields: object, message: string) => void;
@@ -55,6 +58,7 @@ export function createReport({
   announce,
   metrics,
   admitted,
+  contests,
   now,
   status: writer,
   log,
@@ -102,6 +106,11 @@ export function createReport({
     ...notice,
     about: `${global?.metadata?.uid ?? ""}/${notice.about}`,
   });
+
+  function contestTroubles(): readonly Trouble[] {
+    const found = contests();
+    return found.length === 0 ? [] : [["contested", messages.contested(found)]];
+  }
 
   return {
     begins(steering) {
@@ -240,12 +249,12 @@ export function createReport({
 
     succeeded() {
       requests.succeeded();
-      ends("requests");
+      stands("requests", contestTroubles());
       status.report(standingTroubles());
     },
 
     failed(error) {
-      const found = requests.failed(error);
+      const found = error instanceof Contested ? contestTroubles() : requests.failed(error);
       if (found === undefined) return;
       stands("requests", found);
       status.report(standingTroubles());

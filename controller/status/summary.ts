@@ -29,7 +29,7 @@ export function summaryOf(facts: StatusFacts): Summary {
 /** Each rule gives the state, or leaves it to the next rule. */
 const rules: readonly SummaryRule[] = [
   // Troubles that keep a run from its end, even the first, or the spec from being followed.
-  told("unsupported", "foreign", "refused"),
+  told("unsupported", "foreign", "refused", "contested"),
   unanswered,
   // A withdrawal is obeyed whatever else its spec asks for.
   (facts) => (facts.managementState === "Withdrawn" ? undefined : told("notAllowed")(facts)),

@@ -34,6 +34,7 @@ export const troubles = {
   },
   foreign: { event: "ForeignObject", condition: "Stalled", reason: "ForeignObject" },
   refused: { event: "RequestRefused", condition: "Stalled", reason: "RequestRefused" },
+  contested: { event: "WriteContested", condition: "Stalled", reason: "WriteContested" },
   unanswered: {
     event: "RequestUnanswered",
     condition: "Reconciling",

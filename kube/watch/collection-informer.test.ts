@@ -181,7 +181,7 @@ test("shows what there is once it has heard everything, whatever happened before
       const one = new FakeCollection();
       for (const [step, name] of life) steps[step](one, name);
       one.catchUp();
-      assert.deepEqual(new Map([...one.informer.view.items].toSorted()), one.truth);
+      assert.deepEqual(one.informer.view.items, one.truth);
     }),
     { numRuns: 2000 },
   );

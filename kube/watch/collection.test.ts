@@ -11,7 +11,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
-import { until } from "../../test/cluster/await.ts";
+import { until } from "#test/cluster/await.ts";
 import { followCollection, watchCollection } from "./collection.ts";
 import { CollectionInformer } from "./informer.ts";
 

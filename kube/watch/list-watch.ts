@@ -22,7 +22,7 @@ const lateSeconds = 30;
 const earlySeconds = 2;
 
 /** A change, as a watch shows it. */
-export type WatchEvent = Readonly<{ deleted: boolean; object: KubernetesObject; version: string }>;
+type WatchEvent = Readonly<{ deleted: boolean; object: KubernetesObject; version: string }>;
 
 export type ListWatch = Readonly<{
   cluster: Pick<Cluster, "stream">;

@@ -19,6 +19,7 @@ import { fenced } from "#kube/lease/fenced-client.ts";
 import { imageOf } from "#controller/image/image.ts";
 import { contested } from "#kube/contested-client.ts";
 import { connect } from "#kube/client/client.ts";
+import { ServerClock } from "#kube/client/server-clock.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { createLoop, hangsSeconds, isConflict, sooner } from "#kube/loop.ts";
@@ -72,7 +73,9 @@ export type ServedCluster = Readonly<{
 export function openCluster({ config, log, metrics, end, leave }: Options): ServedCluster {
   const asked = (method: string, status: number) =>
     metrics.requests.inc({ method, status: String(status) });
-  const now = () => new Date();
+  // Of the served cluster, whose times we compare.
+  const clock = new ServerClock();
+  const now = () => clock.now();
   const seconds = () => performance.now() / 1000;
   const absence = absenceClock(seconds);
   /** Of the cluster whose nodes are served. */
@@ -83,9 +86,11 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const { guestKubeconfig: file } = config;
   const stopping = new AbortController();
   const how = { stop: stopping.signal };
-  const hears = file === undefined ? answered : asked;
-  const home = connect(loadKubeConfig(config.kubeconfig), hears, how);
-  const connected = (access: Access) => connect(kubeConfigOf(access), answered, how);
+  const home =
+    file === undefined
+      ? connect(loadKubeConfig(config.kubeconfig), answered, { ...how, clock })
+      : connect(loadKubeConfig(config.kubeconfig), asked, how);
+  const connected = (access: Access) => connect(kubeConfigOf(access), answered, { ...how, clock });
   const guest = { flag: "--guest-kubeconfig", log, connected, moved: leave };
   const served = file === undefined ? home : openRemote({ file, ...guest });
   const place = { cluster: home, path: leaseIn(config.namespace) };

@@ -54,7 +54,10 @@ const controlPlaneLabels = [
   "node.kubernetes.io/microk8s-controlplane",
 ];
 
-/** Reads the nodes that should have agents, and their agents. `now`: milliseconds. */
+/**
+ * Reads the nodes that should have agents, and their agents. `now`: milliseconds of the API server's
+ * clock, because it is compared with times that stand in the API.
+ */
 export async function survey(
   cluster: Cluster,
   agent: Agent,

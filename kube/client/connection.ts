@@ -15,6 +15,7 @@ import type { Patience, Query } from "./cluster.ts";
 import { Gathered } from "./answer-bytes.ts";
 import { fieldManager } from "./ownership.ts";
 import { retried } from "./retry.ts";
+import type { ServerClock } from "./server-clock.ts";
 
 /** Seconds that one request may take. */
 const requestSeconds = 30;
@@ -44,6 +45,8 @@ export type Asker = Readonly<{
    * would cost a handshake and a hundred KiB.
    */
   fixed?: boolean;
+  /** Takes the time of each answer. */
+  clock?: ServerClock;
   /** The program is to end: no read waits any longer for another attempt. */
   stop?: AbortSignal | undefined;
 }>;
@@ -90,6 +93,7 @@ export function open(
     seconds = requestSeconds,
     largest = largestAnswer,
     fixed = false,
+    clock,
     stop,
   }: Asker,
 ): Connection {
@@ -129,6 +133,7 @@ export function open(
       context.setSignal(signal);
       const response = await http.send(context).toPromise();
       asked(method, response.httpStatusCode);
+      clock?.heard(response.headers["date"]);
       return response;
     } catch (error) {
       asked(method, 0);

@@ -1,0 +1,47 @@
+/**
+ * The time by the API server's clock, taken from the Date header of its answers (connection.ts).
+ *
+ * Ages and durations in this project come from one clock each. How long something lasts that we see
+ * ourselves is measured by `performance.now()`, which nobody can set. The age of a time that stands
+ * in the API, such as a pod's creationTimestamp or what another controller wrote, is measured
+ * against this clock: ours may differ from the cluster's by minutes, and a condition that is a
+ * minute old would then be as young as we are late.
+ *
+ * The limits: the header is cut to whole seconds, so this clock is late by up to a second and the
+ * time of the answer, and never ahead. A condition's time is its kubelet's; a node whose clock
+ * is wrong is wrong here as well. With several API servers it follows the one that is ahead.
+ */
+
+/**
+ * Milliseconds by which a header may be behind what is known already. Answers may be late by so much;
+ * beyond that the server's clock was set back.
+ */
+const late = 5000;
+
+export class ServerClock {
+  /** Milliseconds of the server's clock at the start of ours; undefined before the first answer. */
+  #offset: number | undefined;
+  readonly #own: () => number;
+  readonly #elapsed: () => number;
+
+  /** `own`: the time until an answer has come; `elapsed`: a clock that nobody sets. Milliseconds. */
+  constructor(own = () => Date.now(), elapsed = () => performance.now()) {
+    [this.#own, this.#elapsed] = [own, elapsed];
+  }
+
+  /** Takes the Date header of an answer that has just come. Anything else changes nothing. */
+  heard(date: string | undefined): void {
+    const at = Date.parse(date ?? "");
+    if (Number.isNaN(at)) return;
+    const offset = at - this.#elapsed();
+    // Each header is a lower bound of the time, and the greatest one is nearest to it.
+    if (this.#offset === undefined || offset > this.#offset || offset < this.#offset - late)
+      this.#offset = offset;
+  }
+
+  now(): Date {
+    return new Date(
+      this.#offset === undefined ? this.#own() : Math.round(this.#offset + this.#elapsed()),
+    );
+  }
+}

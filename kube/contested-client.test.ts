@@ -103,7 +103,7 @@ test("counts neither dry runs nor writes that failed", async () => {
   assert.equal(api.object<V1Secret>(path)?.data?.["key"], "ours");
 });
 
-test("counts an object that somebody deletes again and again", async () => {
+test("counts an object that another client deletes again and again", async () => {
   const { api, standing, round, cluster } = setUp();
   const make = async () => {
     await cluster.apply(path, secret("ours"), ours);

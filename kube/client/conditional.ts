@@ -11,12 +11,12 @@ export type Version = Readonly<{ uid: string; resourceVersion: string }>;
 
 export type Conditional<T> =
   | Readonly<{ is: "done"; object: T }>
-  /** Somebody wrote after that version, or another object has the name now. Nothing was done. */
+  /** There is a later version, or another object has the name now. Nothing was done. */
   | Readonly<{ is: "conflict" }>
   | Readonly<{ is: "gone" }>
   /**
    * A missing right, an admission policy, a webhook, or the API's own rules. Nothing was done, and
-   * the same request will be refused again until somebody changes that. `why` fits an Event.
+   * the same request will be refused again until an administrator changes that. `why` fits an Event.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 

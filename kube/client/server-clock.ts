@@ -1,15 +1,14 @@
 /**
  * The time by the API server's clock, taken from the Date header of its answers (connection.ts).
  *
- * Ages and durations in this project come from one clock each. How long something lasts that we see
- * ourselves is measured by `performance.now()`, which nobody can set. The age of a time that stands
- * in the API, such as a pod's creationTimestamp or what another controller wrote, is measured
- * against this clock: ours may differ from the cluster's by minutes, and a condition that is a
- * minute old would then be as young as we are late.
+ * An age or a duration must come from one clock. Durations that this process observes itself use
+ * `performance.now()`, which cannot be set. The age of a time in the API, such as a pod's
+ * creationTimestamp or a time that another controller wrote, uses the server's clock. Our own clock
+ * may be minutes late, and would then show a condition that is a minute old as a new one.
  *
- * The limits: the header is cut to whole seconds, so this clock is late by up to a second and the
- * time of the answer, and never ahead. A condition's time is its kubelet's; a node whose clock
- * is wrong is wrong here as well. With several API servers it follows the one that is ahead.
+ * Limits: the header has whole seconds, so this clock is behind by up to a second and the time of the
+ * answer, and never ahead. The time of a condition comes from its node, whose clock may be wrong.
+ * With several API servers this clock follows the one that is ahead.
  */
 
 /**

@@ -40,7 +40,7 @@ class Versioned<T> {
     if (version > this.#version) this.#version = version;
   }
 
-  /** Takes what is newer than all that is known of this object. It says nothing about others. */
+  /** Takes a version of one object, unless a later one is known. Other objects stay as they are. */
   put(name: string, value: T | undefined, version: bigint): void {
     // An object that is absent as of a version was absent then, whatever an older reply shows.
     const known = this.#entries.get(name)?.version ?? this.#version;

@@ -31,9 +31,9 @@ type Options = Readonly<{
   /** Most milliseconds between two tries, where the usual minute and a half would be too late. */
   longestPause?: number;
   /**
-   * What the watches may send, where the server may be anybody's. Of more the watch is ended, and a
-   * list says what there is after a pause: any number of events cost what one look costs. What was
-   * not sent is saved up from one watch to the next.
+   * The rates that a watch may send if the server is not trusted. A watch that exceeds them is
+   * ended, and a list follows after a pause, so any number of events costs as much as one list.
+   * Unused allowance is saved up from one watch to the next.
    */
   bounds?: Readonly<{ events: Rate; bytes: Rate }>;
   /** Called when a watch was ended for sending more than `bounds`. */
@@ -62,7 +62,7 @@ export async function follow(options: Options): Promise<void> {
     arrives(line) {
       if (events?.take(1) !== false && bytes?.take(Buffer.byteLength(line)) !== false) return;
       exceeded();
-      throw new Ended("more than one object has to say", true);
+      throw new Ended("the watch sent more than one object can need", true);
     },
     heard({ object, version, deleted }) {
       informer.heard(deleted ? undefined : keep(object), version);

@@ -11,7 +11,9 @@ import type { Cluster } from "./client/cluster.ts";
 import { otherManager } from "./client/ownership.ts";
 import { Contest } from "./contest.ts";
 
-/** Ten repairs at once are nothing special; what needs more than one a minute has another writer. */
+/**
+ * Ten repairs at once are nothing special; what needs more than one a minute has another writer.
+ */
 const writes = { perSecond: 1 / 60, atOnce: 10 };
 
 /** An object whose content another client undoes. */
@@ -22,8 +24,8 @@ export type ContestedObject = Readonly<{
 }>;
 
 /**
- * Most seconds until the caller looks again: its next write may be another one, such as a withdrawal
- * that its user asks for, and that is sent at once.
+ * Most seconds until the caller looks again: its next write may be another one, such as a
+ * withdrawal that its user asks for, and that is sent at once.
  */
 const longestPause = 10;
 

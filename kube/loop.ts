@@ -1,7 +1,8 @@
 /**
  * Runs one reconcile at a time. Any number of hints during a run cause one further run. A run that
- * met a conflict is followed by another one soon. A failed run is retried after an exponentially growing, jittered pause, even if hints keep coming, so that
- * no fault of the cluster becomes a hot loop.
+ * met a conflict is followed by another one soon. A failed run is retried after an exponentially
+ * growing, jittered pause, even if hints keep coming, so that no fault of the cluster becomes a hot
+ * loop.
  */
 import { ApiError } from "./client/api-error.ts";
 import { backoff } from "./client/retry.ts";

@@ -1,6 +1,6 @@
 /**
- * Failures of whole runs, as the trouble that is reported of them. One failure may be momentary, and
- * a conflict is none: the next run reads again. What lasts is reported, whether the API server
+ * Failures of whole runs, as the trouble that is reported of them. One failure may be momentary,
+ * and a conflict is none: the next run reads again. What lasts is reported, whether the API server
  * refuses our requests or does not answer them.
  */
 import { ApiError } from "#kube/client/api-error.ts";

@@ -55,8 +55,8 @@ const controlPlaneLabels = [
 ];
 
 /**
- * Reads the nodes that should have agents, and their agents. `now`: milliseconds of the API server's
- * clock, because it is compared with times that stand in the API.
+ * Reads the nodes that should have agents, and their agents. `now`: milliseconds of the API
+ * server's clock, because it is compared with times that stand in the API.
  */
 export async function survey(
   cluster: Cluster,

@@ -1,6 +1,6 @@
 /**
- * Writes to one version of one object, with every expected outcome as a value. The caller decided on
- * that version, so a later one is not an error: it looks again and decides anew. Only an outcome
+ * Writes to one version of one object, with every expected outcome as a value. The caller decided
+ * on that version, so a later one is not an error: it looks again and decides anew. Only an outcome
  * that says nothing about the object (no answer, 401, 408, 429, most 5xx) rejects, with ApiError.
  */
 import { ApiError } from "./api-error.ts";
@@ -16,7 +16,8 @@ export type Conditional<T> =
   | Readonly<{ is: "gone" }>
   /**
    * A missing right, an admission policy, a webhook, or the API's own rules. Nothing was done, and
-   * the same request will be refused again until an administrator changes that. `why` fits an Event.
+   * the same request will be refused again until an administrator changes that. `why` fits an
+   * Event.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 

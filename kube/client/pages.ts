@@ -1,6 +1,6 @@
 /**
- * Lists, page by page, so that no list is ever held whole. Pages are counted in objects, and limited
- * in bytes: a page that is too large is asked for again with half as many objects.
+ * Lists, page by page, so that no list is ever held whole. Pages are counted in objects, and
+ * limited in bytes: a page that is too large is asked for again with half as many objects.
  */
 import { HttpMethod } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
@@ -21,7 +21,9 @@ const mostRows = 5000;
  */
 const largestPage = 8 * 1024 * 1024;
 
-/** Pages after which twice as many objects are asked for again. One large object is not the rule. */
+/**
+ * Pages after which twice as many objects are asked for again. One large object is not the rule.
+ */
 const pagesBeforeMore = 8;
 
 type Page = {

@@ -35,7 +35,9 @@ const refusal = ({ status, after }: Answer) =>
     ...(after === undefined ? {} : { retryAfterSeconds: after }),
   });
 
-/** What becomes of a read that is answered so, with at most 30 s, and the pauses in milliseconds. */
+/**
+ * What becomes of a read that is answered so, with at most 30 s, and the pauses in milliseconds.
+ */
 async function asked(...answers: readonly Answer[]) {
   const pauses: number[] = [];
   let at = 0;

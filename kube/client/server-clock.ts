@@ -6,14 +6,14 @@
  * creationTimestamp or a time that another controller wrote, uses the server's clock. Our own clock
  * may be minutes late, and would then show a condition that is a minute old as a new one.
  *
- * Limits: the header has whole seconds, so this clock is behind by up to a second and the time of the
- * answer, and never ahead. The time of a condition comes from its node, whose clock may be wrong.
- * With several API servers this clock follows the one that is ahead.
+ * Limits: the header has whole seconds, so this clock is behind by up to a second and the time of
+ * the answer, and never ahead. The time of a condition comes from its node, whose clock may be
+ * wrong. With several API servers this clock follows the one that is ahead.
  */
 
 /**
- * Milliseconds by which a header may be behind what is known already. Answers may be late by so much;
- * beyond that the server's clock was set back.
+ * Milliseconds by which a header may be behind what is known already. Answers may be late by so
+ * much; beyond that the server's clock was set back.
  */
 const late = 5000;
 
@@ -23,7 +23,9 @@ export class ServerClock {
   readonly #own: () => number;
   readonly #elapsed: () => number;
 
-  /** `own`: the time until an answer has come; `elapsed`: a clock that nobody sets. Milliseconds. */
+  /**
+   * `own`: the time until an answer has come; `elapsed`: a clock that nobody sets. Milliseconds.
+   */
   constructor(own = () => Date.now(), elapsed = () => performance.now()) {
     [this.#own, this.#elapsed] = [own, elapsed];
   }

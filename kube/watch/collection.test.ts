@@ -1,4 +1,6 @@
-/** Following a collection of pods: a fake API server in memory, and watches that end as they like. */
+/**
+ * Following a collection of pods: a fake API server in memory, and watches that end as they like.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";

@@ -1,7 +1,7 @@
 /**
  * Objects as their watch last showed them, read without a request. A write that is based on them
- * carries their resourceVersion, so a stale read costs a 409 and no more. A reply to a write of ours
- * counts at once; events from before it may still come, and are ignored.
+ * carries their resourceVersion, so a stale read costs a 409 and no more. A reply to a write of
+ * ours counts at once; events from before it may still come, and are ignored.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 
@@ -149,8 +149,8 @@ export type View<T> = Readonly<{
 
 /**
  * The objects of a collection in one namespace, or of cluster-wide ones, reduced to what `keep`
- * returns: 5,000 pods of 10 kB would not fit the memory of the process. `keep` returns undefined for
- * an object that is not wanted, and must return nothing that refers to the object itself.
+ * returns: 5,000 pods of 10 kB would not fit the memory of the process. `keep` returns undefined
+ * for an object that is not wanted, and must return nothing that refers to the object itself.
  */
 export class CollectionInformer<T> {
   readonly #keep: (object: KubernetesObject) => T | undefined;

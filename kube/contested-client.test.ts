@@ -39,9 +39,9 @@ function setUp() {
   return { api, at, cluster, standing, round };
 }
 
-test("writes the same ten times at once and then once a minute, and names who undoes it", async () => {
+test("writes the same twenty times at once and then once a minute, and names who undoes it", async () => {
   const { api, at, cluster, standing, round } = setUp();
-  for (let times = 0; times < 10; times++) assert.ok(await round(), `write ${times}`);
+  for (let times = 0; times < 20; times++) assert.ok(await round(), `write ${times}`);
   assert.deepEqual(standing(), []);
   api.asked.length = 0;
   assert.equal(await round(), false);
@@ -60,7 +60,7 @@ test("writes the same ten times at once and then once a minute, and names who un
 
 test("forgets a contest that has rested for a minute", async () => {
   const { at, standing, round } = setUp();
-  for (let times = 0; times < 11; times++) await round();
+  for (let times = 0; times < 21; times++) await round();
   assert.equal(standing().length, 1);
   at.now += 60_000;
   assert.deepEqual(standing(), []);
@@ -68,14 +68,14 @@ test("forgets a contest that has rested for a minute", async () => {
 
 test("writes another content at once", async () => {
   const { standing, round } = setUp();
-  for (let times = 0; times < 11; times++) await round();
+  for (let times = 0; times < 21; times++) await round();
   assert.ok(await round("new"));
   assert.deepEqual(standing(), []);
 });
 
 test("counts what a write is to bring about, and not the version that it is based on", async () => {
   const { cluster } = setUp();
-  const bodies = Array.from({ length: 11 }, (_, n) => ({
+  const bodies = Array.from({ length: 21 }, (_, n) => ({
     ...secret("ours"),
     metadata: { name: "one", ...(n === 0 ? {} : { managedFields: [] }) },
   }));
@@ -109,7 +109,7 @@ test("counts an object that another client deletes again and again", async () =>
     await cluster.apply(path, secret("ours"), ours);
     api.store.clear();
   };
-  for (let times = 0; times < 10; times++) await make();
+  for (let times = 0; times < 20; times++) await make();
   await assert.rejects(make(), /another client undoes it again and again/);
   assert.deepEqual(standing(), [{ path, manager: undefined }]);
   assert.equal(await round(), false);

@@ -1,7 +1,7 @@
 /**
  * A cluster in which nobody draws us into a fight. Another writer that undoes a write of ours again
  * and again would otherwise be answered at once, for ever, with agents or kubelets in between. The
- * same write is sent ten times at once and then once a minute. In the meantime it fails here, as a
+ * same write is sent twenty times at once and then once a minute. In the meantime it fails here, as a
  * conflict, with the name of the other field manager.
  */
 import { createHash } from "node:crypto";
@@ -12,9 +12,10 @@ import { otherManager } from "./client/ownership.ts";
 import { Contest } from "./contest.ts";
 
 /**
- * Ten repairs at once are nothing special; what needs more than one a minute has another writer.
+ * An administrator may edit an object twenty times while we repair it. More than one repair a
+ * minute for ever has another writer.
  */
-const writes = { perSecond: 1 / 60, atOnce: 10 };
+const writes = { perSecond: 1 / 60, atOnce: 20 };
 
 /** An object whose content another client undoes. */
 export type ContestedObject = Readonly<{

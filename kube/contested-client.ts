@@ -1,8 +1,8 @@
 /**
- * A cluster in which nobody draws us into a fight. Another writer that undoes a write of ours again
- * and again would otherwise be answered at once, for ever, with agents or kubelets in between. The
- * same write is sent twenty times at once and then once a minute. In the meantime it fails here, as a
- * conflict, with the name of the other field manager.
+ * A cluster in which no other writer draws us into a fight. Another writer that undoes a write of
+ * ours again and again would otherwise be answered at once, for ever, with agents or kubelets in
+ * between. The same write is sent twenty times at once and then once a minute. In the meantime it
+ * fails here, as a conflict, with the name of the other field manager.
  */
 import { createHash } from "node:crypto";
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";

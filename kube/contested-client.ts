@@ -47,7 +47,10 @@ export class Contested extends ApiError {
 
 type Fought = { contest: Contest<string>; lost: ContestedObject | undefined; wanted: string };
 
-/** The cluster with such writes, and the objects that are contested now. */
+/**
+ * The cluster with such writes, and the objects that are contested now. Applies and replacements
+ * are counted. A patch is not: it is sent to one version, and what it sets differs each time.
+ */
 export function contested(cluster: Cluster, clock = () => performance.now()) {
   const all = new Map<string, Fought>();
 

@@ -43,13 +43,17 @@ export async function listPages(
 ): Promise<void> {
   const rows = as === "rows";
   const most = rows ? mostRows : mostObjects;
-  const limitOf = (count: number): Query => ({ limit: String(count) });
-  const read = (part: Query, accept: string | undefined) =>
+  const read = (limit: number, from: string, accept: string | undefined) =>
     ask<Page>(
       {
         method: HttpMethod.GET,
         path,
-        query: { ...query, ...(rows ? { includeObject: "None" } : {}), ...part },
+        query: {
+          ...query,
+          ...(rows ? { includeObject: "None" } : {}),
+          limit: String(limit),
+          continue: from,
+        },
         largest: Math.min(largest, largestPage),
         ...(accept === undefined ? {} : { accept }),
       },
@@ -62,7 +66,7 @@ export async function listPages(
   while (next !== undefined) {
     const from: string = next;
     try {
-      const page: Page = await read({ ...limitOf(limit), continue: from }, accept);
+      const page: Page = await read(limit, from, accept);
       // An empty list of metadata has null for its items.
       const items = (rows ? page.rows : page.items) ?? [];
       each(items as never[], page.metadata?.resourceVersion ?? "");
@@ -77,7 +81,7 @@ export async function listPages(
         continue;
       }
       // The metadata of one object, which has its name and where the list goes on.
-      const page: Page = await read({ ...limitOf(1), continue: from }, metadataList);
+      const page: Page = await read(1, from, metadataList);
       const name = nameOf(page);
       const found = new ApiError({
         status: 0,

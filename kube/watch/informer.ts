@@ -150,7 +150,8 @@ export type View<T> = Readonly<{
 /**
  * The objects of a collection in one namespace, or of cluster-wide ones, reduced to what `keep`
  * returns: 5,000 pods of 10 kB would not fit the memory of the process. `keep` returns undefined
- * for an object that is not wanted, and must return nothing that refers to the object itself.
+ * for an object that is not wanted. It must not throw, and must return nothing that refers to the
+ * object itself.
  */
 export class CollectionInformer<T> {
   readonly #keep: (object: KubernetesObject) => T | undefined;

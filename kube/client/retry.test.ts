@@ -70,6 +70,13 @@ for (const [sentence, found, answers] of rows)
     assert.deepEqual(result.pauses, waits);
   });
 
+test("grows the pause while a server that asks for a second stays busy", async (t) => {
+  t.mock.method(Math, "random", () => 0.5);
+  const busy = { status: 429, after: 1 };
+  const { pauses } = await asked(busy, busy, busy, busy, { status: 200 });
+  assert.deepEqual(pauses, [1000, 1000, 2000, 4000]);
+});
+
 test("waits for a growing, jittered time when the server does not say how long", async () => {
   const { pauses } = await asked({ status: 503 }, { status: 503 }, { status: 200 });
   for (const [at, pause] of pauses.entries()) {
@@ -101,7 +108,7 @@ async function serving(answer: RequestListener, how: Asker = {}) {
   return { api, statuses, [Symbol.dispose]: end };
 }
 
-/** Refuses every second request, which the client may repeat in a hundredth of a second. */
+/** Refuses every second request, which the client may repeat after its own shortest pause. */
 function everySecond(answer: (path: URL) => object): RequestListener {
   let count = 0;
   return (request, response) => {
@@ -111,7 +118,8 @@ function everySecond(answer: (path: URL) => object): RequestListener {
   };
 }
 
-test("reads a list to its end, page by page, although every second request is answered with 429", async () => {
+test("reads a list to its end, page by page, although every second request is answered with 429", async (t) => {
+  t.mock.method(Math, "random", () => 0);
   using busy = await serving(
     everySecond(({ searchParams }) => {
       const at = Number(searchParams.get("continue"));
@@ -124,7 +132,8 @@ test("reads a list to its end, page by page, although every second request is an
   assert.equal(busy.statuses.filter((one) => one === "GET 429").length, 4);
 });
 
-test("starts a watch that was answered with 429 or 503 again, without the help of its caller", async () => {
+test("starts a watch that was answered with 429 or 503 again, without the help of its caller", async (t) => {
+  t.mock.method(Math, "random", () => 0);
   const statuses = [429, 503, 200];
   using busy = await serving((_, response) => {
     const status = statuses.shift() ?? 500;

@@ -29,8 +29,9 @@ type Options = Readonly<{
 }>;
 
 /**
- * The answer of a read, asked for again after each 429 and 503. The pause is the one that the
- * server asks for by Retry-After, and otherwise `backoff`. Rejects with the last refusal when the
+ * The answer of a read, asked for again after each 429 and 503. The pause is `backoff`, and at
+ * least what the server asks for by Retry-After. That is mostly 1 s, and ten watches that all come
+ * back every second would press a server that stays busy. Rejects with the last refusal when the
  * next attempt would begin too late, so that the caller's loop can wait instead.
  */
 export async function retried<T>(
@@ -44,8 +45,7 @@ export async function retried<T>(
       return await read();
     } catch (error) {
       if (!(error instanceof ApiError) || !busy.has(error.status)) throw error;
-      const wait =
-        error.retryAfterSeconds === undefined ? backoff(attempts) : error.retryAfterSeconds * 1000;
+      const wait = Math.max((error.retryAfterSeconds ?? 0) * 1000, backoff(attempts));
       if (performance.now() + wait >= until) throw error;
       if (!(await pause(wait, AbortSignal.any(stops)))) throw error;
     }

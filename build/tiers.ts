@@ -40,11 +40,13 @@ export const clusterFiles: readonly string[] = [
   "test/e2e/picture.test.ts",
   "test/controller/story.test.ts",
   "test/controller/hosted.test.ts",
+  "test/controller/objects.test.ts",
   "test/fleet/page.test.ts",
   "test/faults/interruptions.test.ts",
   "test/faults/bus.test.ts",
   "test/faults/disk.test.ts",
   "test/faults/input.test.ts",
+  "test/faults/reboot.test.ts",
 ];
 
 /** Shard of `test:all` → what its files' paths begin with. The first that fits has a file. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "./await.ts";
-import { startProgram } from "./program.ts";
+import { keepRunning, startProgram } from "./program.ts";
 
 test("a program has ended when its last words have been read, and not before", async () => {
   // The words come when the process is gone: that they are late is made sure of here, and happens
@@ -31,4 +31,23 @@ test("a character that comes in two pieces is read as one", async () => {
   const program = startProgram(["sh", "-c", "printf 'p\\303'; sleep 0.2; printf '\\244sswort'"]);
   await until("it ends", program.exited, { every: 1 });
   assert.equal(program.output(), "p\u00e4sswort");
+});
+
+test("a program that is kept running starts again where its end is expected, and nowhere else", async () => {
+  let starts = 0;
+  const script = () => `echo start ${(starts += 1)}; [ ${starts} -lt 3 ] && exit 1; sleep 9`;
+  const program = keepRunning(
+    () => startProgram(["sh", "-c", script()]),
+    (output) => /start [12]/.test(output),
+  );
+  await until("the third runs", () => program.output().endsWith("start 3\n"));
+  assert.equal(program.output(), "start 1\nstart 2\nstart 3\n");
+  assert.equal(program.exited(), undefined);
+  assert.equal(await program.kill(), 128);
+  assert.equal(starts, 3);
+  const other = keepRunning(
+    () => startProgram(["sh", "-c", "echo no; exit 1"]),
+    (output) => output === "yes\n",
+  );
+  assert.equal(await until("it ends", other.exited), 1);
 });

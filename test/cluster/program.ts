@@ -18,6 +18,8 @@ export type RunningProgram = Readonly<{
    * read: its last lines come through the pipe after its end.
    */
   exited: () => number | undefined;
+  /** Resolves with it. */
+  ended: Promise<number>;
 }>;
 
 /** Starts it, in our own environment without proxies and with `env` besides. */
@@ -45,8 +47,50 @@ export function startProgram(
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
     exited: () => exited,
+    ended,
   };
 }
+
+/**
+ * Starts it, and again each time that it ends by itself and `again` says so of what it has written
+ * since its last start. What it tells is of all its processes, `pid` and `exited` of the last.
+ */
+export function keepRunning(
+  start: () => RunningProgram,
+  again: (output: string) => boolean,
+): RunningProgram {
+  let told = "";
+  let program = start();
+  let over = false;
+  const watch = async (): Promise<void> => {
+    const code = await program.ended;
+    if (over || code === 128 || !again(program.output())) return;
+    told += program.output();
+    program = start();
+    void watch();
+  };
+  void watch();
+  const last = async (end: () => Promise<number>): Promise<number> => {
+    over = true;
+    return await end();
+  };
+  return {
+    get pid() {
+      return program.pid;
+    },
+    output: () => told + program.output(),
+    signal: (name) => program.signal(name),
+    stop: () => last(() => program.stop()),
+    kill: () => last(() => program.kill()),
+    exited: () => program.exited(),
+    get ended() {
+      return program.ended;
+    },
+  };
+}
+
+/** For keepRunning: this machine was too busy for it to renew its Lease. */
+export const lostLease = (output: string): boolean => output.includes("not renewed for");
 
 /** The port of /metrics and its siblings, which each of our programs logs. */
 export async function portOf({ output }: RunningProgram): Promise<number> {

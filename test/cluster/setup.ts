@@ -19,7 +19,7 @@ export function useOptimised(): void {
 
 export type Kit = Readonly<{ parts: Parts; debian: string; images: Images }>;
 
-/** Under ten minutes on a fresh machine with two cores, some milliseconds when all stands. */
+/** Some five minutes on a fresh machine with two idle cores, some milliseconds when all stands. */
 export async function setUp(): Promise<Kit> {
   raiseLimits();
   await installPackages();

@@ -51,7 +51,7 @@ const good = () => dataKubeconfig(guest.cluster, { token: guest.token });
 
 function start(kubeconfig = good()): plane.Controller {
   mount(kubeconfig);
-  const controller = plane.startController(
+  const controller = plane.startOnce(
     home.kubeconfig,
     `--namespace=${controlPlaneNamespace}`,
     `--original=${controlPlaneNamespace}/pull-secret`,

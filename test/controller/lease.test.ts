@@ -39,7 +39,7 @@ type Named = plane.Controller & Readonly<{ readyz: () => Promise<string>; leads:
 async function start(...flags: readonly string[]): Promise<Named> {
   const port = await freePort();
   const all = ["--listen", `127.0.0.1:${port}`];
-  const controller = plane.startController(on.kubeconfig, ...all, ...flags);
+  const controller = plane.startOnce(on.kubeconfig, ...all, ...flags);
   running.push(controller);
   const ask = async (path: string) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`);

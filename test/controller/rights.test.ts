@@ -209,7 +209,7 @@ longTest(
       on.token,
     );
     await steer(on, 1);
-    await using controller = plane.startController(kubeconfig);
+    await using controller = plane.startOnce(kubeconfig);
     kubelets.starts.length = 0;
     await plane.declare(on, content("one"));
     await until("the rollout has begun", () => kubelets.order(1).length > 0);

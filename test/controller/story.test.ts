@@ -47,7 +47,12 @@ describe("the README's story, on a real API server", () => {
   let fake: readonly Chapter[];
 
   before(async () => {
-    [fake, real] = await Promise.all([playOnFakeApi(), playOnCluster()]);
+    // Both end before a failure of one is told: nothing may go on after this file.
+    const played = await Promise.allSettled([playOnFakeApi(), playOnCluster()]);
+    [fake = [], real = []] = played.map((one) => {
+      if (one.status === "rejected") throw one.reason;
+      return one.value;
+    });
   });
 
   test("goes as on the fake API server: writes, answers, Events, conditions and nodes", () => {

@@ -6,6 +6,10 @@ const step = (text: string) => ({ kind: "step", text }) as const;
 const claim = (text: string) => ({ kind: "claim", text }) as const;
 
 export const script = {
+  files: step("Without a cluster: a bad file is refused, two are merged, an image is explained"),
+  keyPath: claim("the refusal names the key path, and no credential"),
+  merged: claim("the merged document has the entries of both files"),
+  explained: claim("the kubelet tries the more specific entry first"),
   nodes: step("Two nodes: each a booted systemd with a real kubelet, containerd and runc"),
   install: step("Install the controller: kubectl apply -k manifests"),
   nothingYet: claim("nothing is deployed on any node yet"),

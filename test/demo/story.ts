@@ -1,5 +1,4 @@
 /** The demo's steps, from a pod that cannot pull to a cluster without a trace of us. */
-import { join } from "node:path";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -7,12 +6,12 @@ import { run } from "../cluster/run.ts";
 import { podOn, stateOf } from "../e2e/pods.ts";
 import * as product from "../e2e/product.ts";
 import type { Narrator } from "./narrator.ts";
+import { plugin } from "./offline.ts";
 
 /** node1 has a file of another program, oddly formatted; node2 has none. */
 const others = '{ "auths": {\n    "elsewhere.example": {"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
 const object = `globalpullsecret/${names.globalPullSecretName}`;
-const program = join(import.meta.dirname, "../../dist/kubectl-pull_secret.cjs");
 
 /**
  * Tells and checks the whole story on a cluster of two nodes; throws ClaimFailed at the first that
@@ -48,6 +47,7 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
   narrator.say((await product.rolledOut(cluster)).trim().split("\n").at(-1) ?? "");
 
   narrator.step("seen");
+  await tellPlugin(cluster, narrator, "wait", "--timeout", "60s");
   await show(cluster, narrator, "get", "daemonset", names.agentName, "-n", names.namespace);
   await show(cluster, narrator, "get", "secret", names.globalSecretName, "-n", names.namespace);
   await show(
@@ -61,10 +61,9 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
     `name=${names.agentName}`,
   );
   await show(cluster, narrator, "get", "globalpullsecret", names.globalPullSecretName);
-  await plugin(cluster, narrator, "wait", "--timeout", "60s");
-  await plugin(cluster, narrator, "status");
-  await plugin(cluster, narrator, "nodes");
-  await plugin(cluster, narrator, "explain", image);
+  await tellPlugin(cluster, narrator, "status");
+  await tellPlugin(cluster, narrator, "nodes");
+  await tellPlugin(cluster, narrator, "explain", image);
   const merged = JSON.parse(nodes[0]?.readFile("config.json")?.toString() ?? "{}") as {
     auths: object;
   };
@@ -127,13 +126,13 @@ async function show(
 }
 
 /** The plugin as `npm run build` makes it; fails where it does. */
-async function plugin(
+async function tellPlugin(
   { kubeconfig }: Cluster,
   narrator: Narrator,
   ...command: readonly string[]
 ): Promise<void> {
   narrator.say(`$ kubectl pull-secret ${command.join(" ")}`);
-  const argv = [process.execPath, program, ...command, "--kubeconfig", kubeconfig];
+  const argv = [process.execPath, plugin, ...command, "--kubeconfig", kubeconfig];
   narrator.say(await run(argv));
 }
 

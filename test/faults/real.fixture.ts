@@ -134,24 +134,3 @@ test("a unit that is not there, and a bus that is stopped, change nothing", asyn
   await inside.machine.exec(["systemctl", "start", "dbus.socket"]);
   await inside.shows(200, "GPS200", 60_000);
 });
-
-test("a node that reboots in mid-restart: the start that comes with it is the restart that was owed", async () => {
-  const { inside, revision } = await fresh();
-  await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
-  const old = await inside.kubelet();
-  await inside.start(revision);
-  await until(
-    "the restart is under way",
-    async () => (await inside.kubelet()).InvocationID !== old.InvocationID,
-    {
-      every: 50,
-    },
-  );
-  await inside.machine.reboot();
-  await until("the kubelet runs", async () => (await inside.kubelet()).ActiveState === "active");
-  const booted = await inside.kubelet();
-  await inside.start(revision);
-  await inside.shows(200, "GPS200", 60_000);
-  assert.equal((await inside.kubelet()).InvocationID, booted.InvocationID);
-  assert.equal(inside.node.file, ours);
-});

@@ -42,7 +42,7 @@ const placed = (word: string) => untilPlaced(real, { ".dockerconfigjson": data(w
 async function begin(spec: Parameters<typeof fleetSecret>[0] = {}): Promise<void> {
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
   await home.cluster.apply(fleetSecret(spec));
-  controller = fleet.startFleet(home);
+  controller = fleet.startFleet(home, { once: true });
 }
 
 /** The first pause of 7 s and more between two requests. */

@@ -13,7 +13,7 @@ import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { portOf, startProgram } from "../cluster/program.ts";
+import { keepRunning, lostLease, portOf, startProgram } from "../cluster/program.ts";
 import { run } from "../cluster/run.ts";
 import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
@@ -209,18 +209,23 @@ type Start = Readonly<{
   asDeployed?: boolean;
   /** What its Deployment may be given besides, such as `--fleet-namespaces=kube-system,team-a`. */
   flags?: readonly string[];
+  /** For a test of how it ends: nobody starts it again when it has lost its Lease. */
+  once?: boolean;
 }>;
 
-export function startFleet({ kubeconfig }: Home, { asDeployed = false, flags = [] }: Start = {}) {
+export function startFleet(
+  { kubeconfig }: Home,
+  { asDeployed = false, flags = [], once = false }: Start = {},
+) {
   const { flags: limits, env } = asDeployed ? deployed() : { flags: [], env: {} };
   const all = ["--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", ...flags];
   const argv = [process.execPath, ...limits, join(root, "dist/fleet.cjs"), ...all];
-  const program = startProgram(argv, env);
-  return {
-    ...program,
+  const start = () => startProgram(argv, env);
+  const program = once ? start() : keepRunning(start, lostLease);
+  return Object.assign(program, {
     port: () => portOf(program),
     [Symbol.asyncDispose]: async () => void (await program.stop()),
-  };
+  });
 }
 
 /** Forgets the objects, the source, the Lease, and the target in every guest. */

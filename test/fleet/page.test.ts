@@ -1,5 +1,6 @@
 /** docs/fleet.md's walk-through, as it stands, on a management cluster and two guests. */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startCluster } from "../cluster/cluster.ts";
@@ -25,10 +26,9 @@ test("K2, K3, K6, K8: the page's walk-through runs as it stands, and prints what
   const [a, b] = guests.map(({ cluster }) => cluster);
   assert.ok(a && b);
   const contexts = { management: home.cluster, "guest-a": a, "guest-b": b };
-  const desk = deskAt(join(home.cluster.directory, "desk"), {
-    contexts,
-    env: { PASSWORD: password },
-  });
+  const desk = deskAt(join(home.cluster.directory, "desk"), { contexts });
+  const auths = { "registry.example.com": { username: "robot", password } };
+  writeFileSync(join(desk.folder, "pull-secret.json"), JSON.stringify({ auths }));
   await using controller = fleet.startFleet(home);
   const blocks = pageOf("fleet.md").blocksBelow("## Walk-through");
   assert.equal(blocks.filter(({ printed }) => printed !== undefined).length, 3);

@@ -1,6 +1,11 @@
 /** The controller as it is shipped: a process with exactly the rights of manifests/. */
 import { join } from "node:path";
-import { type RunningProgram, startProgram } from "#test/cluster/program.ts";
+import {
+  keepRunning,
+  lostLease,
+  type RunningProgram,
+  startProgram,
+} from "#test/cluster/program.ts";
 import type { Plane } from "./start.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -13,21 +18,35 @@ const patience = 5000;
 
 export const agentImage = "example.invalid/global-pull-secret:test";
 
-/** With POD_NAME in the environment it is left to find the agents' image by itself. */
+/**
+ * With POD_NAME in the environment it is left to find the agents' image by itself. It is started
+ * again, as by its Deployment, where this machine was too busy for it to renew its Lease.
+ */
 export function startController(kubeconfig: string, ...flags: readonly string[]): Controller {
+  return disposable(keepRunning(() => processOf(kubeconfig, flags), lostLease));
+}
+
+/** The same for a test of how it ends: nobody starts it again. */
+export function startOnce(kubeconfig: string, ...flags: readonly string[]): Controller {
+  return disposable(processOf(kubeconfig, flags));
+}
+
+function processOf(kubeconfig: string, flags: readonly string[]): RunningProgram {
   const image = process.env["POD_NAME"] === undefined ? ["--agent-image", agentImage] : [];
   const listen = flags.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
   const defaults = ["--kubeconfig", kubeconfig, ...image, ...listen];
   const argv = [process.execPath, join(root, "dist/controller.cjs"), ...defaults, ...flags];
-  const program = startProgram(argv);
-  return {
-    ...program,
+  return startProgram(argv);
+}
+
+function disposable(program: RunningProgram): Controller {
+  return Object.assign(program, {
     async [Symbol.asyncDispose]() {
       const timer = setTimeout(() => program.signal("SIGKILL"), patience);
       await program.stop();
       clearTimeout(timer);
     },
-  };
+  });
 }
 
 const lease = ["lease", "global-pull-secret-controller", "-n", "kube-system"] as const;

@@ -1,7 +1,7 @@
 /** A guest's control plane in the management cluster, and what serves its node from there. */
 import { longTest } from "#test/sample.ts";
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { V1Lease } from "@kubernetes/client-node";
@@ -64,6 +64,10 @@ export function hosted(on: () => BothClusters): void {
     await untilState(guest, "app", ...pullRefused);
 
     const desk = newDesk({ contexts: { management, guest } });
+    writeFileSync(
+      join(desk.folder, "pull-secret.json"),
+      document({ [guest.registry.host]: `robot:${password}` }),
+    );
     const { blocksBelow } = pageOf("hosted.md");
     const edited = (text: string) => withImage(text, image);
     const told = await follow(desk, blocksBelow("## Walk-through"), edited);

@@ -39,11 +39,11 @@ type Around = Readonly<{
 }>;
 
 /** A new one, in the first context's cluster's folder. */
-export function newDesk({ contexts, env = {}, programs = {} }: Around): Desk {
+export function newDesk({ contexts, ...around }: Around): Desk {
   const [{ directory }] = Object.values(contexts) as [Cluster];
   const folder = join(directory, "desk");
   rmSync(folder, { recursive: true, force: true });
-  return deskAt(folder, { contexts, env: { PASSWORD: password, ...env }, programs });
+  return deskAt(folder, { contexts, ...around });
 }
 
 export const nodeOf = ({ nodes }: Cluster): Node => nodes[0] ?? assert.fail("no node");

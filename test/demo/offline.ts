@@ -1,0 +1,53 @@
+/** The demo's first chapter: the plugin and some files. It needs no cluster and no root. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Narrator } from "./narrator.ts";
+
+/** The plugin as `npm run build` makes it. */
+export const plugin = join(import.meta.dirname, "../../dist/kubectl-pull_secret.cjs");
+
+const auth = (text: string): { auth: string } => ({ auth: Buffer.from(text).toString("base64") });
+const files = {
+  "bad.json": { "registry.example": { auth: "user:pa55" } },
+  "original.json": { "elsewhere.example": auth("a:secret"), "registry.example": auth("b:secret") },
+  "additional.json": { "registry.example/team": auth("c:secret") },
+};
+
+/** Tells and checks it in some seconds; throws ClaimFailed at the first claim that fails. */
+export function tellOffline(narrator: Narrator): void {
+  const directory = mkdtempSync(join(tmpdir(), "demo-"));
+  const ask = (...args: readonly string[]): string => {
+    narrator.say(`$ kubectl pull-secret ${args.join(" ")}`);
+    const options = { cwd: directory, encoding: "utf8" } as const;
+    const { stdout, stderr } = spawnSync(process.execPath, [plugin, ...args], options);
+    narrator.say(`${stdout}${stderr}`);
+    return stdout || stderr;
+  };
+  const write = (name: string, text: string): void => writeFileSync(join(directory, name), text);
+  try {
+    for (const [name, auths] of Object.entries(files)) write(name, JSON.stringify({ auths }));
+    narrator.step("files");
+    const refusal = ask("check", "bad.json");
+    narrator.claim(
+      "keyPath",
+      refusal.includes('auths["registry.example"].auth') && !refusal.includes("pa55"),
+      { seen: refusal },
+    );
+    const merged = ask("merge", "--original", "original.json", "--additional", "additional.json");
+    write("merged.json", merged);
+    const { auths } = JSON.parse(merged) as { auths: object };
+    narrator.claim("merged", Object.keys(auths).length === 3, { seen: merged });
+    const order = ask("explain", "registry.example/team/app:1", "--file", "merged.json");
+    narrator.claim(
+      "explained",
+      /1 +registry\.example\/team +c\n.*2 +registry\.example +b$/m.test(order),
+      {
+        seen: order,
+      },
+    );
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}

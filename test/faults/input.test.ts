@@ -59,12 +59,12 @@ test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, 
   // Each shows words of its own: the answer to the mount before would pass for this one's.
   const mounts: readonly (readonly [words: string, mount: () => void])[] = [
     [
-      "GPS203 the mounted Secret holds another revision (mounted 1, ours 2)",
+      "GPS203 the mounted Secret holds another revision (mounted 1, granted 2)",
       () => node.mount(1, content),
     ],
     ["GPS202 the mounted Secret is not complete (ENOENT)", () => node.mountFiles(half)],
     [
-      "GPS203 the mounted Secret holds another revision (mounted 3, ours 2)",
+      "GPS203 the mounted Secret holds another revision (mounted 3, granted 2)",
       () => node.mount(3, content),
     ],
     [

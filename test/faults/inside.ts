@@ -65,6 +65,7 @@ export class Inside {
 
   /** Starts the agent as a transient unit; systemd does not start it again. */
   async start(revision: number, ...flags: readonly string[]): Promise<void> {
+    this.node.isFor(flags);
     this.node.grant(revision);
     const mounts = {
       kubelet: "/var/lib/kubelet",

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
 import type { FileContent } from "#agent/facts/search.ts";
-import { credentialFiles, podFiles } from "#contract/names.ts";
+import { credentialFiles, type DeliveryMode, podFiles } from "#contract/names.ts";
 import { fromTemplate, type Grant } from "#contract/grant.ts";
 import {
   beside,
@@ -53,6 +53,7 @@ export class NodeDirectory implements Disposable {
   #swaps = 0;
   #secret: Readonly<Record<string, string>> = {};
   #grant: Readonly<Record<string, string>> = noGrant;
+  #mode: DeliveryMode = "Restart";
   readonly #digests = new Map<number, string>();
 
   /** `kubelet`: a kubelet directory that is there already, such as a booted node's. */
@@ -124,8 +125,17 @@ export class NodeDirectory implements Disposable {
     this.#swap();
   }
 
+  /** From now on the Secret is for agents with these flags. */
+  isFor(flags: readonly string[]): void {
+    const isProvider = flags.includes("--delivery=CredentialProvider");
+    const restarts = !flags.includes("--restart=Never");
+    this.#mode = isProvider ? "CredentialProvider" : restarts ? "Restart" : "Reread";
+    this.#swap();
+  }
+
   #swap(): void {
-    const files = { ...this.#secret, ...this.#grant };
+    const isMounted = Object.keys(this.#secret).length > 0;
+    const files = { ...this.#secret, ...(isMounted && { mode: this.#mode }), ...this.#grant };
     const before = existsSync(join(this.secret, "..data")) ? `..${this.#swaps}` : undefined;
     const name = `..${++this.#swaps}`;
     mkdirSync(join(this.secret, name));

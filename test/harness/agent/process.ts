@@ -73,6 +73,7 @@ export class AgentProcess implements AsyncDisposable {
       ...withProbation(1, options.flags ?? node.flags),
     ];
     const { revision, digest } = options;
+    node.isFor(options.flags ?? node.flags);
     if (revision !== undefined) node.grant(revision, { ...(digest !== undefined && { digest }) });
     const env = { ...process.env, ...environment, NODE_NAME: "node1" };
     return new AgentProcess(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);

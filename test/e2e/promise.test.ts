@@ -142,7 +142,7 @@ test("H13, H14: the three kubectl checks succeed, and rollout status agrees that
   );
   assert.match(
     await cluster.kubectl("get", "secret", names.globalSecretName, "-n", names.namespace),
-    /kubernetes\.io\/dockerconfigjson\s+6\s/,
+    /kubernetes\.io\/dockerconfigjson\s+12\s/,
   );
   const pods = await cluster.kubectl(
     "get",

@@ -89,13 +89,20 @@ export function testRefusals(command: readonly string[], where: string): void {
     ["Ctrl-C", "\x03"],
     ["Ctrl-D", "\x04"],
   ] as const)
-    test(`does nothing and exits with 1 when a person answers ${what}${where}`, {
-      skip: noTerminal,
-    }, async () => {
-      const { code, out } = await onTerminal([...command, "withdraw", "--kubeconfig", nowhere], keys);
-      assert.match(out, /^Take the pull secret off .*\? \[y\/N\] n?\n+nothing is done\n$/);
-      assert.equal(code, 1);
-    });
+    test(
+      `does nothing and exits with 1 when a person answers ${what}${where}`,
+      {
+        skip: noTerminal,
+      },
+      async () => {
+        const { code, out } = await onTerminal(
+          [...command, "withdraw", "--kubeconfig", nowhere],
+          keys,
+        );
+        assert.match(out, /^Take the pull secret off .*\? \[y\/N\] n?\n+nothing is done\n$/);
+        assert.equal(code, 1);
+      },
+    );
 }
 
 /**
@@ -379,8 +386,18 @@ const cases: readonly (readonly [
     "",
   ],
   ["clusters --help", 0, /^Usage: kubectl pull-secret clusters COMMAND\n/, ""],
-  ["clusters", 2, "", /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/],
-  ["clusters chek", 2, "", /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/],
+  [
+    "clusters",
+    2,
+    "",
+    /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/,
+  ],
+  [
+    "clusters chek",
+    2,
+    "",
+    /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/,
+  ],
   [
     `--original ${good} merge --additional=${other} --conflicts original`,
     0,

@@ -46,7 +46,9 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   if (usage === undefined) throw new Misuse(noCommand(name));
   if (name !== "help" && !asksForHelp(rest)) {
     if (name !== "") throw new Misuse(noCommand(name));
-    throw new Misuse(rest.length > 0 ? `only flags are given; name a command; ${lists}` : usage.trimEnd());
+    throw new Misuse(
+      rest.length > 0 ? `only flags are given; name a command; ${lists}` : usage.trimEnd(),
+    );
   }
   io.out(usage);
   return 0;
@@ -58,7 +60,8 @@ const lists = "--help lists all";
 function noCommand(name: string): string {
   const known = Object.keys(commands);
   const longer = known.filter((one) => one.startsWith(`${name} `));
-  if (longer.length > 0) return `${quote(name)}: is half a command; give ${longer.join(", ")}; ${lists}`;
+  if (longer.length > 0)
+    return `${quote(name)}: is half a command; give ${longer.join(", ")}; ${lists}`;
   const meant = nearest(name, known);
   const given = meant === undefined ? "" : ` give ${meant};`;
   return `${quote(name)}: is not a command;${given} ${lists}`;

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/flags/config.ts";
@@ -19,6 +19,9 @@ import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
 import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";
 import { roles, usedBy, type Role } from "#tools/install/roles.ts";
 import { flagValues } from "#tools/install/values-schema.ts";
+import { linesOf } from "../cli/shown-lines.ts";
+import { run } from "../cluster/run.ts";
+import { helm as program } from "./go-tools.ts";
 import { chart, helm } from "./helm.ts";
 import { byName, charted, kustomized, nameOf } from "./kustomize.ts";
 
@@ -44,6 +47,15 @@ test("helm finds nothing to complain of", async () => {
 
 test("helm template with an image alone is kubectl kustomize manifests, object by object", async () => {
   assert.deepEqual(await released(), byName(await kustomized({ resources: ["."] })));
+});
+
+test("README.md's line for helm gives these objects, with the image that it names", async () => {
+  const line = linesOf(readFileSync("README.md", "utf8")).find((one) => one.startsWith("helm "));
+  const template = line?.replace("helm install ", "helm template ") ?? "";
+  const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
+  const path = [dirname(await program()), process.env["PATH"]].join(delimiter);
+  const rendered = await run(["bash", "-c", template], { env: { ...process.env, PATH: path } });
+  assert.deepEqual(objectsOf(rendered), await charted(`--set=image.repository=${repository}`));
 });
 
 test("without the definition it is the base", async () => {
@@ -388,9 +400,9 @@ test("the notes name a wait that does not return before the Secret is read", asy
     return String(objectsOf(rendered).find(({ kind }) => kind === "Shown")?.["text"]);
   };
   assert.match(await notes("Cluster"), /kubectl pull-secret wait\n/);
-  assert.match(await notes("Cluster"), /servedResourceVersion\}'="\$version"\n/);
-  assert.match(await notes("Hosted"), /^The guest needs the definition/);
-  assert.match(await notes("Fleet"), /^Declare the source/);
+  assert.match(await notes("Cluster"), /servedResourceVersion\}'="\$\(kubectl get secret .*\)"\n/);
+  assert.match(await notes("Hosted"), /^The guest needs the CRD/);
+  assert.match(await notes("Fleet"), /^Create the source, .* generic source-pull-secret /s);
 });
 
 function copyOf(folder: string, t: TestContext, below = "."): string {

@@ -40,6 +40,8 @@ export const reconcilingReasons = {
     "The Secret is deleted, and may be created again until the grace period is over.",
   Withdrawing: "The nodes are giving back our entries, or our objects are being deleted.",
   OriginalUnknown: "The original has never been read, and cannot be now.",
+  RequestUnanswered:
+    "The API server has not answered our requests for minutes, or is too busy. Ready is Unknown.",
 } as const;
 
 /** Reasons when only a person can go on, so Ready is False. */
@@ -52,6 +54,7 @@ export const stalledReasons = {
   UnsupportedCluster: "Another operator owns the nodes' pull secrets.",
   ForeignObject: "An object under one of our names is somebody else's.",
   RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",
+  WriteContested: "Another client undoes our writes of an object again and again; it is named.",
   PodsRefused: "The agents' pods cannot be created.",
   Halted:
     "Nodes failed with a revision, so all keep what they have. It is tried again after growing pauses.",
@@ -100,6 +103,9 @@ export const troubleReasons = {
   UnsupportedCluster: "Another operator owns the nodes' file.",
   ForeignObject: "An object under one of our names is somebody else's.",
   RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",
+  WriteContested: "Another client undoes our writes of an object again and again; it is named.",
+  RequestUnanswered:
+    "The API server has not answered our requests for minutes, or is too busy for them.",
   ObjectMutated: "Other people's admission changes what we declare; nothing that nodes get.",
   PodsRefused: "Nodes have no agent, because its pod cannot be created.",
   RolloutHalted: "A revision does not reach every node that is alive.",

@@ -51,12 +51,12 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
 }
 
 /** `script` of util-linux gives a program a terminal; why a test has to be skipped without it. */
-export const noTerminal =
+const noTerminal =
   !spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") &&
   "there is no script(1) of util-linux, which makes a terminal";
 
 /** Runs a command on a terminal, and presses the keys once it asks; returns code and output. */
-export async function onTerminal(command: readonly string[], keys: string): Promise<Result> {
+async function onTerminal(command: readonly string[], keys: string): Promise<Result> {
   const line = command.map((word) => `'${word}'`).join(" ");
   const env = { ...options.env, SHELL: "/bin/sh" };
   const child = spawn("script", ["-qec", line, "/dev/null"], { ...options, env });

@@ -51,9 +51,16 @@ export class FakeCluster implements Cluster {
     return Promise.resolve({ kind: "List", metadata, items: item ? [item] : [] } as T);
   }
 
-  pages<T>(path: string, _: unknown, each: (items: readonly T[]) => void): Promise<void> {
+  pages<T>(
+    path: string,
+    _: unknown,
+    each: (items: readonly T[], version: string) => void,
+  ): Promise<void> {
     const all = [...this.objects].filter(([one]) => one.startsWith(`${path}/`));
-    each(all.map(([, item]) => item as T));
+    each(
+      all.map(([, item]) => item as T),
+      String(this.#version),
+    );
     return Promise.resolve();
   }
 
@@ -63,6 +70,10 @@ export class FakeCluster implements Cluster {
 
   create<T>(path: string, body: object): Promise<T> {
     return this.#write({ verb: "create", path, body }) as Promise<T>;
+  }
+
+  patch<T>(path: string, body: object): Promise<T> {
+    return this.#write({ verb: "patch", path, body }) as Promise<T>;
   }
 
   replace<T>(path: string, body: object): Promise<T> {

@@ -5,6 +5,7 @@
 import type { Logger } from "pino";
 import { announcer } from "./report/events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import type { ContestedObject } from "#kube/contested-client.ts";
 import { createLookout } from "./rollout/lookout.ts";
 import type { ControllerMetrics } from "./metrics/metrics.ts";
 import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
@@ -25,6 +26,8 @@ type Open = Readonly<{
   cluster: Cluster;
   original: Reconciler["original"];
   extras: Reconciler["extras"];
+  /** The objects that another client writes against us. */
+  contests: () => readonly ContestedObject[];
   /** Since the API server came back from an absence in which nodes may have been missed. */
   backSeconds: () => number;
   /** A clock that never goes back, for whatever lasts; `now` is for what others read. */
@@ -34,7 +37,7 @@ type Open = Readonly<{
 
 /** Makes a reconciler for each run, from what steers that run. `run`: what the agents run. */
 export function assembled(
-  { log, metrics, live, cluster, original, extras, backSeconds, seconds, now }: Open,
+  { log, metrics, live, cluster, original, extras, contests, backSeconds, seconds, now }: Open,
   run: AgentImage,
 ): (steering: Steering) => Reconciler {
   const admitted = new Admitted({
@@ -72,6 +75,7 @@ export function assembled(
       announce,
       metrics,
       admitted,
+      contests,
       now,
       status: statusWriter({
         cluster: live,

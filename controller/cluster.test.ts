@@ -19,6 +19,12 @@ class EmptyCluster {
   broken: boolean;
   /** Holders of its Lease, as they were written. */
   readonly holders = new Set<string>();
+  /** Milliseconds by which its clock is ahead of ours. */
+  ahead = 0;
+  /** Its additional-pull-secret, if it has one. */
+  additional: object | undefined;
+  /** Times of the Events that were created. */
+  readonly events: string[] = [];
   readonly server = createServer((request, response) => void this.#answer(request, response));
 
   constructor(broken: boolean) {
@@ -32,6 +38,7 @@ class EmptyCluster {
         .writeHead(status, { "content-type": "application/json" })
         .end(JSON.stringify(answer));
     const { pathname, searchParams } = new URL(request.url ?? "", "http://a");
+    response.setHeader("date", new Date(Date.now() + this.ahead).toUTCString());
     if (this.broken) return say(500, { kind: "Status", reason: "InternalError" });
     if (pathname.includes("/leases") && request.method !== "GET") {
       const lease = JSON.parse(body) as { spec: { holderIdentity: string }; metadata: object };
@@ -40,14 +47,27 @@ class EmptyCluster {
     }
     // Nothing ever happens here.
     if (searchParams.has("watch")) return response.writeHead(200).flushHeaders();
-    if (searchParams.has("fieldSelector"))
-      return say(200, { items: [], metadata: { resourceVersion: "1" } });
+    if (request.method === "POST" && pathname.endsWith("/events")) {
+      const event = JSON.parse(body) as { firstTimestamp: string };
+      this.events.push(event.firstTimestamp);
+      return say(201, event);
+    }
+    const selected = searchParams.get("fieldSelector");
+    if (selected !== null) {
+      const isAsked = selected === "metadata.name=additional-pull-secret";
+      const items = isAsked && this.additional !== undefined ? [this.additional] : [];
+      return say(200, { kind: "List", items, metadata: { resourceVersion: "1" } });
+    }
     return say(404, { kind: "Status", reason: "NotFound" });
   }
 }
 
-async function opened(t: TestContext, folder: string, name: string, broken = false) {
-  const api = new EmptyCluster(broken);
+async function opened(
+  t: TestContext,
+  folder: string,
+  name: string,
+  api: EmptyCluster = new EmptyCluster(false),
+) {
   api.server.listen(0, "127.0.0.1");
   await once(api.server, "listening");
   const server = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
@@ -86,7 +106,10 @@ async function opened(t: TestContext, folder: string, name: string, broken = fal
 test("one process serves two clusters: what ails one, or ends it, is nothing to the other", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-two-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  const [one, other] = [await opened(t, folder, "one", true), await opened(t, folder, "other")];
+  const [one, other] = [
+    await opened(t, folder, "one", new EmptyCluster(true)),
+    await opened(t, folder, "other"),
+  ];
   await until("the other one is served", other.ready, { timeout: 20_000 });
   assert.equal(one.ready(), false);
   assert.equal(one.api.holders.size, 0);
@@ -96,4 +119,18 @@ test("one process serves two clusters: what ails one, or ends it, is nothing to 
   assert.ok([...one.api.holders].every((holder) => !other.api.holders.has(holder)));
   await other.end();
   assert.equal(one.ready(), true);
+});
+
+test("tells times by the API server's clock, however far ours is from it", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "gps-late-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const api = new EmptyCluster(false);
+  const days = 3;
+  api.ahead = days * 24 * 3_600_000;
+  const metadata = { name: "additional-pull-secret", uid: "u", resourceVersion: "1" };
+  api.additional = { metadata, type: "Opaque", data: {} };
+  await opened(t, folder, "late", api);
+  await until("an Event was created", () => api.events.length > 0, { timeout: 20_000 });
+  const [time = ""] = api.events;
+  assert.equal(Math.round((Date.parse(time) - Date.now()) / (24 * 3_600_000)), days);
 });

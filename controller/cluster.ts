@@ -17,10 +17,12 @@ import { stand } from "#kube/lease/stand.ts";
 import { patiently } from "./start-patience.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { imageOf } from "#controller/image/image.ts";
+import { contested } from "#kube/contested-client.ts";
 import { connect } from "#kube/client/client.ts";
+import { ServerClock } from "#kube/client/server-clock.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
-import { createLoop, hangsSeconds, sooner } from "#kube/loop.ts";
+import { createLoop, hangsSeconds, isConflict, sooner } from "#kube/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
 import { labels, type ControllerMetrics } from "./metrics/metrics.ts";
@@ -71,7 +73,9 @@ export type ServedCluster = Readonly<{
 export function openCluster({ config, log, metrics, end, leave }: Options): ServedCluster {
   const asked = (method: string, status: number) =>
     metrics.requests.inc({ method, status: String(status) });
-  const now = () => new Date();
+  // Of the served cluster, whose times we compare.
+  const clock = new ServerClock();
+  const now = () => clock.now();
   const seconds = () => performance.now() / 1000;
   const absence = absenceClock(seconds);
   /** Of the cluster whose nodes are served. */
@@ -80,19 +84,25 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
     absence.answered(status);
   };
   const { guestKubeconfig: file } = config;
-  const home = connect(loadKubeConfig(config.kubeconfig), file === undefined ? answered : asked);
-  const connected = (access: Access) => connect(kubeConfigOf(access), answered);
+  const stopping = new AbortController();
+  const how = { stop: stopping.signal };
+  const home =
+    file === undefined
+      ? connect(loadKubeConfig(config.kubeconfig), answered, { ...how, clock })
+      : connect(loadKubeConfig(config.kubeconfig), asked, how);
+  const connected = (access: Access) => connect(kubeConfigOf(access), answered, { ...how, clock });
   const guest = { flag: "--guest-kubeconfig", log, connected, moved: leave };
   const served = file === undefined ? home : openRemote({ file, ...guest });
   const place = { cluster: home, path: leaseIn(config.namespace) };
   const { leader, standby } = stand(place, log, end, (leads) => metrics.leader.set(leads ? 1 : 0));
-  const live = fenced(served, leader.holds);
+  const { cluster: live, standing } = contested(fenced(served, leader.holds));
   const here = targets.map((target) => ({ live, target, informer: new Informer() }));
   const policyHere = { live, target: policyTarget, informer: new Informer() };
   const original = openOriginal(config, home, asked, log);
   const cluster = cached(live, [...here, policyHere]);
   const { backSeconds } = absence;
-  const open = { log, metrics, live, cluster, original, backSeconds, seconds, now };
+  const known = { original, backSeconds, contests: standing };
+  const open = { log, metrics, live, cluster, ...known, seconds, now };
   const steering = steeringOf({ cluster, installed: config.installed, log, now });
 
   let succeeded = false;
@@ -109,13 +119,11 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       return sooner(again, steered.again);
     },
     failed(error, failures) {
-      metrics.reconciles.inc({ ...labels, result: "error" });
-      // A conflict means that somebody wrote between our read and our write. The normal answer is
-      // to read again.
-      const level = error instanceof ApiError && error.status === 409 ? "debug" : "error";
-      log[level](
+      const conflict = isConflict(error);
+      metrics.reconciles.inc({ ...labels, result: conflict ? "conflict" : "error" });
+      log[conflict ? "debug" : "error"](
         { failures, error: (error as Error).message },
-        "reconcile failed; it is tried again",
+        conflict ? "somebody wrote first; it is read again" : "reconcile failed; it is tried again",
       );
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
@@ -132,6 +140,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
     },
     async serve(signal) {
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
+      void stopped.then(() => stopping.abort());
       const run = await Promise.race([
         patiently(() => imageOf(config, home)),
         stopped.then(() => undefined),

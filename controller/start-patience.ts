@@ -1,7 +1,7 @@
 /** Repeats requests while the API server is away as the controller starts. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
-import { backoff } from "#kube/loop.ts";
+import { backoff } from "#kube/client/retry.ts";
 
 /**
  * Repeats a request while the API server is away. A process that exits instead is restarted with

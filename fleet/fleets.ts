@@ -6,7 +6,7 @@ import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
-import { createLoop, sooner, type Again } from "#kube/loop.ts";
+import { createLoop, isConflict, sooner, type Again } from "#kube/loop.ts";
 import { allClusters, clusterProfilesIn, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";
@@ -59,7 +59,7 @@ export function createFleets(options: Options) {
     try {
       return await fleetOf(object, place).run(object, all);
     } catch (error) {
-      const conflict = error instanceof ApiError && error.status === 409;
+      const conflict = isConflict(error);
       const name = pathOf(object.metadata);
       log[conflict ? "debug" : "error"](
         { object: name, error: (error as Error).message },

@@ -1,10 +1,10 @@
-/** Writes that do not last: somebody in the cluster undoes them, or it only says they were made. */
+/** Writes that do not last, because another client undoes them or the server does not keep them. */
 import { Allowance, type Rate } from "./allowance.ts";
 
 /**
- * Writes of one thing that is wanted, so many at once and then so often. What needs more of them,
- * for ever, has another writer, and each write would be followed by the next at once. Another thing
- * begins anew. Times are milliseconds of a clock that nobody sets.
+ * Counts the writes of one wanted content: a number of them at once, then one from time to time. A
+ * content that needs more has another writer, and each write would be followed by the next at once.
+ * Another content starts with the full number. Times are milliseconds of a monotonic clock.
  */
 export class Contest<T> {
   readonly #rate: Rate;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { backoff, createLoop, hangsSeconds } from "./loop.ts";
+import { ApiError } from "./client/api-error.ts";
+import { createLoop, hangsSeconds } from "./loop.ts";
 
 const breathe = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -98,6 +99,57 @@ test("silence is counted from the last run's end, failed or not, whatever the ti
   await end();
 });
 
+const conflict = () =>
+  new ApiError({ status: 409, reason: "Conflict", method: "PATCH", path: "/a" });
+
+test("reads again soon after conflicts in a row, which are no failures", async (context) => {
+  let runs = 0;
+  const { failures, advance, end } = simulated(context, async () => {
+    runs += 1;
+    if (runs <= 5) throw conflict();
+    return undefined;
+  });
+  // Five pauses of 450 ms at most, each until the next tenth of a second.
+  await advance(2500);
+  assert.equal(runs, 6);
+  assert.deepEqual(failures, [0, 0, 0, 0, 0]);
+  await end();
+});
+
+test("waits for as long as it is asked to after a conflict", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  let runs = 0;
+  const stop = new AbortController();
+  const loop = createLoop({
+    run: async () => {
+      runs += 1;
+      throw conflict();
+    },
+    failed: () => 60,
+  });
+  const ended = loop.until(stop.signal);
+  await breathe();
+  context.mock.timers.tick(59_000);
+  await breathe();
+  assert.equal(runs, 1);
+  context.mock.timers.tick(1000);
+  await breathe();
+  assert.equal(runs, 2);
+  stop.abort();
+  await ended;
+});
+
+test("makes no hot loop of conflicts", async (context) => {
+  let runs = 0;
+  const { advance, end } = simulated(context, async () => {
+    runs += 1;
+    throw conflict();
+  });
+  await advance(10_000);
+  assert.ok(runs <= 67, `${runs} runs in 10 s`);
+  await end();
+});
+
 test("no hot loop: a minute of failures and constant hints makes few runs", async (context) => {
   let runs = 0;
   const { loop, failures, advance, end } = simulated(context, async () => {
@@ -111,19 +163,4 @@ test("no hot loop: a minute of failures and constant hints makes few runs", asyn
   assert.ok(runs <= 9, `${runs} runs`);
   assert.equal(failures.length, runs);
   await end();
-});
-
-test("the pause doubles up to a minute and is never the same for two controllers", () => {
-  assert.deepEqual(
-    [1, 2, 3, 8, 30].map((failures) => backoff(failures, () => 0.5)),
-    [500, 1000, 2000, 60_000, 60_000],
-  );
-  assert.equal(
-    backoff(1, () => 0),
-    250,
-  );
-  assert.equal(
-    backoff(1, () => 1),
-    750,
-  );
 });

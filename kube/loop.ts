@@ -1,8 +1,11 @@
 /**
- * Runs one reconcile at a time. Any number of hints during a run cause one further run. A failed
- * run is retried after an exponentially growing, jittered pause, even if hints keep coming, so that
- * no fault of the cluster becomes a hot loop.
+ * Runs one reconcile at a time. Any number of hints during a run cause one further run. A run that
+ * met a conflict is followed by another one soon. A failed run is retried after an exponentially
+ * growing, jittered pause, even if hints keep coming, so that no fault of the cluster becomes a hot
+ * loop.
  */
+import { ApiError } from "./client/api-error.ts";
+import { backoff } from "./client/retry.ts";
 
 /** Seconds after which to run again even if nothing has happened; no later than `resyncSeconds`. */
 export type Again = Readonly<{ seconds: number }>;
@@ -21,21 +24,26 @@ const gapMilliseconds = 200;
  */
 const resyncSeconds = 300;
 
+/**
+ * Milliseconds of pause after a conflict, times 0.5 to 1.5. Somebody wrote between our read and our
+ * write, so the next run reads again: a DaemonSet's status changes several times a second during a
+ * rollout, and five conflicts in a row must not become a pause of 16 s. Somebody who writes against
+ * us for ever is a matter of contested-client.ts.
+ */
+const conflictMilliseconds = 300;
+
 /** Seconds of silence after which a loop counts as one that hangs; it rests for 360 at most. */
 export const hangsSeconds = 600;
 
-/**
- * Pause in milliseconds after the nth failure in a row: 0.5 s, 1 s, 2 s … 60 s, times 0.5 to 1.5.
- */
-export function backoff(failures: number, random: () => number = Math.random): number {
-  const base = Math.min(60_000, 500 * 2 ** Math.min(failures - 1, 20));
-  return Math.round(base * (0.5 + random()));
-}
+/** True when somebody else wrote between our read and our write, and nothing was done. */
+export const isConflict = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 409;
 
 type Options = Readonly<{
   run: () => Promise<Again | undefined>;
   /**
-   * Called after every failed run. It may return a longer pause in seconds (the server's
+   * Called after every failed run, with the number of failures in a row; a conflict (409) is none,
+   * and leaves that number as it was. It may return a longer pause in seconds (the server's
    * Retry-After).
    */
   failed: (error: unknown, failures: number) => number | undefined;
@@ -98,9 +106,11 @@ export function createLoop({ run, failed }: Options): RunningLoop {
           await pause(Math.min(again?.seconds ?? resync, resync) * 1000, signal, true);
         } catch (error) {
           ended = performance.now();
-          failures += 1;
+          const conflict = isConflict(error);
+          if (!conflict) failures += 1;
           const asked = (failed(error, failures) ?? 0) * 1000;
-          await pause(Math.max(asked, backoff(failures)), signal, false);
+          const own = conflict ? conflictMilliseconds * (0.5 + Math.random()) : backoff(failures);
+          await pause(Math.max(asked, own), signal, false);
         }
       }
     },

@@ -70,7 +70,8 @@ async function main<Config extends TableValues<typeof common>>(
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
   const stopped = once(stop.signal, "abort");
-  const live = connect(loadKubeConfig(config.kubeconfig), () => {}, { manager });
+  const how = { manager, stop: stop.signal };
+  const live = connect(loadKubeConfig(config.kubeconfig), () => {}, how);
   const place = { cluster: live, name: lease, path: leaseIn(namespace, lease) };
   const { leader, leads, standby } = stand(place, log, () => process.exit(1));
   const registry = new Registry();

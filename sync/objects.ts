@@ -25,7 +25,7 @@ export async function metadataOf(
     path,
     query,
     (page) => void found.push(...page.map(({ metadata }) => metadata)),
-    "metadata",
+    { as: "metadata" },
   );
   return found;
 }

@@ -8,7 +8,7 @@ import { escape } from "#pullsecret/problems/keypath.ts";
  */
 export async function confirm(question: string): Promise<boolean> {
   const asker = createInterface({ input: process.stdin, output: process.stderr });
-  // Not of readline/promises: Ctrl-C rejects its answer, and the end of the input leaves it pending.
+  // Of readline/promises Ctrl-C rejects the answer, and the end of the input leaves it pending.
   const answer = await new Promise<string | undefined>((resolve) => {
     asker.once("close", () => resolve(undefined));
     asker.question(`${escape(question)} [y/N] `, resolve);

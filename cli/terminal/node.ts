@@ -1,4 +1,4 @@
-/** What the plugin needs of the Node that runs it. Imported before everything else that main.ts imports. */
+/** What the plugin needs of the Node that runs it. main.ts imports this file first. */
 import * as zlib from "node:zlib";
 import { Misuse } from "./io.ts";
 

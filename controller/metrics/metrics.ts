@@ -47,7 +47,7 @@ export function createMetrics() {
     }),
     reconciles: new Counter({
       name: `${prefix}reconcile_total`,
-      help: "Reconciles by result",
+      help: "Reconciles by result: ok, conflict (somebody wrote first; it reads again) or error",
       labelNames: ["namespace", "result"],
       registers,
     }),

@@ -10,7 +10,7 @@ import type { NewsReason, TroubleReason } from "#api/reasons.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { backoff } from "#kube/loop.ts";
+import { backoff } from "#kube/client/retry.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections } from "#kube/client/paths.ts";
 

@@ -13,6 +13,7 @@ import type { Notice } from "./events.ts";
 import type { Halt } from "#controller/rollout/halt/rollouts.ts";
 import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { finding } from "#controller/sources/read/problems.ts";
+import type { ContestedObject } from "#kube/contested-client.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
 import type { SurveyedNode } from "#controller/rollout/turn/survey-result.ts";
 import { troubles, type TroubleKind } from "../status/troubles.ts";
@@ -99,6 +100,26 @@ export function unsupported(group: string): Notice {
 /** `said`: the error's own words, which quote no Secret (kube/client/api-error.ts). */
 export function refused(said: string): Notice {
   return lasting("refused", line(finding("refused", "API server", "request", said)), "");
+}
+
+/** `said`: the last error's own words. */
+export function unanswered(said: string): Notice {
+  return lasting("unanswered", line(finding("unanswered", "API server", "request", said)), "");
+}
+
+/** `objects`: those that another client writes against us. */
+export function contested(objects: readonly ContestedObject[]): Notice {
+  const all = objects.map(({ path, manager }) => {
+    const who = manager === undefined ? "another client" : `field manager "${manager}"`;
+    const name = path
+      .replace(/\/status$/, "")
+      .split("/")
+      .slice(-2)
+      .join("/");
+    return `${who} undoes our writes of ${name} again and again`;
+  });
+  const what = list([...new Set(all)]);
+  return lasting("contested", line(finding("contested", "API server", "objects", what)), "");
 }
 
 /** `differences`: paths of objects, with those of the fields that are not as declared. */

@@ -6,10 +6,14 @@ import { accept } from "../sources/accept.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Announce } from "./events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import type { Report } from "./outcome.ts";
 import { createReport } from "./report.ts";
+
+/** What another client writes against us. */
+let contests: readonly ContestedObject[] = [];
 
 function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
   return createReport({
@@ -17,6 +21,7 @@ function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
     announce,
     metrics: createMetrics(),
     admitted: { differences: [] },
+    contests: () => contests,
     status: { before: () => undefined, write: () => {}, idle: async () => {} },
     now: () => new Date(),
     log: () => {},
@@ -84,6 +89,7 @@ function watched(cluster: Partial<Cluster> = {}) {
     announce: ({ reason, message }) => void announced.push(`${reason}: ${message}`),
     metrics,
     admitted: { differences: [] },
+    contests: () => contests,
     status: { before: () => undefined, write: () => {}, idle: async () => {} },
     now: () => new Date(),
     log: () => {},
@@ -144,11 +150,55 @@ test("a request that is refused twice is told in the API server's words, and no 
   assert.deepEqual(await series(), {});
 });
 
-test("an API server that does not answer, a conflict and a rate limit are not refusals", async () => {
-  const { report, announced } = watched();
-  for (const status of [0, 409, 429, 0, 409])
-    report.failed(new ApiError({ status, reason: "", method: "PATCH", path: "" }));
+const failure = (status: number, reason = "") =>
+  new ApiError({ status, reason, method: "GET", path: "/api/v1/nodes" });
+
+test("reports an API server that does not answer for eight runs, and no conflict among them", async () => {
+  const { report, announced, series } = watched();
+  for (const status of [0, 409, 429, 503, 409, 0, 0, 0, 504]) report.failed(failure(status));
   assert.deepEqual(announced, []);
+  report.failed(failure(0, "Unreachable"));
+  assert.match(announced[0] ?? "", /^RequestUnanswered: GPS325 .*no answer Unreachable/);
+  assert.deepEqual(await series(), { 'trouble{reason="RequestUnanswered"}': 1 });
+  report.failed(failure(0, "Elsewhere"));
+  assert.equal(new Set(announced).size, 1, "other words of the same trouble are another Event");
+  report.succeeded();
+  assert.deepEqual(await series(), {});
+  announced.length = 0;
+  for (let times = 0; times < 7; times++) report.failed(failure(0));
+  assert.deepEqual(announced, [], "it has answered in between");
+});
+
+test("reports an object that is too large to be read, by its name", () => {
+  const { report, announced } = watched();
+  const detail = "node-1 alone is larger than a page may be";
+  const error = { status: 0, reason: "TooLarge", method: "GET", path: "/api/v1/nodes", detail };
+  for (let times = 0; times < 8; times++) report.failed(new ApiError(error));
+  assert.match(announced.join(), /^RequestUnanswered: GPS325 .*TooLarge: node-1 alone is larger/);
+});
+
+test("never reports a conflict: the next run reads again", () => {
+  const { report, announced } = watched();
+  for (let times = 0; times < 100; times++) report.failed(failure(409, "Conflict"));
+  assert.deepEqual(announced, []);
+});
+
+test("reports a write contest with the other field manager, until it is over", async () => {
+  const { report, announced, series } = watched();
+  const path = "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer";
+  const found = { path, manager: "other-operator" };
+  contests = [found];
+  report.failed(new Contested("PATCH", found, 60));
+  assert.match(
+    announced.join(),
+    /^WriteContested: GPS326 .*"other-operator" undoes our writes of daemonsets\/global-pull-secret-syncer/,
+  );
+  // The write of the next minute succeeds, and will be undone as well.
+  report.succeeded();
+  assert.deepEqual(await series(), { 'trouble{reason="WriteContested"}': 1 });
+  contests = [];
+  report.succeeded();
+  assert.deepEqual(await series(), {});
 });
 
 test("an installation on OpenShift and a foreign object are told for as long as they are there", async () => {

@@ -3,13 +3,12 @@
  * in an Event when it is new or lasts.
  */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
-import { ApiError } from "#kube/client/api-error.ts";
-import { AdmissionError } from "#kube/apply/demands.ts";
 import { haltOf, newsOf, type Trouble } from "./news.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "../metrics/gauges.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "../metrics/metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { isExtra, type SourceVerdict } from "../sources/verdict.ts";
@@ -17,6 +16,7 @@ import { Occasions } from "./occasions.ts";
 import { owned } from "#kube/client/paths.ts";
 import { podlessClock } from "./podless.ts";
 import type { Report } from "./outcome.ts";
+import { RequestTroubles } from "./requests.ts";
 import * as messages from "./messages.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import { sourceFacts } from "../status/sources.ts";
@@ -30,6 +30,8 @@ type Options = Readonly<{
   metrics: ControllerMetrics;
   /** What other people's admission policies change in what we declare. */
   admitted: Pick<Admitted, "differences">;
+  /** The objects that another client writes against us, now. */
+  contests: () => readonly ContestedObject[];
   now: () => Date;
   status: StatusWriter;
   log: (fields: object, message: string) => void;
@@ -46,12 +48,6 @@ type Area =
   | "rollout"
   | "removal";
 
-/**
- * One refusal may be momentary (a right being granted, a webhook restarting), so only the second in
- * a row is told.
- */
-const refusalsTold = 2;
-
 /** The metric's label values; those of the two built-in sources are older than source names. */
 function labelOf({ name }: SourceVerdict): string {
   return name === additionalSecretName ? sourceIds.additional : name;
@@ -62,6 +58,7 @@ export function createReport({
   announce,
   metrics,
   admitted,
+  contests,
   now,
   status: writer,
   log,
@@ -72,7 +69,7 @@ export function createReport({
   const podless = podlessClock(cluster, now);
   const lasting = new Map<Area, readonly Trouble[]>();
   let lastTurn = "";
-  let refusals = 0;
+  const requests = new RequestTroubles();
   let secret: V1ObjectMeta | undefined;
 
   function stands(area: Area, found: readonly Trouble[]): void {
@@ -109,6 +106,11 @@ export function createReport({
     ...notice,
     about: `${global?.metadata?.uid ?? ""}/${notice.about}`,
   });
+
+  function contestTroubles(): readonly Trouble[] {
+    const found = contests();
+    return found.length === 0 ? [] : [["contested", messages.contested(found)]];
+  }
 
   return {
     begins(steering) {
@@ -246,20 +248,15 @@ export function createReport({
     },
 
     succeeded() {
-      refusals = 0;
-      ends("requests");
+      requests.succeeded();
+      stands("requests", contestTroubles());
       status.report(standingTroubles());
     },
 
     failed(error) {
-      const refused =
-        error instanceof ApiError
-          ? ![0, 409, 429].includes(error.status)
-          : error instanceof AdmissionError;
-      if (!refused) return;
-      refusals += 1;
-      if (refusals < refusalsTold) return;
-      stands("requests", [["refused", messages.refused((error as Error).message)]]);
+      const found = error instanceof Contested ? contestTroubles() : requests.failed(error);
+      if (found === undefined) return;
+      stands("requests", found);
       status.report(standingTroubles());
     },
   };

@@ -7,7 +7,7 @@ import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-
 import { globalPullSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { backoff } from "#kube/loop.ts";
+import { backoff } from "#kube/client/retry.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 
 /** A rollout's counters change several times a second, for hours in a large cluster. */

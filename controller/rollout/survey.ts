@@ -54,7 +54,10 @@ const controlPlaneLabels = [
   "node.kubernetes.io/microk8s-controlplane",
 ];
 
-/** Reads the nodes that should have agents, and their agents. `now`: milliseconds. */
+/**
+ * Reads the nodes that should have agents, and their agents. `now`: milliseconds of the API
+ * server's clock, because it is compared with times that stand in the API.
+ */
 export async function survey(
   cluster: Cluster,
   agent: Agent,
@@ -118,7 +121,7 @@ export async function glance(cluster: Cluster): Promise<string[]> {
       if (ready?.startsWith("0/") === true && (again > 0 || broken)) ended.push(`${name}/${again}`);
     }
   };
-  await cluster.pages(collections.pods, agents, each, "rows");
+  await cluster.pages(collections.pods, agents, each, { as: "rows" });
   return ended;
 }
 

@@ -172,6 +172,8 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     "False ForeignObject - S False",
   ],
   ["request refused", told("refused"), "False RequestRefused - S True"],
+  ["write contested", told("contested"), "False WriteContested - S True"],
+  ["no answer for minutes", told("unanswered"), "Unknown RequestUnanswered R - True"],
   [
     "request refused from the first one on",
     { ...told("refused"), stage: { kind: "starting" } },

@@ -29,7 +29,8 @@ export function summaryOf(facts: StatusFacts): Summary {
 /** Each rule gives the state, or leaves it to the next rule. */
 const rules: readonly SummaryRule[] = [
   // Troubles that keep a run from its end, even the first, or the spec from being followed.
-  told("unsupported", "foreign", "refused"),
+  told("unsupported", "foreign", "refused", "contested"),
+  unanswered,
   // A withdrawal is obeyed whatever else its spec asks for.
   (facts) => (facts.managementState === "Withdrawn" ? undefined : told("notAllowed")(facts)),
   ({ stage }) =>
@@ -56,6 +57,12 @@ function told(...kinds: readonly TroubleKind[]): SummaryRule {
     }
     return undefined;
   };
+}
+
+/** While nothing can be read, nothing is known. */
+function unanswered({ troubles: found }: StatusFacts): Summary | undefined {
+  const one = found.find(({ kind }) => kind === "unanswered");
+  return one && goesOn("RequestUnanswered", one.message, "Unknown");
 }
 
 function ofNothing({ stage, managementState, reason }: StatusFacts): Summary | undefined {

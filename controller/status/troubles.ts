@@ -34,6 +34,12 @@ export const troubles = {
   },
   foreign: { event: "ForeignObject", condition: "Stalled", reason: "ForeignObject" },
   refused: { event: "RequestRefused", condition: "Stalled", reason: "RequestRefused" },
+  contested: { event: "WriteContested", condition: "Stalled", reason: "WriteContested" },
+  unanswered: {
+    event: "RequestUnanswered",
+    condition: "Reconciling",
+    reason: "RequestUnanswered",
+  },
   mutated: { event: "ObjectMutated", condition: undefined, reason: "InForce" },
   podsRefused: { event: "PodsRefused", condition: "Stalled", reason: "PodsRefused" },
   halted: { event: "RolloutHalted", condition: "Stalled", reason: "Halted" },

@@ -3,7 +3,7 @@ import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
-import { backoff } from "#kube/loop.ts";
+import { backoff } from "#kube/client/retry.ts";
 import type { AccessReading } from "../inventory/access.ts";
 import { contestOfGuest, same, type Due } from "./contest.ts";
 import { fleetManager } from "./manager.ts";

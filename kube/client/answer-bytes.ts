@@ -1,6 +1,9 @@
 /** Bytes of one answer, as they arrive, up to a limit. */
 import { Buffer } from "node:buffer";
 
+/** An answer, or a line of a watch, that is larger than it may be. */
+export class TooLarge extends Error {}
+
 /**
  * Gathers chunks of any size in one buffer that doubles. A server that sends single bytes costs no
  * more than one that sends them together: a list of chunks has 100 bytes for each, and text that is
@@ -18,11 +21,11 @@ export class Gathered {
     this.#largest = largest;
   }
 
-  /** Throws when they are more than the limit. */
+  /** Throws TooLarge when they are more than the limit. */
   add(chunk: Uint8Array): void {
     const length = this.#length + chunk.length;
     if (length > this.#largest)
-      throw new Error(`${this.#what} is larger than ${this.#largest} bytes`);
+      throw new TooLarge(`${this.#what} is larger than ${this.#largest} bytes`);
     if (length > this.#bytes.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.#bytes.length));
       larger.set(this.#bytes.subarray(0, this.#length));

@@ -1,5 +1,6 @@
 /** A refusal of the API server, in words that may be logged. */
 import type { ResponseContext } from "@kubernetes/client-node";
+import { TooLarge } from "./answer-bytes.ts";
 
 type Refusal = Readonly<{
   /** HTTP status; 0 when there was no answer. */
@@ -12,9 +13,14 @@ type Refusal = Readonly<{
   retryAfterSeconds?: number;
 }>;
 
+/** The reason of an answer that is larger than it may be. */
+const tooLarge = "TooLarge";
+
 export class ApiError extends Error {
   readonly status: number;
   readonly reason: string;
+  /** What the server wrote about it, at most 500 characters, or why there was no answer. */
+  readonly detail: string | undefined;
   /** Seconds that the server asked for by Retry-After (429, 503); undefined when it did not. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -25,7 +31,21 @@ export class ApiError extends Error {
     );
     this.status = refusal.status;
     this.reason = refusal.reason;
+    this.detail = refusal.detail;
     this.retryAfterSeconds = refusal.retryAfterSeconds;
+  }
+
+  /**
+   * True when the server refused before it did anything (429). After a 5xx, or without an answer, a
+   * write may have been done all the same.
+   */
+  get didNothing(): boolean {
+    return this.status === 429;
+  }
+
+  /** True when there was an answer, larger than it may be. */
+  get tooLarge(): boolean {
+    return this.status === 0 && this.reason === tooLarge;
   }
 
   /**
@@ -52,10 +72,21 @@ export class ApiError extends Error {
 }
 
 /**
+ * The error of an answer that never came, came incomplete or was too large, or of a request that no
+ * credential could be had for.
+ */
+export function unreachable(method: string, path: string, error: unknown): ApiError {
+  // A credential's command may write at any length why it failed.
+  const detail = problemOf(error).slice(0, 500);
+  const reason = error instanceof TooLarge ? tooLarge : "Unreachable";
+  return new ApiError({ status: 0, reason, method, path, detail });
+}
+
+/**
  * The innermost cause of a failed fetch, which itself says only "fetch failed". The JSON parser's
  * message is left out, because it quotes the answer.
  */
-export function problemOf(error: unknown): string {
+function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   if (error instanceof SyntaxError) return "the answer is not JSON";
   return error.cause instanceof Error ? problemOf(error.cause) : error.message;

@@ -6,13 +6,11 @@ import { HttpMethod, type KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import type { Cluster, Query, ReadOptions } from "./cluster.ts";
 import { type Asker, type Connection, open } from "./connection.ts";
+import { listPages } from "./pages.ts";
 import { follow } from "./stream.ts";
 
-/** Table of rows, as kubectl prints them. A row has 200 bytes, so 5,000 of them fit one answer. */
-const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
 /** A Secret without its data, for callers that do not need it. */
 const metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
-const metadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
 /**
  * The cluster of a kubeconfig's current context. `asked` is called with every request and its
@@ -34,19 +32,7 @@ export function callsOver(connection: Connection): Cluster {
     get<T>(path: string, { as, ...patience }: ReadOptions = {}): Promise<T | undefined> {
       return present(ask<T>({ method: HttpMethod.GET, path, ...readAs(as) }, patience));
     },
-    async pages(path, query, each, as) {
-      const rows = as === "rows";
-      const how = rows ? { includeObject: "None", limit: "5000" } : { limit: "500" };
-      const accept = as === undefined ? {} : { accept: rows ? table : metadataList };
-      let next: string | undefined = "";
-      while (next !== undefined) {
-        const part: Query = { ...query, ...how, continue: next };
-        const page: Page = await ask({ method: HttpMethod.GET, path, query: part, ...accept });
-        // An empty list of metadata has null for its items.
-        each(((rows ? page.rows : page.items) ?? []) as never[]);
-        next = page.metadata?.continue || undefined;
-      }
-    },
+    pages: (path, query, each, how = {}) => listPages(connection, { path, query }, each, how),
     async apply(path, body, { manager, force, dryRun, ...patience }) {
       const query = { fieldManager: manager, force: String(force), ...dry(dryRun) };
       const type = "application/apply-patch+yaml";
@@ -54,6 +40,11 @@ export function callsOver(connection: Connection): Cluster {
     },
     async create(path, body) {
       return ask({ method: HttpMethod.POST, path, query: { fieldManager: manager }, body });
+    },
+    async patch(path, body) {
+      const query = { fieldManager: manager };
+      const type = "application/merge-patch+json";
+      return ask({ method: HttpMethod.PATCH, path, query, body, type });
     },
     async replace(path, body, options) {
       const query = { fieldManager: manager, ...dry(options?.dryRun) };
@@ -83,5 +74,3 @@ async function present<T>(answer: Promise<T>): Promise<T | undefined> {
 }
 
 const dry = (wanted = false): Query => (wanted ? { dryRun: "All" } : {});
-
-type Page = { items: unknown[] | null; rows?: unknown[]; metadata?: { continue?: string } };

@@ -2,7 +2,8 @@
 
 /**
  * The calls to one cluster. Paths are the API's own, from `/api/v1/…`. Every method rejects with
- * ApiError.
+ * ApiError. Reads, and starts of watches, are repeated after a 429 or 503 (retry.ts); a write is
+ * sent once.
  */
 export interface Cluster {
   /** The server's address, for the log. */
@@ -10,15 +11,16 @@ export interface Cluster {
   /** The object, or undefined when there is none. */
   get<T>(path: string, options?: ReadOptions): Promise<T | undefined>;
   /**
-   * Calls `each` with one page of at most 500 items after the other, so that no list is ever held
-   * whole. `rows`: what kubectl would print, a tenth of the objects' size. `metadata`: the objects
-   * without spec, status and data.
+   * Calls `each` with one page of at most 500 items and 8 MiB after the other, so that no list is
+   * ever held whole. A page that is larger is asked for again with half as many items. `version`:
+   * of the whole list, for a watch that begins there. 410 means that the list took too long: begin
+   * again.
    */
   pages<T>(
     path: string,
     query: Query,
-    each: (items: readonly T[]) => void,
-    as?: "rows" | "metadata",
+    each: (items: readonly T[], version: string) => void,
+    how?: PageOptions,
   ): Promise<void>;
   /**
    * Server-side apply of exactly the fields in `body`. A 409 means that someone else wrote first:
@@ -27,6 +29,12 @@ export interface Cluster {
   apply<T>(path: string, body: object, options: Apply): Promise<T>;
   /** Creates the object; the answer is it, or what a request such as a TokenRequest asks for. */
   create<T>(path: string, body: object): Promise<T>;
+  /**
+   * Merges these fields into the object, as a JSON merge patch (RFC 7386). `metadata` in `body`
+   * carries the uid and the resourceVersion on which the caller decided; the object in another
+   * version gives a 409.
+   */
+  patch<T>(path: string, body: Patch): Promise<T>;
   /** Replaces the object whose resourceVersion `body` carries. */
   replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
   /**
@@ -52,13 +60,27 @@ export interface Cluster {
 export const newborn = "1";
 
 export type Query = Readonly<Record<string, string>>;
-/** Seconds that the answer may take; without them, the connection's limit. */
-export type Patience = Readonly<{ seconds?: number }>;
+/**
+ * Seconds that the answer may take, attempts of a read together; without them, the connection's
+ * limit. `signal` ends the wait for another attempt of a read.
+ */
+export type Patience = Readonly<{ seconds?: number; signal?: AbortSignal }>;
 /**
  * `metadata`: the object without spec, status and data, as PartialObjectMetadata. `text`: an answer
  * that is no JSON, such as that of `/readyz`.
  */
 export type ReadOptions = Patience & Readonly<{ as?: "metadata" | "text" }>;
+/**
+ * `rows`: what kubectl would print, a tenth of the objects' size. `metadata`: the objects without
+ * spec, status and data. `skipped`: called with the name of an object that is larger than a page
+ * may be, and why; the list goes on without it. Without `skipped` such an object ends the list.
+ */
+export type PageOptions = Pick<Patience, "signal"> &
+  Readonly<{ as?: "rows" | "metadata"; skipped?: (name: string, error: Error) => void }>;
+type Patch = Readonly<{
+  metadata: Readonly<{ uid: string; resourceVersion: string; [field: string]: unknown }>;
+  [field: string]: unknown;
+}>;
 /** `dryRun`: the answer is what the request would make, and nothing is written. */
 type DryRun = Readonly<{ dryRun?: boolean }>;
 type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;

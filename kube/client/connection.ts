@@ -4,24 +4,23 @@
  * @kubernetes/client-node's.
  */
 import {
-  type HttpMethod,
+  HttpMethod,
   IsomorphicFetchHttpLibrary,
   type KubeConfig,
   RequestContext,
   type ResponseContext,
 } from "@kubernetes/client-node";
-import { ApiError, problemOf } from "./api-error.ts";
+import { ApiError, unreachable } from "./api-error.ts";
 import type { Patience, Query } from "./cluster.ts";
 import { Gathered } from "./answer-bytes.ts";
 import { fieldManager } from "./ownership.ts";
+import { retried } from "./retry.ts";
+import type { ServerClock } from "./server-clock.ts";
 
 /** Seconds that one request may take. */
 const requestSeconds = 30;
 
-/**
- * Bytes that one answer may have. The largest that we ask for is a page of 500 pods of 20 kB, 10
- * MB.
- */
+/** Bytes that one answer may have, unless its request allows fewer (pages.ts). */
 const largestAnswer = 32 * 1024 * 1024;
 
 /**
@@ -46,6 +45,10 @@ export type Asker = Readonly<{
    * would cost a handshake and a hundred KiB.
    */
   fixed?: boolean;
+  /** Takes the time of each answer. */
+  clock?: ServerClock;
+  /** The program is to end: no read waits any longer for another attempt. */
+  stop?: AbortSignal | undefined;
 }>;
 
 /** One request, as it is sent. */
@@ -60,6 +63,8 @@ export type Request = Readonly<{
   accept?: string;
   /** The answer is taken as it is. */
   text?: true;
+  /** Bytes that the answer may have, where that is less than the connection's limit. */
+  largest?: number;
 }>;
 
 /** Connection to one API server. Both calls reject with ApiError. */
@@ -68,9 +73,10 @@ export interface Connection {
   readonly server: string;
   readonly manager: string;
   readonly largest: number;
+  readonly stop?: AbortSignal | undefined;
   /** Status and headers of the answer, its body unread. */
   readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
-  /** The JSON of a whole answer. A status of 300 or more is an ApiError. */
+  /** The JSON of a whole answer. A status of 300 or more is an ApiError. A read is repeated. */
   readonly ask: <T>(request: Request, patience?: Patience) => Promise<T>;
 }
 
@@ -87,6 +93,8 @@ export function open(
     seconds = requestSeconds,
     largest = largestAnswer,
     fixed = false,
+    clock,
+    stop,
   }: Asker,
 ): Connection {
   const server = config.getCurrentCluster()?.server;
@@ -125,6 +133,7 @@ export function open(
       context.setSignal(signal);
       const response = await http.send(context).toPromise();
       asked(method, response.httpStatusCode);
+      clock?.heard(response.headers["date"]);
       return response;
     } catch (error) {
       asked(method, 0);
@@ -134,35 +143,33 @@ export function open(
     }
   }
 
+  async function once<T>(request: Request, signal: AbortSignal): Promise<T> {
+    const { method, path } = request;
+    const response = await send(request, signal);
+    try {
+      const text = await bounded(response, request.largest ?? largest);
+      if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
+      return (request.text === true ? text : JSON.parse(text)) as T;
+    } catch (error) {
+      throw error instanceof ApiError ? error : unreachable(method, path, error);
+    }
+  }
+
   return {
     server,
     manager,
     largest,
+    stop,
     send,
     async ask<T>(request: Request, patience: Patience = {}): Promise<T> {
-      const { method, path } = request;
-      const signal = AbortSignal.timeout((patience.seconds ?? seconds) * 1000);
-      const response = await send(request, signal);
-      try {
-        const text = await bounded(response, largest);
-        if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
-        return (request.text === true ? text : JSON.parse(text)) as T;
-      } catch (error) {
-        throw error instanceof ApiError ? error : unreachable(method, path, error);
-      }
+      const milliseconds = (patience.seconds ?? seconds) * 1000;
+      const end = AbortSignal.timeout(milliseconds);
+      const ask = () => once<T>(request, end);
+      if (request.method !== HttpMethod.GET) return ask();
+      return retried(ask, { milliseconds, signals: [end, stop, patience.signal] });
     },
   };
 }
-
-/**
- * The error of an answer that never came or came incomplete, or of a request that no credential
- * could be had for.
- */
-export const unreachable = (method: string, path: string, error: unknown): ApiError => {
-  // A credential's command may write at any length why it failed.
-  const detail = problemOf(error).slice(0, 500);
-  return new ApiError({ status: 0, reason: "Unreachable", method, path, detail });
-};
 
 /** Puts the kubeconfig's credential into the request. */
 async function authenticate(config: KubeConfig, context: RequestContext): Promise<void> {

@@ -36,3 +36,22 @@ export function isOurs(metadata: V1ObjectMeta | undefined): boolean {
       (manager === fieldManager || manager === stateManager) && operation === "Apply",
   );
 }
+
+/** The field managers of our programs begin so. */
+const ourManagers = "global-pull-secret-";
+
+/**
+ * The field manager, not one of ours, that wrote the object last, or its subresource of that name.
+ * Undefined where there is none, or its name is nothing to show: anybody may choose one.
+ */
+export function otherManager(
+  metadata: V1ObjectMeta | undefined,
+  subresource?: string,
+): string | undefined {
+  const others = (metadata?.managedFields ?? []).filter(
+    (entry) => entry.subresource === subresource && entry.manager?.startsWith(ourManagers) !== true,
+  );
+  // Times are text on the wire, whatever the client's types say, and sort as such.
+  const [last] = others.toSorted((one, other) => (String(one.time) < String(other.time) ? 1 : -1));
+  return /^[\w./:@ -]{1,128}$/.exec(last?.manager ?? "")?.[0];
+}

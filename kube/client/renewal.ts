@@ -25,9 +25,10 @@ export function reopened(file: string, open: () => Cluster): Cluster {
   return {
     identity: cluster.identity,
     get: (path, options) => current().get(path, options),
-    pages: (path, query, each, as) => current().pages(path, query, each, as),
+    pages: (path, query, each, how) => current().pages(path, query, each, how),
     apply: (path, body, options) => current().apply(path, body, options),
     create: (path, body) => current().create(path, body),
+    patch: (path, body) => current().patch(path, body),
     replace: (path, body, options) => current().replace(path, body, options),
     remove: (path, uid, resourceVersion) => current().remove(path, uid, resourceVersion),
     stream: (path, query, signal, line) => current().stream(path, query, signal, line),

@@ -1,12 +1,16 @@
 /** A watch, as the lines that the server sends. */
-import { HttpMethod } from "@kubernetes/client-node";
-import { ApiError } from "./api-error.ts";
+import { HttpMethod, type ResponseContext } from "@kubernetes/client-node";
+import { ApiError, unreachable } from "./api-error.ts";
 import type { Query } from "./cluster.ts";
-import { bounded, type Connection, unreachable } from "./connection.ts";
+import { bounded, type Connection } from "./connection.ts";
 import { Gathered } from "./answer-bytes.ts";
+import { retried } from "./retry.ts";
 
 /** Seconds that a watch may be silent. The server sends a bookmark about once a minute. */
 const silenceSeconds = 90;
+
+/** Milliseconds after which no other attempt to start a watch begins; the caller's loop waits. */
+const startMilliseconds = 30_000;
 
 const lineEnd = 0x0a;
 
@@ -27,7 +31,7 @@ export async function follow(
 }
 
 async function* linesOf(
-  { send, largest }: Connection,
+  connection: Connection,
   { path, query }: Watched,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
@@ -41,10 +45,10 @@ async function* linesOf(
   try {
     const either = AbortSignal.any([signal, silence.signal]);
     const watch = { ...query, watch: "true" };
-    const response = await send({ method: HttpMethod.GET, path, query: watch }, either);
-    if (response.httpStatusCode !== 200)
-      throw ApiError.from("GET", path, response, await bounded(response, largest));
-    const rest = new Gathered("a line of the watch", largest);
+    const start = () => opened(connection, { path, query: watch }, either);
+    const signals = [either, connection.stop];
+    const response = await retried(start, { milliseconds: startMilliseconds, signals });
+    const rest = new Gathered("a line of the watch", connection.largest);
     for await (const chunk of response.body.stream() ?? []) {
       heard();
       let from = 0;
@@ -61,4 +65,15 @@ async function* linesOf(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The answer to a watch request that the server accepted. */
+async function opened(
+  { send, largest }: Connection,
+  { path, query }: Watched,
+  signal: AbortSignal,
+): Promise<ResponseContext> {
+  const response = await send({ method: HttpMethod.GET, path, query }, signal);
+  if (response.httpStatusCode === 200) return response;
+  throw ApiError.from("GET", path, response, await bounded(response, largest));
 }

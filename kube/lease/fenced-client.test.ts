@@ -9,6 +9,7 @@ const requests: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>>
   apply: (cluster) => cluster.apply(path, {}, options),
   "dry apply": (cluster) => cluster.apply(path, {}, { ...options, dryRun: true }),
   create: (cluster) => cluster.create(path, {}),
+  patch: (cluster) => cluster.patch(path, { metadata: { uid: "u", resourceVersion: "1" } }),
   replace: (cluster) => cluster.replace(path, {}, {}),
   remove: (cluster) => cluster.remove(path, "u", "1"),
 };
@@ -20,7 +21,10 @@ function recorded() {
     async (...args: unknown[]) =>
       void sent.push([name, ...args]);
   const cluster = Object.fromEntries(
-    ["get", "pages", "apply", "create", "replace", "remove"].map((name) => [name, note(name)]),
+    ["get", "pages", "apply", "create", "patch", "replace", "remove"].map((name) => [
+      name,
+      note(name),
+    ]),
   );
   return { cluster: cluster as unknown as Cluster, sent };
 }

@@ -23,6 +23,10 @@ export function fenced(cluster: Cluster, holds: () => boolean): Cluster {
       may("POST", path);
       return cluster.create(path, body);
     },
+    async patch(path, body) {
+      may("PATCH", path);
+      return cluster.patch(path, body);
+    },
     async replace(path, body, options) {
       may("PUT", path);
       return cluster.replace(path, body, options);

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "./informer.ts";
 import { cached } from "./cached-client.ts";
@@ -18,11 +19,11 @@ const typed = { kind: "Secret", apiVersion: "v1" };
  * An informer that was listed at version 1, and an API server that has this, at version 10; `asked`
  * grows by every question.
  */
-function setUp({ live, refuses = false }: { live: object | undefined; refuses?: boolean }) {
+function setUp({ live, refuses }: { live: object | undefined; refuses?: Error }) {
   const asked: string[] = [];
   const answer = (method: string, reply: unknown) => async (path: string) => {
     asked.push(method === "GET" && path.includes("?") ? "LIST" : method);
-    if (refuses && method !== "GET") throw new Error("no answer");
+    if (refuses !== undefined && method !== "GET") throw refuses;
     if (!path.includes("?")) return reply;
     const items = reply === undefined ? [] : [reply];
     return { kind: "SecretList", apiVersion: "v1", metadata: { resourceVersion: "10" }, items };
@@ -62,7 +63,7 @@ test("the result of a dry run is never shown", async () => {
 });
 
 test("after a write without an answer the API server is asked once, and late events change nothing", async () => {
-  const { asked, informer, cluster } = setUp({ live: at("3"), refuses: true });
+  const { asked, informer, cluster } = setUp({ live: at("3"), refuses: new Error("no answer") });
   await assert.rejects(cluster.apply(path, {}, { manager: "us", force: true }));
   for (let times = 0; times < 2; times++) {
     assert.deepEqual(await cluster.get(path), { ...at("3"), ...typed });
@@ -81,4 +82,12 @@ test("a deletion is seen at once, before the watch tells of it, and what is made
   informer.heard(at("12"), "12");
   assert.deepEqual(await cluster.get(path), at("12"));
   assert.deepEqual(asked, ["DELETE", "LIST"]);
+});
+
+test("asks nothing after a write that was answered with 429, which did nothing", async () => {
+  const busy = new ApiError({ status: 429, reason: "TooManyRequests", method: "PATCH", path });
+  const { asked, cluster } = setUp({ live: at("3"), refuses: busy });
+  await assert.rejects(cluster.apply(path, {}, { manager: "us", force: true }), busy);
+  assert.deepEqual(await cluster.get(path), at("1"));
+  assert.deepEqual(asked, ["PATCH"]);
 });

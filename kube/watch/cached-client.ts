@@ -3,6 +3,7 @@
  * writes are reported to them.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Informer } from "./informer.ts";
 import { list, type WatchTarget } from "./watch.ts";
@@ -32,7 +33,8 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
       if (options?.dryRun !== true) informer?.wrote(keep(reply as KubernetesObject));
       return reply;
     } catch (error) {
-      informer?.doubt();
+      // A list after each 429 would press the server that asks for less.
+      if (!(error instanceof ApiError && error.didNothing)) informer?.doubt();
       throw error;
     }
   }
@@ -50,6 +52,7 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
       return object as T | undefined;
     },
     apply: (path, body, options) => written(path, () => live.apply(path, body, options), options),
+    patch: (path, body) => written(path, () => live.patch(path, body)),
     replace: (path, body, options) =>
       written(path, () => live.replace(path, body, options), options),
     async remove(path, uid, resourceVersion) {

@@ -1,19 +1,14 @@
-/** Follows a collection. Each of its changes is a hint: look again, and nothing more. */
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Cluster } from "#kube/client/cluster.ts";
-import { backoff } from "#kube/loop.ts";
-import { eventOf } from "./event.ts";
-
-/**
- * Seconds of one watch: under the 300 s after which the client's HTTP library cuts off a silent
- * body.
- */
-const watchSeconds = 240;
+/** Follows a collection: for hints alone, or with what an informer keeps of each object. */
+import type { KubernetesObject } from "@kubernetes/client-node";
+import type { Cluster, Query } from "#kube/client/cluster.ts";
+import type { CollectionInformer } from "./informer.ts";
+import { listAndWatch } from "./list-watch.ts";
 
 type Options = Readonly<{
   cluster: Cluster;
   path: string;
-  query: Readonly<Record<string, string>>;
+  query: Query;
+  /** Called at each change; must only note that something happened. */
   hint: () => void;
   failed: (error: Error) => void;
   signal: AbortSignal;
@@ -24,31 +19,53 @@ type Options = Readonly<{
  * during which a change may have been missed. Never rejects; ends when `signal` aborts.
  */
 export async function watchCollection(options: Options): Promise<void> {
-  const { cluster, path, query, hint, failed, signal } = options;
-  let failures = 0;
-  while (!signal.aborted) {
-    const started = performance.now();
-    try {
+  const { cluster, path, query, hint, signal } = options;
+  await listAndWatch({
+    ...options,
+    async list() {
+      // One object is enough: the version is that of the whole collection.
       const from = new URLSearchParams({ ...query, limit: "1" });
-      const page = await cluster.get<{ metadata: { resourceVersion: string } }>(`${path}?${from}`);
+      const page = await cluster.get<List>(`${path}?${from}`, { signal });
       if (page === undefined) throw new Error(`${path}: is not served`);
       hint();
-      const asked = {
-        ...query,
-        resourceVersion: page.metadata.resourceVersion,
-        allowWatchBookmarks: "true",
-        timeoutSeconds: String(watchSeconds + Math.floor(Math.random() * 30)),
-      };
-      await cluster.stream(path, asked, signal, (line) => {
-        const { type } = eventOf<{ type: string }>(line);
-        if (type === "ERROR") throw new Error("the watch is too old");
-        if (type !== "BOOKMARK") hint();
-      });
-    } catch (error) {
-      if (signal.aborted) return;
-      failed(error as Error);
-    }
-    failures = performance.now() - started > 10_000 ? 0 : failures + 1;
-    if (failures > 0) await sleep(backoff(failures), undefined, { signal }).catch(() => {});
-  }
+      return page.metadata.resourceVersion;
+    },
+    heard: hint,
+  });
 }
+
+/**
+ * Keeps an informer up to date, and hints after each change that it has taken. The collection is
+ * listed once, in pages, and again only after a watch that did not last its time: an idle
+ * collection causes no traffic but a new watch every four minutes. An object that is larger than a
+ * page may be is reported to `failed` and left out. Never rejects; ends when `signal` aborts.
+ */
+export async function followCollection<T>(
+  options: Options & Readonly<{ informer: CollectionInformer<T> }>,
+): Promise<void> {
+  const { cluster, path, query, informer, hint, failed, signal } = options;
+  const how = { signal, skipped: (_: string, error: Error) => failed(error) };
+  await listAndWatch({
+    ...options,
+    resumes: true,
+    async list() {
+      let version = "";
+      informer.begins();
+      const each = (objects: readonly KubernetesObject[], at: string) => {
+        informer.page(objects);
+        version = at;
+      };
+      await cluster.pages<KubernetesObject>(path, query, each, how);
+      informer.listed(version);
+      hint();
+      return version;
+    },
+    heard({ object, version, deleted }) {
+      informer.heard(object, version, deleted);
+      hint();
+    },
+    lost: () => informer.lost(),
+  });
+}
+
+type List = { metadata: { resourceVersion: string } };

@@ -1,16 +1,72 @@
 /**
- * One object as its watch last showed it, read without a request. Writes based on it carry its
- * resourceVersion, so a stale read fails with 409. While its watch is broken, or has not shown our
- * last write yet, it does not answer, and the API server must be asked.
+ * Objects as their watch last showed them, read without a request. A write that is based on them
+ * carries their resourceVersion, so a stale read costs a 409 and no more. A reply to a write of
+ * ours counts at once; events from before it may still come, and are ignored.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 
-/** An object, or its absence, as of a version. */
-type State = Readonly<{ object: KubernetesObject | undefined; version: bigint }>;
+/** Each object's value, with the version as of which it is true. */
+class Versioned<T> {
+  /** The version of the last list or event; undefined while there is no watch. */
+  #version: bigint | undefined;
+  #entries = new Map<string, Readonly<{ version: bigint; value: T }>>();
 
+  get version(): bigint | undefined {
+    return this.#version;
+  }
+
+  value(name: string): T | undefined {
+    return this.#entries.get(name)?.value;
+  }
+
+  /** A copy, which no later event changes. */
+  values(): ReadonlyMap<string, T> {
+    return new Map([...this.#entries].map(([name, { value }]) => [name, value]));
+  }
+
+  /**
+   * Takes a whole list, which is true whatever was seen before. It holds even when versions went
+   * back because etcd was restored.
+   */
+  listed(all: Iterable<readonly [name: string, value: T]>, version: bigint): void {
+    this.#version = version;
+    this.#entries = new Map([...all].map(([name, value]) => [name, { version, value }]));
+  }
+
+  /** Takes what an event shows of one object; `undefined`: it was deleted, or is not kept. */
+  heard(name: string, value: T | undefined, version: bigint): void {
+    if (this.#version === undefined) return;
+    this.put(name, value, version);
+    if (version > this.#version) this.#version = version;
+  }
+
+  /** Takes a version of one object, unless a later one is known. Other objects stay as they are. */
+  put(name: string, value: T | undefined, version: bigint): void {
+    // An object that is absent as of a version was absent then, whatever an older reply shows.
+    const known = this.#entries.get(name)?.version ?? this.#version;
+    if (known === undefined || version <= known) return;
+    if (value === undefined) this.#entries.delete(name);
+    else this.#entries.set(name, { version, value });
+  }
+
+  /** Takes the end of the watch. The values stay. */
+  lost(): void {
+    this.#version = undefined;
+  }
+}
+
+/** An object, or its absence, as of a version. */
+type State = Readonly<{ object: KubernetesObject | undefined }>;
+
+/** In an informer of one object there is only one, whatever its name. */
+const only = "";
+
+/**
+ * One object. While its watch is broken, or has not shown our last write yet, it does not answer,
+ * and the API server must be asked.
+ */
 export class Informer {
-  /** Undefined while there is no watch. */
-  #state: State | undefined;
+  readonly #one = new Versioned<KubernetesObject>();
   /** How many doubts there were, and how many of them a list has answered. */
   #doubts = 0;
   #answered = 0;
@@ -20,8 +76,8 @@ export class Informer {
    * tell.
    */
   get shown(): State | "list" | "read" {
-    if (this.#state === undefined) return "read";
-    return this.doubted ? "list" : this.#state;
+    if (this.#one.version === undefined) return "read";
+    return this.doubted ? "list" : { object: this.#one.value(only) };
   }
 
   /** True while nothing has shown what our last write left, whether there is a watch or not. */
@@ -37,12 +93,9 @@ export class Informer {
     return this.#doubts;
   }
 
-  /**
-   * Takes a list, which is true whatever was seen before. It holds even when versions went back
-   * because etcd was restored.
-   */
+  /** Takes a list, which is true whatever was seen before. */
   listed(object: KubernetesObject | undefined, version: string, asked = 0): void {
-    this.#state = { object, version: numberOf(version) };
+    this.#one.listed(object === undefined ? [] : [[only, object]], numberOf(version));
     this.#answered = Math.max(this.#answered, asked);
   }
 
@@ -51,23 +104,19 @@ export class Informer {
    * deleted in that version.
    */
   heard(object: KubernetesObject | undefined, version: string): void {
-    if (this.#state !== undefined && numberOf(version) > this.#state.version)
-      this.listed(object, version);
+    this.#one.heard(only, object, numberOf(version));
   }
 
   /** Takes the end of the watch, however it ended. */
   lost(): void {
-    this.#state = undefined;
+    this.#one.lost();
   }
 
-  /**
-   * Takes the API server's reply to a write of ours. Events of older versions may still come, and
-   * are ignored.
-   */
+  /** Takes the API server's reply to a write of ours. */
   wrote(object: KubernetesObject): void {
     const version = object.metadata?.resourceVersion;
     // A list that is under way may be older than this reply.
-    if (this.#state === undefined || version === undefined) this.doubt();
+    if (this.#one.version === undefined || version === undefined) this.doubt();
     else this.heard(object, version);
   }
 
@@ -84,11 +133,84 @@ export class Informer {
    * may still come, and are ignored.
    */
   relisted(object: KubernetesObject | undefined, version: string, asked: number): void {
-    if (this.#state === undefined) return;
+    if (this.#one.version === undefined) return;
     this.heard(object, version);
     this.#answered = Math.max(this.#answered, asked);
   }
 }
+
+/** What a collection had as of one moment. */
+export type View<T> = Readonly<{
+  /** The list has come to its end, and its watch has shown all that came after it. */
+  synced: boolean;
+  /** Name → what is kept of the object. While `synced` is false, as it was known last. */
+  items: ReadonlyMap<string, T>;
+}>;
+
+/**
+ * The objects of a collection in one namespace, or of cluster-wide ones, reduced to what `keep`
+ * returns: 5,000 pods of 10 kB would not fit the memory of the process. `keep` returns undefined
+ * for an object that is not wanted. It must not throw, and must return nothing that refers to the
+ * object itself.
+ */
+export class CollectionInformer<T> {
+  readonly #keep: (object: KubernetesObject) => T | undefined;
+  readonly #all = new Versioned<T>();
+  /** What the pages of a list showed so far, and the replies to writes since it was asked for. */
+  #listing: { found: Map<string, T>; replies: Kept<T>[] } | undefined;
+
+  constructor(keep: (object: KubernetesObject) => T | undefined) {
+    this.#keep = keep;
+  }
+
+  /** A consistent view: a copy, so that a decision may take its time. */
+  get view(): View<T> {
+    return { synced: this.#all.version !== undefined, items: this.#all.values() };
+  }
+
+  /** To be called before a list is asked for. */
+  begins(): void {
+    this.#listing = { found: new Map(), replies: [] };
+  }
+
+  /** Takes one page of the list. */
+  page(objects: readonly KubernetesObject[]): void {
+    for (const object of objects) {
+      const value = this.#keep(object);
+      if (value !== undefined) this.#listing?.found.set(object.metadata?.name ?? "", value);
+    }
+  }
+
+  /** Takes the end of the list: now its pages count, all at once. */
+  listed(version: string): void {
+    const { found, replies } = this.#listing ?? { found: new Map<string, T>(), replies: [] };
+    this.#listing = undefined;
+    this.#all.listed(found, numberOf(version));
+    for (const { name, value, version: at } of replies) this.#all.put(name, value, at);
+  }
+
+  /** Takes an event of the watch. */
+  heard(object: KubernetesObject, version: string, deleted: boolean): void {
+    const value = deleted ? undefined : this.#keep(object);
+    this.#all.heard(object.metadata?.name ?? "", value, numberOf(version));
+  }
+
+  /** Takes the API server's reply to a write of ours. */
+  wrote(object: KubernetesObject): void {
+    const { name = "", resourceVersion = "" } = object.metadata ?? {};
+    const one = { name, value: this.#keep(object), version: numberOf(resourceVersion) };
+    this.#listing?.replies.push(one);
+    this.#all.put(one.name, one.value, one.version);
+  }
+
+  /** Takes the end of the watch, where a list must follow. */
+  lost(): void {
+    this.#all.lost();
+    this.#listing = undefined;
+  }
+}
+
+type Kept<T> = Readonly<{ name: string; value: T | undefined; version: bigint }>;
 
 /** Versions have 20 digits at most; to read a million of them takes seconds. */
 function numberOf(version: string): bigint {

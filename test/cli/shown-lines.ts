@@ -28,7 +28,10 @@ function shownIn(page: string): Shown[] {
 }
 
 const pages = [
-  ...["README.md", "SECURITY.md", "CONTRIBUTING.md", "SUPPORT.md"],
+  "README.md",
+  "SECURITY.md",
+  "CONTRIBUTING.md",
+  "SUPPORT.md",
   ...globSync("docs/**/*.md", { exclude: ["docs/decisions/**"] }),
 ].toSorted();
 

@@ -1,4 +1,4 @@
-/** For tests: values of the chart's flags, as the controller and helm are to take or refuse them. */
+/** For tests: values of the chart's flags, which the controller and helm take or refuse. */
 
 /** Flag as a value → something that the controller takes. */
 export const samples = {

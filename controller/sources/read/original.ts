@@ -6,7 +6,7 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { backoff } from "#kube/loop.ts";
+import { backoff } from "#kube/client/retry.ts";
 import type { Informer } from "#kube/watch/informer.ts";
 import type { Original } from "./input.ts";
 

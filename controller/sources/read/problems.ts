@@ -80,6 +80,16 @@ export const catalogue = {
     "{}",
     "change spec, or have the installer allow it; until then the previous policy stays in force",
   ],
+  unanswered: [
+    "GPS325",
+    "{}",
+    "no action needed if the API server is away or busy for a while; otherwise make it answer",
+  ],
+  contested: [
+    "GPS326",
+    "{}",
+    "stop that writer, or have it leave our objects alone; until then we write once a minute",
+  ],
   awaited: ["GPS324", "{}", "let these nodes return, or delete them"],
 } as const satisfies Catalogue;
 

@@ -50,6 +50,30 @@ describe("fake API server: writes", () => {
     assert.ok(Number(changed.metadata?.resourceVersion) > Number(made.metadata?.resourceVersion));
   });
 
+  test("merges a patch into the object of that version, and refuses one for another object", async () => {
+    const { cluster } = setUp();
+    const made = await cluster.create<V1Secret>(
+      collections.secrets,
+      secret({ a: "1", b: "2" }, { annotations: { one: "1", two: "2" } }),
+    );
+    const at = {
+      uid: made.metadata?.uid ?? "",
+      resourceVersion: made.metadata?.resourceVersion ?? "",
+    };
+    const patch = { metadata: { ...at, annotations: { one: null, three: "3" } }, data: { b: "4" } };
+    const patched = await cluster.patch<V1Secret>(one, patch);
+    assert.deepEqual(patched.metadata?.annotations, { two: "2", three: "3" });
+    assert.deepEqual(patched.data, { a: "1", b: "4" });
+    await assert.rejects(cluster.patch(one, patch), refusedWith(409, "Conflict"));
+    const { resourceVersion = "" } = patched.metadata ?? {};
+    await assert.rejects(
+      cluster.patch(one, { metadata: { uid: "other", resourceVersion } }),
+      refusedWith(422, "Invalid"),
+    );
+    const none = `${collections.secrets}/none`;
+    await assert.rejects(cluster.patch(none, { metadata: at }), refusedWith(404, "NotFound"));
+  });
+
   test("keeps the version when a write changes nothing, by whichever way", async () => {
     const { cluster } = setUp();
     const made = await cluster.apply<V1Secret>(one, secret({ a: "1" }), mine);

@@ -1,7 +1,7 @@
 /**
  * Fake API server: a request of the Kubernetes API in, its answer out. Serves what our programs use
  * and no more: get, list by pages, Table rows of pods, metadata alone, watch, create, eviction,
- * server-side apply, replacement, status, deletion, and discovery of groups.
+ * server-side apply, merge patch, replacement, status, deletion, and discovery of groups.
  */
 import type { V1ContainerStatus, V1PodStatus } from "@kubernetes/client-node";
 import type { Query } from "#kube/client/cluster.ts";
@@ -24,6 +24,8 @@ export type ApiRequest = Readonly<{
   query?: Query;
   body?: object | undefined;
   accept?: string | undefined;
+  /** Content type of the body. */
+  type?: string | undefined;
   /** Name of the program, by which its requests are told apart. */
   userAgent?: string;
 }>;
@@ -144,6 +146,8 @@ export class FakeApi {
       case "update":
         return { status: 200, body: this.store.replace(address, body, options) };
       case "patch": {
+        if (request.type === "application/merge-patch+json")
+          return { status: 200, body: this.store.patch(address, body, options) };
         const force = query.get("force") === "true";
         const status = this.store.has(address) ? 200 : 201;
         return { status, body: this.store.apply(address, body, { ...options, force }) };

@@ -5,10 +5,11 @@
  */
 import { once } from "node:events";
 import type { ResponseContext } from "@kubernetes/client-node";
-import { ApiError } from "#kube/client/api-error.ts";
+import { TooLarge } from "#kube/client/answer-bytes.ts";
+import { ApiError, unreachable } from "#kube/client/api-error.ts";
 import { callsOver } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { unreachable, type Request } from "#kube/client/connection.ts";
+import type { Request } from "#kube/client/connection.ts";
 import type { Answer, FakeApi } from "./api.ts";
 
 /** Bytes that no answer of a test has. */
@@ -16,8 +17,16 @@ const largest = 2 ** 30;
 
 /** The calls to this API as the program `manager`, its name as a field manager and a user agent. */
 export function directly(api: FakeApi, manager: string): Cluster {
-  const answered = ({ method, path, query = {}, body, accept }: Request): Answer =>
-    api.answer({ method, path, query, accept, body: body && asJson(body), userAgent: manager });
+  const answered = ({ method, path, query = {}, body, type, accept }: Request): Answer =>
+    api.answer({
+      method,
+      path,
+      query,
+      accept,
+      type,
+      body: body && asJson(body),
+      userAgent: manager,
+    });
   return callsOver({
     server: "memory",
     manager,
@@ -35,7 +44,10 @@ export function directly(api: FakeApi, manager: string): Cluster {
         const context = { httpStatusCode: status, headers: Object.fromEntries(lower) };
         throw ApiError.from(method, path, context as ResponseContext, JSON.stringify(body));
       }
-      return asJson(body) as T;
+      const text = JSON.stringify(body);
+      if (text.length > (request.largest ?? largest))
+        throw unreachable(method, path, new TooLarge("the answer is too large"));
+      return JSON.parse(text) as T;
     },
     async send(request: Request, signal: AbortSignal): Promise<ResponseContext> {
       const answer = answered(request);

@@ -195,6 +195,17 @@ export function withDefaults(value: unknown, schema: Schema): unknown {
   return filled;
 }
 
+/** RFC 7386: null removes a field, objects are merged, everything else is replaced. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
+  const isObject = typeof target === "object" && target !== null && !Array.isArray(target);
+  const merged: Record<string, unknown> = isObject ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch))
+    if (value === null) delete merged[key];
+    else merged[key] = mergePatch(merged[key], value);
+  return merged;
+}
+
 /** A refusal, as the API's Status. */
 export class Refusal extends Error {
   readonly status: number;

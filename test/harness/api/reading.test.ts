@@ -85,7 +85,7 @@ describe("fake API server: reads", () => {
     const rows: unknown[] = [];
     const each = (page: readonly { cells: unknown[] }[]) =>
       void rows.push(...page.map(({ cells }) => cells));
-    await cluster.pages(collections.pods, {}, each, "rows");
+    await cluster.pages(collections.pods, {}, each, { as: "rows" });
     assert.deepEqual(rows, [["a", "0/1", "CrashLoopBackOff", 3]]);
   });
 

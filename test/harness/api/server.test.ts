@@ -50,6 +50,16 @@ describe("fake API server: over the wire", () => {
     assert.equal(server.requests("a").length, 2);
   });
 
+  test("takes a merge patch for what its content type names", async () => {
+    const cluster = clusterAs("patches");
+    const { metadata } = await cluster.create<Stored>(collections.secrets, secret);
+    const { uid, resourceVersion } = metadata;
+    const patched = await cluster.patch<Stored>(one, {
+      metadata: { uid, resourceVersion, labels: { a: "b" } },
+    });
+    assert.deepEqual([patched.metadata.labels, patched.data], [{ a: "b" }, { a: "1" }]);
+  });
+
   test("streams a watch, and ends it when the server becomes another", async () => {
     const cluster = clusterAs("streams");
     await cluster.create(collections.secrets, secret);

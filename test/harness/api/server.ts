@@ -134,6 +134,7 @@ export class FakeServer implements AsyncDisposable {
       query,
       body: text === "" ? undefined : (JSON.parse(text) as object),
       accept: incoming.headers.accept,
+      type: incoming.headers["content-type"],
       userAgent: incoming.headers["user-agent"] ?? "",
     };
     manners[cluster.manner]({

@@ -10,6 +10,7 @@ import { applied, updated, type Writer } from "./ownership.ts";
 import {
   builtIn,
   refuse,
+  mergePatch,
   resourcesIn,
   withDefaults,
   type Address,
@@ -155,6 +156,25 @@ export class Store {
       );
     expect(address, live, uid, resourceVersion);
     const object = this.#renewed(address, live, body);
+    object.metadata.managedFields = updated(live, object, this.#writer(address, manager));
+    return this.#put(address, live, object, dryRun);
+  }
+
+  /**
+   * JSON merge patch. The version is compared before the uid, which nobody may change: an object
+   * that was made again under the same name is in another version.
+   */
+  patch(address: Address, body: Body, { manager, dryRun = false }: WriteOptions): Stored {
+    const live = this.get(address);
+    const { uid, resourceVersion } = body.metadata ?? {};
+    expect(address, live, undefined, resourceVersion);
+    if (uid !== undefined && uid !== live.metadata.uid)
+      throw refuse(
+        422,
+        "Invalid",
+        `${described(address)} is invalid: metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`,
+      );
+    const object = this.#renewed(address, live, mergePatch(live, body) as Body);
     object.metadata.managedFields = updated(live, object, this.#writer(address, manager));
     return this.#put(address, live, object, dryRun);
   }

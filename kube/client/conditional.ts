@@ -1,0 +1,90 @@
+/**
+ * Writes to one version of one object, with every expected outcome as a value. The caller decided
+ * on that version, so a later one is not an error: it looks again and decides anew. Only an outcome
+ * that says nothing about the object (no answer, 401, 408, 429, most 5xx) rejects, with ApiError.
+ */
+import { ApiError } from "./api-error.ts";
+import type { Cluster } from "./cluster.ts";
+
+/** The version of the object on which the caller decided. */
+export type Version = Readonly<{ uid: string; resourceVersion: string }>;
+
+export type Conditional<T> =
+  | Readonly<{ is: "done"; object: T }>
+  /** There is a later version, or another object has the name now. Nothing was done. */
+  | Readonly<{ is: "conflict" }>
+  | Readonly<{ is: "gone" }>
+  /**
+   * A missing right, an admission policy, a webhook, or the API's own rules. Nothing was done, and
+   * the same request will be refused again until an administrator changes that. `why` fits an
+   * Event.
+   */
+  | Readonly<{ is: "refused"; status: number; why: string }>;
+
+/** Sets these annotations of the object, and no other field; null removes an annotation. */
+export async function annotate<T>(
+  cluster: Pick<Cluster, "patch">,
+  path: string,
+  { uid, resourceVersion }: Version,
+  annotations: Readonly<Record<string, string | null>>,
+): Promise<Conditional<T>> {
+  const metadata = { uid, resourceVersion, annotations };
+  const sent = Object.values(annotations).filter((one) => one !== null);
+  return outcome(() => cluster.patch<T>(path, { metadata }), sent);
+}
+
+/** Begins to delete the object. One that is gone already is done. */
+export async function removeVersion(
+  cluster: Pick<Cluster, "remove">,
+  path: string,
+  { uid, resourceVersion }: Version,
+): Promise<Conditional<void>> {
+  return outcome(() => cluster.remove(path, uid, resourceVersion), []);
+}
+
+async function outcome<T>(
+  write: () => Promise<T>,
+  sent: readonly string[],
+): Promise<Conditional<T>> {
+  try {
+    return { is: "done", object: await write() };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { status, reason, detail = "" } = error;
+    if (status === 404) return { is: "gone" };
+    if (status === 409) return { is: "conflict" };
+    if (!isRefusal(error)) throw error;
+    return { is: "refused", status, why: quotable(detail, sent) || reason };
+  }
+}
+
+/** No answer of these is about the request: no credential, too slow, too many requests. */
+const noAnswers: ReadonlySet<number> = new Set([401, 408, 429]);
+
+/** A webhook that cannot be called refuses with 500, before anything is written. */
+const isRefusal = ({ status, detail = "" }: ApiError): boolean =>
+  (status >= 400 && status < 500 && !noAnswers.has(status)) ||
+  (status === 500 && detail.includes("failed calling webhook"));
+
+/** Most characters of a quoted refusal: an Event holds 1,024, of several nodes. */
+const longestQuote = 300;
+
+/** Runs of characters that may be a key, a token or a digest. Names of the API have no capitals. */
+const opaque = /[A-Za-z0-9+=_-]{20,}/g;
+const looksRandom = (run: string): boolean =>
+  /\d/.test(run) && (/[A-Z]/.test(run) || (run.length >= 32 && !run.includes("-")));
+
+/**
+ * A refusal in words that may be shown. A webhook may write anything, also what it was sent: values
+ * that we sent, credentials in addresses and headers, and whatever looks like a key are left out.
+ */
+export function quotable(detail: string, sent: readonly string[]): string {
+  let text = detail.slice(0, 4 * longestQuote).replaceAll(/[\s\p{C}]+/gu, " ");
+  for (const value of sent) if (value.length >= 8) text = text.replaceAll(value, "…");
+  text = text
+    .replaceAll(/\/\/[^\s/@]*@/g, "//…@")
+    .replaceAll(/\b(basic|bearer)\s+[^\s"',]+/gi, "$1 …")
+    .replaceAll(opaque, (run) => (looksRandom(run) ? "…" : run))
+    .trim();
+  return text.length > longestQuote ? `${text.slice(0, longestQuote - 1)}…` : text;
+}

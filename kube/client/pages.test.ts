@@ -1,0 +1,81 @@
+/** Lists of objects that are larger than anybody expected, from a fake API server in memory. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { ApiError } from "./api-error.ts";
+
+const nodes = "/api/v1/nodes";
+
+/** A cluster of Nodes with labels of that many bytes each. */
+async function clusterOf(...sizes: readonly number[]) {
+  const api = new FakeApi();
+  const cluster = directly(api, "test");
+  for (const [at, size] of sizes.entries()) {
+    const name = `node-${String(at).padStart(4, "0")}`;
+    const metadata = { name, labels: { size: String(size) } };
+    await cluster.create(nodes, { kind: "Node", metadata, spec: { podCIDR: "x".repeat(size) } });
+  }
+  api.asked.length = 0;
+  return { api, cluster };
+}
+
+type Named = Readonly<{ metadata: { name: string } }>;
+const kB = 1000;
+const MiB = 1024 * 1024;
+
+test("reads nodes of 70 kB to the end, by pages that are halved until they fit", async () => {
+  const { api, cluster } = await clusterOf(...Array.from({ length: 600 }, () => 70 * kB));
+  const names = new Set<string>();
+  let largest = 0;
+  await cluster.pages<Named>(nodes, {}, (items) => {
+    for (const { metadata } of items) names.add(metadata.name);
+    largest = Math.max(largest, JSON.stringify(items).length);
+  });
+  assert.equal(names.size, 600);
+  assert.ok(largest <= 8 * MiB, `a page of ${largest} bytes`);
+  const limits = api.asked.map(({ query }) => query["limit"]);
+  assert.deepEqual(limits.slice(0, 4), ["500", "250", "125", "63"]);
+  assert.ok(limits.length <= 20, `${limits.length} requests: ${limits.join(" ")}`);
+});
+
+test("asks for larger pages again after one object that is large", async () => {
+  const sizes = Array.from({ length: 2000 }, (_, at) => (at === 3 ? 7 * MiB : 20 * kB));
+  const { api, cluster } = await clusterOf(...sizes);
+  let count = 0;
+  await cluster.pages(nodes, {}, (items) => (count += items.length));
+  assert.equal(count, 2000);
+  assert.ok(api.asked.length < 80, `${api.asked.length} requests`);
+});
+
+test("names an object that alone is too large, and goes on without it if the caller can", async () => {
+  const { cluster } = await clusterOf(kB, 9 * MiB, kB, 9 * MiB, kB);
+  const names: string[] = [];
+  const each = (items: readonly Named[]) =>
+    void names.push(...items.map(({ metadata }) => metadata.name));
+  const skipped: string[] = [];
+  await cluster.pages<Named>(nodes, {}, each, { skipped: (name) => void skipped.push(name) });
+  assert.deepEqual(names, ["node-0000", "node-0002", "node-0004"]);
+  assert.deepEqual(skipped, ["node-0001", "node-0003"]);
+});
+
+test("ends the list at an object that is too large, with its name, if the caller needs each", async () => {
+  const { cluster } = await clusterOf(kB, 9 * MiB, kB);
+  await assert.rejects(
+    cluster.pages(nodes, {}, () => {}),
+    (error: ApiError) => {
+      assert.ok(error.tooLarge);
+      assert.match(error.message, /node-0001 alone is larger than a page may be$/);
+      return true;
+    },
+  );
+});
+
+test("passes on every other failure at once", async () => {
+  const { api, cluster } = await clusterOf(kB);
+  await assert.rejects(
+    cluster.pages("/api/v1/nothing", {}, () => {}),
+    ApiError,
+  );
+  assert.equal(api.asked.length, 1);
+});

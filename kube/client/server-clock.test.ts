@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ServerClock } from "./server-clock.ts";
+
+const noon = Date.parse("2026-01-01T12:00:00Z");
+
+/** Our clock, which is wrong by an hour, and one that nobody sets. */
+function setUp() {
+  const at = { elapsed: 500 };
+  const clock = new ServerClock(
+    () => noon + 3_600_000,
+    () => at.elapsed,
+  );
+  return { at, clock, now: () => clock.now().toISOString().slice(11, 23) };
+}
+
+test("shows our time until the server has answered, and the server's from then on", () => {
+  const { at, clock, now } = setUp();
+  assert.equal(now(), "13:00:00.000");
+  clock.heard(new Date(noon).toUTCString());
+  assert.equal(now(), "12:00:00.000");
+  at.elapsed += 90_250;
+  assert.equal(now(), "12:01:30.250");
+});
+
+test("keeps its time through answers that were late by seconds, and through headers that are no time", () => {
+  const { at, clock, now } = setUp();
+  clock.heard(new Date(noon).toUTCString());
+  at.elapsed += 4000;
+  for (const header of [new Date(noon).toUTCString(), undefined, "", "yesterday"])
+    clock.heard(header);
+  assert.equal(now(), "12:00:04.000");
+});
+
+test("follows a server whose clock is set forward or back", () => {
+  const { clock, now } = setUp();
+  clock.heard(new Date(noon).toUTCString());
+  clock.heard(new Date(noon + 60_000).toUTCString());
+  assert.equal(now(), "12:01:00.000");
+  clock.heard(new Date(noon - 60_000).toUTCString());
+  assert.equal(now(), "11:59:00.000");
+});
+
+test("is never ahead of the server, and behind it by a second and one answer's time at most", () => {
+  const answers = fc.array(fc.record({ pause: fc.nat(10_000), takes: fc.nat(2000) }), {
+    minLength: 1,
+    maxLength: 30,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(answers, fc.nat(999), (all, fraction) => {
+      const at = { elapsed: 0 };
+      const server = () => noon + fraction + at.elapsed;
+      const clock = new ServerClock(
+        () => 0,
+        () => at.elapsed,
+      );
+      let least = Number.POSITIVE_INFINITY;
+      for (const { pause, takes } of all) {
+        at.elapsed += pause;
+        const header = new Date(server()).toUTCString();
+        at.elapsed += takes;
+        clock.heard(header);
+        least = Math.min(least, takes);
+        const behind = server() - clock.now().getTime();
+        assert.ok(behind >= 0 && behind < 1000 + least, `${behind} ms behind, ${least} ms late`);
+      }
+    }),
+  );
+});

@@ -1,0 +1,48 @@
+/**
+ * The time by the API server's clock, taken from the Date header of its answers (connection.ts).
+ *
+ * An age or a duration must come from one clock. Durations that this process observes itself use
+ * `performance.now()`, which cannot be set. The age of a time in the API, such as a pod's
+ * creationTimestamp or a time that another controller wrote, uses the server's clock. Our own clock
+ * may be minutes late, and would then show a condition that is a minute old as a new one.
+ *
+ * Limits: the header has whole seconds, so this clock is behind by up to a second and the time of
+ * the answer, and never ahead. The time of a condition comes from its node, whose clock may be
+ * wrong. With several API servers this clock follows the one that is ahead.
+ */
+
+/**
+ * Milliseconds by which a header may be behind what is known already. Answers may be late by so
+ * much; beyond that the server's clock was set back.
+ */
+const late = 5000;
+
+export class ServerClock {
+  /** Milliseconds of the server's clock at the start of ours; undefined before the first answer. */
+  #offset: number | undefined;
+  readonly #own: () => number;
+  readonly #elapsed: () => number;
+
+  /**
+   * `own`: the time until an answer has come; `elapsed`: a clock that nobody sets. Milliseconds.
+   */
+  constructor(own = () => Date.now(), elapsed = () => performance.now()) {
+    [this.#own, this.#elapsed] = [own, elapsed];
+  }
+
+  /** Takes the Date header of an answer that has just come. Anything else changes nothing. */
+  heard(date: string | undefined): void {
+    const at = Date.parse(date ?? "");
+    if (Number.isNaN(at)) return;
+    const offset = at - this.#elapsed();
+    // Each header is a lower bound of the time, and the greatest one is nearest to it.
+    if (this.#offset === undefined || offset > this.#offset || offset < this.#offset - late)
+      this.#offset = offset;
+  }
+
+  now(): Date {
+    return new Date(
+      this.#offset === undefined ? this.#own() : Math.round(this.#offset + this.#elapsed()),
+    );
+  }
+}

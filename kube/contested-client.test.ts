@@ -1,0 +1,148 @@
+/** Another client that undoes each write of ours, on a fake API server in memory. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { ApiError } from "./client/api-error.ts";
+import { fieldManager, otherManager } from "./client/ownership.ts";
+import { collections } from "./client/paths.ts";
+import { Contested, contested } from "./contested-client.ts";
+
+const path = `${collections.secrets}/one`;
+const ours = { manager: fieldManager, force: true };
+
+const secret = (value: string) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "one" },
+  data: { key: value },
+});
+
+/** Us, another operator, and a clock in milliseconds. */
+function setUp() {
+  const api = new FakeApi();
+  const at = { now: 1_000_000 };
+  const { cluster, standing } = contested(directly(api, fieldManager), () => at.now);
+  const other = directly(api, "other-operator");
+  /** Ours is written, and undone; true if it was written. */
+  async function round(value = "ours"): Promise<boolean> {
+    try {
+      await cluster.apply(path, secret(value), ours);
+      await other.replace(path, secret("theirs"));
+      return true;
+    } catch (error) {
+      if (error instanceof Contested) return false;
+      throw error;
+    }
+  }
+  return { api, at, cluster, standing, round };
+}
+
+test("writes the same twenty times at once and then once a minute, and names who undoes it", async () => {
+  const { api, at, cluster, standing, round } = setUp();
+  for (let times = 0; times < 20; times++) assert.ok(await round(), `write ${times}`);
+  assert.deepEqual(standing(), []);
+  api.asked.length = 0;
+  assert.equal(await round(), false);
+  assert.equal(api.asked.filter(({ verb }) => verb === "patch").length, 0);
+  assert.deepEqual(standing(), [{ path, manager: "other-operator" }]);
+  await assert.rejects(cluster.apply(path, secret("ours"), ours), (error: ApiError) => {
+    assert.deepEqual([error.status, Math.round(error.retryAfterSeconds ?? 0)], [409, 10]);
+    assert.match(error.message, /409 Contested: "other-operator" undoes it again and again$/);
+    return true;
+  });
+  at.now += 60_000;
+  assert.ok(await round());
+  assert.deepEqual(standing(), [{ path, manager: "other-operator" }], "it goes on");
+  assert.equal(await round(), false);
+});
+
+test("forgets a contest that has rested for a minute", async () => {
+  const { at, standing, round } = setUp();
+  for (let times = 0; times < 21; times++) await round();
+  assert.equal(standing().length, 1);
+  at.now += 60_000;
+  assert.deepEqual(standing(), []);
+});
+
+test("writes another content at once", async () => {
+  const { standing, round } = setUp();
+  for (let times = 0; times < 21; times++) await round();
+  assert.ok(await round("new"));
+  assert.deepEqual(standing(), []);
+});
+
+test("counts what a write is to bring about, and not the version that it is based on", async () => {
+  const { cluster } = setUp();
+  const bodies = Array.from({ length: 21 }, (_, n) => ({
+    ...secret("ours"),
+    metadata: { name: "one", ...(n === 0 ? {} : { managedFields: [] }) },
+  }));
+  const write = async () => {
+    for (const body of bodies) {
+      const live = await cluster.get<V1Secret>(path);
+      const { uid, resourceVersion } = live?.metadata ?? {};
+      const metadata = { ...body.metadata, uid, resourceVersion };
+      await cluster.apply(path, { ...body, metadata }, ours);
+    }
+  };
+  await assert.rejects(write(), Contested);
+});
+
+test("counts neither dry runs nor writes that failed", async () => {
+  const { api, cluster, standing } = setUp();
+  for (let times = 0; times < 20; times++)
+    await cluster.apply(path, secret("ours"), { ...ours, dryRun: true });
+  for (let times = 0; times < 20; times++) {
+    const body = { ...secret("ours"), metadata: { name: "one", uid: "gone" } };
+    await assert.rejects(cluster.apply(path, body, ours), { status: 409, reason: "Conflict" });
+  }
+  await cluster.apply(path, secret("ours"), ours);
+  assert.deepEqual(standing(), []);
+  assert.equal(api.object<V1Secret>(path)?.data?.["key"], "ours");
+});
+
+test("counts an object that another client deletes again and again", async () => {
+  const { api, standing, round, cluster } = setUp();
+  const make = async () => {
+    await cluster.apply(path, secret("ours"), ours);
+    api.store.clear();
+  };
+  for (let times = 0; times < 20; times++) await make();
+  await assert.rejects(make(), /another client undoes it again and again/);
+  assert.deepEqual(standing(), [{ path, manager: undefined }]);
+  assert.equal(await round(), false);
+});
+
+const entry = (manager: string, time: string, subresource?: string) => ({
+  manager,
+  time: time as unknown as Date,
+  ...(subresource === undefined ? {} : { subresource }),
+});
+const fields = [
+  entry("kubectl", "2026-01-01T00:00:01Z"),
+  entry("other-operator", "2026-01-01T00:00:03Z"),
+  entry(fieldManager, "2026-01-01T00:00:04Z"),
+  entry("kube-controller-manager", "2026-01-01T00:00:05Z", "status"),
+];
+const managers: readonly (readonly [
+  what: string,
+  found: string | undefined,
+  expected: string | undefined,
+])[] = [
+  ["the last writer besides us", otherManager({ managedFields: fields }), "other-operator"],
+  [
+    "that of a status",
+    otherManager({ managedFields: fields }, "status"),
+    "kube-controller-manager",
+  ],
+  ["nobody of an object that is gone", otherManager(undefined), undefined],
+  [
+    "nobody whose name is nothing to show",
+    otherManager({ managedFields: [entry("a\nb", "2026-01-01T00:00:01Z")] }),
+    undefined,
+  ],
+];
+for (const [what, found, expected] of managers)
+  test(`names as the other writer ${what}`, () => assert.equal(found, expected));

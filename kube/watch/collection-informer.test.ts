@@ -1,0 +1,219 @@
+/**
+ * The laws of a collection's informer, against a fake API server that keeps the whole history of
+ * three objects: whatever the order of writes, late replies and events, breaks, lists and restores,
+ * what a synced view shows was true, is never older than our own writes, and never goes back.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { CollectionInformer } from "./informer.ts";
+
+const names = ["a", "b", "c"] as const;
+type Name = (typeof names)[number];
+/** `there`: the object exists from this version on. */
+type Entry = Readonly<{ name: Name; version: number; there: boolean }>;
+
+const objectOf = ({ name, version }: Entry): KubernetesObject => ({
+  metadata: { name, resourceVersion: String(version) },
+});
+
+/** A collection in etcd, a watch that may lag, a list in pages, and replies that come late. */
+class FakeCollection {
+  /** Keeps of each object only its version. */
+  readonly informer = new CollectionInformer(({ metadata }) => Number(metadata?.resourceVersion));
+  #version = 10;
+  #history: Entry[] = [];
+  #events: Entry[] = [];
+  #replies: Entry[] = [];
+  #listing: { version: number; left: Entry[] } | undefined;
+  #watched = false;
+  /** Name → the view may show nothing that was not true at or after this version. */
+  readonly #floors = new Map<Name, number>();
+  /** How often a view that was synced has been looked at. */
+  looks = 0;
+
+  /** The last entry of that name as of a version. */
+  #at(name: Name, version = this.#version): Entry | undefined {
+    return this.#history.findLast((one) => one.name === name && one.version <= version);
+  }
+
+  write(name: Name, there: boolean): Entry | undefined {
+    if (!there && this.#at(name)?.there !== true) return undefined;
+    this.#version += 1;
+    const entry = { name, version: this.#version, there };
+    this.#history.push(entry);
+    if (this.#watched || this.#listing !== undefined) this.#events.push(entry);
+    return entry;
+  }
+
+  own(name: Name): void {
+    const entry = this.write(name, true);
+    if (entry !== undefined) this.#replies.push(entry);
+  }
+
+  reply(): void {
+    const entry = this.#replies.shift();
+    if (entry === undefined) return;
+    this.informer.wrote(objectOf(entry));
+    this.#floors.set(entry.name, Math.max(this.#floors.get(entry.name) ?? 0, entry.version));
+  }
+
+  deliver(): void {
+    const entry = this.#watched ? this.#events.shift() : undefined;
+    if (entry !== undefined)
+      this.informer.heard(objectOf(entry), String(entry.version), !entry.there);
+  }
+
+  break(): void {
+    [this.#watched, this.#events, this.#listing] = [false, [], undefined];
+    this.informer.lost();
+  }
+
+  list(): void {
+    if (this.#watched || this.#listing !== undefined) return;
+    const left = names.flatMap((name) => this.#at(name) ?? []).filter(({ there }) => there);
+    this.#listing = { version: this.#version, left };
+    this.#events = [];
+    this.informer.begins();
+  }
+
+  /** One page of one object, or the end of the list. */
+  page(): void {
+    if (this.#listing === undefined) return;
+    const { version, left } = this.#listing;
+    const next = left.shift();
+    if (next !== undefined) return this.informer.page([objectOf(next)]);
+    this.informer.listed(String(version));
+    [this.#listing, this.#watched] = [undefined, true];
+  }
+
+  /** etcd comes back from a backup: versions go back, and every connection breaks. */
+  restore(): void {
+    this.break();
+    this.#replies = [];
+    this.#history.splice(-3);
+    this.#version = Math.max(10, this.#history.at(-1)?.version ?? 0);
+    this.#floors.clear();
+  }
+
+  catchUp(): void {
+    this.list();
+    while (this.#listing !== undefined) this.page();
+    while (this.#events.length > 0) this.deliver();
+    while (this.#replies.length > 0) this.reply();
+  }
+
+  get truth(): ReadonlyMap<string, number> {
+    const all = names.flatMap((name) => this.#at(name) ?? []).filter(({ there }) => there);
+    return new Map(all.map(({ name, version }) => [name, version]));
+  }
+
+  /** Fails unless all that the view shows was true, at or after what it must not be older than. */
+  look(): void {
+    const { synced, items } = this.informer.view;
+    assert.equal(synced, this.#watched);
+    if (!synced) return;
+    this.looks += 1;
+    for (const name of names) {
+      const floor = this.#floors.get(name) ?? 0;
+      const shown = items.get(name);
+      const moments = Array.from({ length: this.#version - floor + 1 }, (_, n) => floor + n);
+      const true_ = moments.find((moment) => {
+        const was = this.#at(name, moment);
+        return shown === undefined ? was?.there !== true : was?.there && was.version === shown;
+      });
+      assert.ok(true_ !== undefined, `${name} shows ${shown}, which was not so since ${floor}`);
+      this.#floors.set(name, true_);
+    }
+  }
+}
+
+const steps = {
+  put: (one: FakeCollection, name: Name) => void one.write(name, true),
+  delete: (one: FakeCollection, name: Name) => void one.write(name, false),
+  own: (one: FakeCollection, name: Name) => one.own(name),
+  reply: (one: FakeCollection) => one.reply(),
+  deliver: (one: FakeCollection) => one.deliver(),
+  list: (one: FakeCollection) => one.list(),
+  page: (one: FakeCollection) => one.page(),
+  break: (one: FakeCollection) => one.break(),
+  restore: (one: FakeCollection) => one.restore(),
+};
+type Step = keyof typeof steps;
+const often: readonly Step[] = [
+  "put",
+  "own",
+  "reply",
+  "deliver",
+  "deliver",
+  "list",
+  "page",
+  "page",
+];
+const lives = fc.array(
+  fc.tuple(
+    fc.constantFrom(...often, ...often, ...(Object.keys(steps) as Step[])),
+    fc.constantFrom(...names),
+  ),
+  { minLength: 1, maxLength: 80, size: "max" },
+);
+
+test("shows only what was true, never older than our own writes, and never goes back", () => {
+  let looks = 0;
+  fc.assert(
+    fc.property(lives, (life) => {
+      const one = new FakeCollection();
+      for (const [step, name] of life) {
+        steps[step](one, name);
+        one.look();
+      }
+      looks += one.looks;
+    }),
+    { numRuns: 5000 },
+  );
+  assert.ok(looks > 20_000, `it was hardly ever synced: ${looks}`);
+});
+
+test("shows what there is once it has heard everything, whatever happened before", () => {
+  fc.assert(
+    fc.property(lives, (life) => {
+      const one = new FakeCollection();
+      for (const [step, name] of life) steps[step](one, name);
+      one.catchUp();
+      assert.deepEqual(one.informer.view.items, one.truth);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+const at = (name: string, version: string, wanted = true) => ({
+  metadata: { name, resourceVersion: version, labels: wanted ? { wanted: "yes" } : {} },
+});
+
+test("leaves out what is not to be kept, also an object that was kept before", () => {
+  const informer = new CollectionInformer(({ metadata }) =>
+    metadata?.labels?.["wanted"] === undefined ? undefined : metadata.resourceVersion,
+  );
+  informer.begins();
+  informer.page([at("a", "5"), at("b", "6", false)]);
+  informer.listed("10");
+  assert.deepEqual([...informer.view.items], [["a", "5"]]);
+  informer.heard(at("a", "11", false), "11", false);
+  informer.heard(at("b", "12"), "12", false);
+  assert.deepEqual([...informer.view.items], [["b", "12"]]);
+});
+
+test("keeps a view as it was when it was taken", () => {
+  const informer = new CollectionInformer(({ metadata }) => metadata?.resourceVersion);
+  assert.deepEqual(informer.view, { synced: false, items: new Map() });
+  informer.begins();
+  informer.page([at("a", "5")]);
+  assert.equal(informer.view.synced, false, "half a list is no view");
+  informer.listed("10");
+  const { view } = informer;
+  informer.heard(at("a", "11"), "11", true);
+  assert.deepEqual(view, { synced: true, items: new Map([["a", "5"]]) });
+  informer.lost();
+  assert.equal(informer.view.synced, false);
+});

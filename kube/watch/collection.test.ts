@@ -1,0 +1,301 @@
+/**
+ * Following a collection of pods: a fake API server in memory, and watches that end as they like.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { setImmediate } from "node:timers/promises";
+import { test, type TestContext } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { KubernetesObject, V1Pod } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { collections } from "#kube/client/paths.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { until } from "#test/cluster/await.ts";
+import { followCollection, watchCollection } from "./collection.ts";
+import { CollectionInformer } from "./informer.ts";
+
+const query = { labelSelector: "name=agent" };
+
+const pod = (name: string, label = "agent") => ({
+  kind: "Pod",
+  metadata: { name, labels: { name: label } },
+  spec: { containers: [{ name: "agent", image: "i" }] },
+});
+
+test("follows the pods of a label through creations, changes, breaks and a compaction", async () => {
+  const api = new FakeApi();
+  const live = directly(api, "test");
+  for (const name of ["a", "b"]) await live.create(collections.pods, pod(name));
+  await live.create(collections.pods, pod("other", "other"));
+  let cut = new AbortController();
+  const cluster: Cluster = {
+    ...live,
+    stream: (path, asked, signal, line) =>
+      live.stream(
+        path,
+        asked,
+        AbortSignal.any([signal, (cut = new AbortController()).signal]),
+        line,
+      ),
+  };
+  const informer = new CollectionInformer(
+    ({ metadata }) => metadata?.annotations?.["revision"] ?? "none",
+  );
+  const stop = new AbortController();
+  const failures: string[] = [];
+  const following = followCollection({
+    cluster,
+    path: collections.pods,
+    query,
+    informer,
+    hint: () => {},
+    failed: ({ message }) => void failures.push(message),
+    signal: stop.signal,
+  });
+  const shows = (expected: object) =>
+    until(`the view shows ${JSON.stringify(expected)}`, () => {
+      const { synced, items } = informer.view;
+      return synced && JSON.stringify(Object.fromEntries(items)) === JSON.stringify(expected);
+    });
+  const annotate = (name: string, revision: string) =>
+    live.apply(
+      `${collections.pods}/${name}`,
+      { kind: "Pod", metadata: { annotations: { revision } } },
+      { manager: "test", force: true },
+    );
+  const remove = async (name: string) => {
+    const { metadata } = (await live.get<V1Pod>(`${collections.pods}/${name}`)) ?? {};
+    await live.remove(`${collections.pods}/${name}`, metadata?.uid ?? "");
+  };
+  await shows({ a: "none", b: "none" });
+  await annotate("a", "7");
+  await live.create(collections.pods, pod("c"));
+  await remove("b");
+  await shows({ a: "7", c: "none" });
+  // The watch breaks, and what happens meanwhile is compacted away.
+  cut.abort();
+  await annotate("c", "8");
+  await remove("a");
+  api.store.compact();
+  await shows({ c: "8" });
+  assert.equal(failures.length, 1, failures.join("\n"));
+  const lists = api.asked.filter(({ verb }) => verb === "list").length;
+  assert.equal(lists, 2);
+  stop.abort();
+  await following;
+  assert.equal(informer.view.synced, false);
+});
+
+const line = (type: string, version: string) =>
+  JSON.stringify({ type, object: { metadata: { name: "a", resourceVersion: version } } });
+const expired = JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 410 } });
+const refused = (status: number) =>
+  new ApiError({ status, reason: "No", method: "WATCH", path: "" });
+
+/** What one watch does: lines, then so many seconds, then a clean end or an error. */
+type Ending = Readonly<{ lines?: readonly string[]; seconds?: number; error?: Error }>;
+
+/** What is asked while the first watch ends so; a list answers version 100, 200 and so on. */
+async function followed(t: TestContext, ending: Ending): Promise<string[]> {
+  t.mock.method(Math, "random", () => 0);
+  let now = performance.now();
+  t.mock.method(performance, "now", () => now);
+  const told: string[] = [];
+  const stop = new AbortController();
+  const informer = new CollectionInformer(({ metadata }) => metadata?.resourceVersion);
+  let lists = 0;
+  let watches = 0;
+  const cluster = {
+    async pages(_: string, __: object, each: (items: object[], version: string) => void) {
+      lists += 1;
+      told.push("list");
+      each([{ metadata: { name: "a", resourceVersion: "1" } }], String(lists * 100));
+    },
+    async stream(
+      _: string,
+      asked: Record<string, string>,
+      __: AbortSignal,
+      heard: (line: string) => void,
+    ) {
+      const { synced, items } = informer.view;
+      told.push(`watch from ${asked["resourceVersion"]}, ${synced}, ${items.get("a")}`);
+      watches += 1;
+      if (watches > 1) return stop.abort();
+      for (const one of ending.lines ?? []) heard(one);
+      now += (ending.seconds ?? 0) * 1000;
+      if (ending.error !== undefined) throw ending.error;
+    },
+  } as unknown as Cluster;
+  await followCollection({
+    cluster,
+    path: "/pods",
+    query,
+    informer,
+    hint: () => {},
+    failed: ({ message }) => void told.push(`${message}, ${informer.view.synced}`),
+    signal: stop.signal,
+  });
+  return told;
+}
+
+const begun = ["list", "watch from 100, true, 1"];
+const listed = ["list", "watch from 200, true, 1"];
+const rows: readonly (readonly [what: string, ending: Ending, then: readonly string[]])[] = [
+  [
+    "watches on from the last bookmark after a watch that lasted its time",
+    { lines: [line("MODIFIED", "101"), line("BOOKMARK", "150")], seconds: 240 },
+    ["watch from 150, true, 101"],
+  ],
+  ["lists after a watch that the server ended early", { seconds: 20 }, listed],
+  ["lists after a version that was compacted away", { lines: [expired], seconds: 240 }, listed],
+  ["lists after a 429 for a watch", { error: refused(429) }, ["WATCH : 429 No, true", ...listed]],
+  [
+    "lists after a watch that broke, however long it had lasted",
+    { error: refused(0), seconds: 240 },
+    ["WATCH : no answer No, true", ...listed],
+  ],
+  [
+    "lists after half a line",
+    { lines: ['{"type":"MODI'], seconds: 240 },
+    ["a line of the watch is not JSON, true", ...listed],
+  ],
+];
+for (const [what, ending, then] of rows)
+  test(what, async (t) => {
+    assert.deepEqual(await followed(t, ending), [...begun, ...then]);
+  });
+
+test("lists after a watch that goes on beyond its time", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const stop = new AbortController();
+  const asked: string[] = [];
+  const cluster = {
+    async pages(_: string, __: object, each: (items: object[], version: string) => void) {
+      asked.push("list");
+      each([], "100");
+      if (asked.length > 1) stop.abort();
+    },
+    async stream(_: string, { timeoutSeconds }: Record<string, string>, signal: AbortSignal) {
+      asked.push("watch");
+      const ended = once(signal, "abort");
+      t.mock.timers.tick((Number(timeoutSeconds) + 30) * 1000);
+      await ended;
+      t.mock.timers.reset();
+      throw refused(0);
+    },
+  } as unknown as Cluster;
+  const failed = ({ message }: Error) => void asked.push(message);
+  const informer = new CollectionInformer(() => 1);
+  const all = { cluster, path: "/pods", query, informer, hint: () => {}, failed };
+  await followCollection({ ...all, signal: stop.signal });
+  assert.deepEqual(asked.slice(0, 3), ["list", "watch", "list"]);
+});
+
+test("reports an object that is too large, and follows the others", async () => {
+  const live = directly(new FakeApi(), "test");
+  for (const name of ["a", "b"])
+    await live.create(collections.pods, {
+      ...pod(name),
+      spec: { text: "x".repeat(name === "a" ? 9 * 1024 * 1024 : 1) },
+    });
+  const informer = new CollectionInformer(({ metadata }) => metadata?.name);
+  const stop = new AbortController();
+  const failures: string[] = [];
+  await followCollection({
+    cluster: live,
+    path: collections.pods,
+    query,
+    informer,
+    hint: () => stop.abort(),
+    failed: ({ message }) => void failures.push(message),
+    signal: stop.signal,
+  });
+  assert.deepEqual([...informer.view.items.keys()], ["b"]);
+  assert.match(failures.join("\n"), /^GET \S+\/pods: no answer TooLarge: a alone is larger/);
+});
+
+/** What a rollout needs of a pod of 10 kB. */
+const kept = ({ metadata, spec }: KubernetesObject & { spec?: { nodeName?: string } }) => ({
+  uid: metadata?.uid,
+  resourceVersion: metadata?.resourceVersion,
+  node: spec?.nodeName,
+  revision: metadata?.annotations?.["globalpullsecret.io/revision"],
+});
+
+test("holds nothing of 5,000 pods of 10 kB but what is kept of them", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const raw: WeakRef<object>[] = [];
+  let bytes = 0;
+  const cluster = {
+    async pages(_: string, __: object, each: (items: KubernetesObject[], version: string) => void) {
+      for (let page = 0; page < 10; page += 1) {
+        const texts = Array.from({ length: 500 }, (___, n) => podText(page * 500 + n));
+        const items = texts.map((text) => JSON.parse(text) as KubernetesObject);
+        bytes += texts.reduce((sum, { length }) => sum + length, 0);
+        raw.push(...items.map((item) => new WeakRef(item)));
+        each(items, "1");
+      }
+    },
+    async stream() {
+      stop.abort();
+    },
+  } as unknown as Cluster;
+  const stop = new AbortController();
+  const informer = new CollectionInformer(kept);
+  await followCollection({
+    cluster,
+    path: "/pods",
+    query,
+    informer,
+    hint: () => {},
+    failed: (error) => assert.fail(error),
+    signal: stop.signal,
+  });
+  // A reference that was just made keeps its object until the next turn.
+  await setImmediate();
+  collectGarbage();
+  const { items } = informer.view;
+  assert.equal(items.size, 5000);
+  assert.ok(bytes > 50_000_000, `${bytes} bytes were read`);
+  const held = raw.filter((one) => one.deref() !== undefined).length;
+  assert.equal(held, 0, `${held} pods are held as they were read`);
+  const size = JSON.stringify([...items]).length;
+  assert.ok(size < 5000 * 200, `${size} bytes are kept`);
+});
+
+function podText(n: number): string {
+  const name = `agent-${n}`;
+  const annotations = { "globalpullsecret.io/revision": "7" };
+  const metadata = { name, uid: `uid-${n}`, resourceVersion: String(n), annotations };
+  const env = Array.from({ length: 100 }, (_, at) => ({
+    name: `VARIABLE_${at}`,
+    value: "v".repeat(70),
+  }));
+  return JSON.stringify({ metadata, spec: { nodeName: `node-${n}`, containers: [{ env }] } });
+}
+
+test("hints at each change of a collection, and after each list", async () => {
+  const live = directly(new FakeApi(), "test");
+  const stop = new AbortController();
+  let hints = 0;
+  const following = watchCollection({
+    cluster: live,
+    path: collections.pods,
+    query,
+    hint: () => (hints += 1),
+    failed: (error) => assert.fail(error),
+    signal: stop.signal,
+  });
+  await until("the list is a hint", () => hints === 1);
+  await live.create(collections.pods, pod("a"));
+  await until("the change is a hint", () => hints === 2);
+  await live.create(collections.pods, pod("b", "other"));
+  await live.create(collections.pods, pod("c"));
+  await until("the other change is a hint", () => hints === 3);
+  stop.abort();
+  await following;
+});

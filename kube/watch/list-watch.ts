@@ -1,0 +1,133 @@
+/**
+ * A list, then a watch from there, again and again. However a watch ended, a list follows, because
+ * only a list shows what exists. The one exception, for collections whose list is large, is a watch
+ * that lasted for as long as it was asked to.
+ */
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster, Query } from "#kube/client/cluster.ts";
+import { backoff } from "#kube/client/retry.ts";
+
+/**
+ * Seconds of one watch: under the 300 s after which the client's HTTP library cuts off a silent
+ * body.
+ */
+const watchSeconds = 240;
+
+/** Seconds by which a server may end a watch late. One that goes on is ended here. */
+const lateSeconds = 30;
+
+/** Seconds by which a watch may end early and still count as one that lasted its time. */
+const earlySeconds = 2;
+
+/** A change, as a watch shows it. */
+type WatchEvent = Readonly<{ deleted: boolean; object: KubernetesObject; version: string }>;
+
+export type ListWatch = Readonly<{
+  cluster: Pick<Cluster, "stream">;
+  path: string;
+  query: Query;
+  /** Lists, and returns the version as of which the list is true. */
+  list: () => Promise<string>;
+  /** Called with each line of the watch before it is read. What it throws ends the watch. */
+  arrives?: (line: string) => void;
+  /** Called with each change. */
+  heard: (event: WatchEvent) => void;
+  /** Called when the watch has ended and a list must follow. */
+  lost?: () => void;
+  /**
+   * A watch that lasted its time is followed by another watch from where it ended, without a list.
+   * Not for what a stale list would harm, and not needed where lists are small.
+   */
+  resumes?: boolean;
+  /** Called when a list or a watch ended with an error, for the log. */
+  failed: (error: Error) => void;
+  signal: AbortSignal;
+  /** Most milliseconds between two tries, where the usual minute and a half would be too late. */
+  longestPause?: number;
+}>;
+
+/** The end of a watch that a list makes good, and that is no failure. */
+export class Ended extends Error {
+  /** The watch was ended for what it sent, so the next one waits. */
+  readonly excess: boolean;
+  constructor(message: string, excess = false) {
+    super(message);
+    this.excess = excess;
+  }
+}
+
+/** Lists and watches until `signal` aborts. Never rejects. */
+export async function listAndWatch(options: ListWatch): Promise<void> {
+  const { cluster, path, query, list, heard, lost = () => {}, failed, signal } = options;
+  const { arrives, resumes = false, longestPause = Number.POSITIVE_INFINITY } = options;
+  let version: string | undefined;
+  let failures = 0;
+  while (!signal.aborted) {
+    const started = performance.now();
+    const over = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    let lasted = false;
+    let excess = false;
+    let asked = 0;
+    try {
+      version ??= await list();
+      const began = performance.now();
+      const seconds = watchSeconds + Math.floor(Math.random() * 30);
+      timer = setTimeout(() => over.abort(), (seconds + lateSeconds) * 1000);
+      const watch = {
+        ...query,
+        resourceVersion: version,
+        allowWatchBookmarks: "true",
+        timeoutSeconds: String(seconds),
+      };
+      const either = AbortSignal.any([signal, over.signal]);
+      await cluster.stream(path, watch, either, (line) => {
+        // Before it is read: to read it is what costs.
+        arrives?.(line);
+        const event = readEvent(line);
+        // Bookmarks show only that the watch is alive, and how far it has come.
+        if (!event.bookmark) heard(event);
+        version = event.version;
+      });
+      lasted = performance.now() - began >= (seconds - earlySeconds) * 1000;
+    } catch (error) {
+      if (signal.aborted) break;
+      excess = error instanceof Ended && error.excess;
+      if (!(error instanceof Ended || over.signal.aborted)) failed(error as Error);
+      asked = (error instanceof ApiError && error.retryAfterSeconds) || 0;
+    } finally {
+      clearTimeout(timer);
+      if (!(resumes && lasted)) {
+        version = undefined;
+        lost();
+      }
+    }
+    // A watch normally ends after minutes. Early ends must not become a hot loop.
+    failures = performance.now() - started > 10_000 && !excess ? 0 : failures + 1;
+    const pause = Math.min(Math.max(backoff(failures), asked * 1000), longestPause);
+    if (failures > 0) await sleep(pause, undefined, { signal }).catch(() => {});
+  }
+  if (version !== undefined) lost();
+}
+
+type Line = { type: string; object: KubernetesObject & { code?: number } };
+
+/**
+ * The event of a line. A line that is no JSON is an error that does not quote it, as the parser's
+ * own would: it may hold a Secret.
+ */
+function readEvent(line: string): WatchEvent & Readonly<{ bookmark: boolean }> {
+  let read: Line;
+  try {
+    read = JSON.parse(line) as Line;
+  } catch {
+    throw new Error("a line of the watch is not JSON");
+  }
+  const { type, object } = read;
+  const version = object.metadata?.resourceVersion;
+  if (type === "ERROR" || version === undefined)
+    throw new Ended(`watch ended with ${type} ${object.code ?? ""}`);
+  return { bookmark: type === "BOOKMARK", deleted: type === "DELETED", object, version };
+}

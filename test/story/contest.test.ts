@@ -1,0 +1,84 @@
+/**
+ * The controller against another operator that undoes one of its objects at once, on a fake API
+ * server. Here so that each part is the real one: informers, Lease, loop, report and status.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { CoreV1Event, V1ServiceAccount } from "@kubernetes/client-node";
+import { pino } from "pino";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { openCluster } from "#controller/cluster.ts";
+import { createMetrics } from "#controller/metrics/metrics.ts";
+import { parseConfig } from "#controller/policy/flags/config.ts";
+import { conditionOf } from "#kube/conditions.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
+import { until } from "#test/cluster/await.ts";
+import { directly } from "../harness/api/direct.ts";
+import { FakeServer } from "../harness/api/server.ts";
+
+const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
+const document = JSON.stringify({ auths: { "a.example": { auth: "dTpw" } } });
+
+test("names the operator that undoes an object again and again, and no longer answers at once", async (t) => {
+  await using server = await FakeServer.start(readFileSync(definition, "utf8"));
+  const api = server.api("contest");
+  const other = directly(api, "other-operator");
+  const folder = mkdtempSync(join(tmpdir(), "gps-contest-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const kubeconfig = join(folder, "kubeconfig");
+  writeFileSync(kubeconfig, server.kubeconfig("contest"), { mode: 0o600 });
+  let undone = 0;
+  api.store.watch(Number(api.store.version), ({ object, type }) => {
+    const wanted = object as unknown as V1ServiceAccount;
+    if (type === "DELETED" || wanted.kind !== "ServiceAccount") return;
+    if (wanted.automountServiceAccountToken === true) return;
+    undone += 1;
+    const theirs = { ...object, automountServiceAccountToken: true };
+    setImmediate(() => void other.replace(owned.serviceAccount, theirs).catch(() => {}));
+  });
+  await other.create(collections.secrets, {
+    kind: "Secret",
+    type: "kubernetes.io/dockerconfigjson",
+    metadata: { name: "additional-pull-secret" },
+    data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
+  });
+  const parsed = parseConfig(["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1"]);
+  assert.ok(parsed.ok);
+  const stop = new AbortController();
+  const served = openCluster({
+    config: parsed.value,
+    log: pino({ level: "silent" }),
+    metrics: createMetrics(),
+    end: () => assert.fail("the Lease was lost"),
+    leave: () => {},
+  }).serve(stop.signal);
+  const isTold = async () => {
+    let found = false;
+    await other.pages<CoreV1Event>(collections.events, {}, (items) => {
+      for (const { reason, message = "" } of items)
+        if (reason === "WriteContested") found ||= message.includes('"other-operator"');
+    });
+    return found;
+  };
+  await until("an Event names it", isTold, { timeout: 60_000 });
+  await until("the status names it", () => {
+    const object = api.object<GlobalPullSecret>(globalPullSecretPath);
+    const stalled = conditionOf(object?.status, "Stalled");
+    return stalled?.status === "True" && stalled.reason === "WriteContested";
+  });
+  assert.equal(undone, 20);
+  const writes = api.asked.filter(
+    ({ verb, resource, userAgent, status }) =>
+      verb === "patch" &&
+      resource === "serviceaccounts" &&
+      userAgent === fieldManager &&
+      status < 300,
+  );
+  assert.ok(writes.length >= 20);
+  stop.abort();
+  await served;
+});

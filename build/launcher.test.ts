@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { launcher, plugin } from "./launcher.ts";
 
 test("starts the plugin with the checkout's Node, else the machine's, else asks for one", (t) => {
-  const root = mkdtempSync(join(tmpdir(), "launcher-"));
+  const root = mkdtempSync(join(tmpdir(), "a launcher-"));
   t.after(() => rmSync(root, { recursive: true }));
   const bin = join(root, "bin");
   const program = (path: string, text: string) => {

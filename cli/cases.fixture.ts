@@ -1,13 +1,14 @@
 /** For tests: calls of the command line and their answers, for the sources and for the bundle. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
 import { dumpYaml, loadDocuments } from "#kube/yaml.ts";
 import { capacity } from "#pullsecret/merge/capacity.ts";
-import { commands } from "./commands.ts";
 import { call } from "./fake.fixture.ts";
 import { readBounded } from "./terminal/io.ts";
 
@@ -47,6 +48,61 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, out, err }));
   });
+}
+
+/** `script` of util-linux gives a program a terminal; why a test has to be skipped without it. */
+const noTerminal =
+  !spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") &&
+  "there is no script(1) of util-linux, which makes a terminal";
+
+/** Runs a command on a terminal, and presses the keys once it asks; returns code and output. */
+async function onTerminal(command: readonly string[], keys: string): Promise<Result> {
+  const line = command.map((word) => `'${word}'`).join(" ");
+  const env = { ...options.env, SHELL: "/bin/sh" };
+  const child = spawn("script", ["-qec", line, "/dev/null"], { ...options, env });
+  let out = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const asks = !out.includes("[y/N] ");
+    out += text;
+    if (asks && out.includes("[y/N] ")) child.stdin.write(keys);
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, out: stripVTControlCharacters(out).replaceAll("\r", ""), err: "" };
+}
+
+/** A kubeconfig whose API server is not there. */
+const nowhere = file(
+  "nowhere.kubeconfig",
+  JSON.stringify({
+    "current-context": "a",
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+    clusters: [{ name: "a", cluster: { server: "https://127.0.0.1:1" } }],
+    users: [{ name: "a", user: {} }],
+  }),
+);
+
+/** Tests that `command` takes what a person presses at a question for a no. */
+export function testRefusals(command: readonly string[], where: string): void {
+  for (const [what, keys] of [
+    ["n", "n\r"],
+    ["Enter", "\r"],
+    ["Ctrl-C", "\x03"],
+    ["Ctrl-D", "\x04"],
+  ] as const)
+    test(
+      `does nothing and exits with 1 when a person answers ${what}${where}`,
+      {
+        skip: noTerminal,
+      },
+      async () => {
+        const { code, out } = await onTerminal(
+          [...command, "withdraw", "--kubeconfig", nowhere],
+          keys,
+        );
+        assert.match(out, /^Take the pull secret off .*\? \[y\/N\] n?\n+nothing is done\n$/);
+        assert.equal(code, 1);
+      },
+    );
 }
 
 /**
@@ -104,7 +160,8 @@ const newest = '--conflicts "newest": is none of the choices; give additional, o
 const tooMuch =
   "sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
   "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB\n";
-const everyCommand = Object.keys(commands).join(", ");
+const chek = '"chek": is not a command; give check; --help lists all\n';
+const onlyFlags = "only flags are given; name a command; --help lists all\n";
 const conflictLine =
   'additional: auths["a.io"]: another credential than in the original; no action needed if intended: the additional\'s is used\n';
 
@@ -318,10 +375,10 @@ const cases: readonly (readonly [
     /^Usage: kubectl pull-secret explain IMAGE \[flags\]\n[^]* {2}--output, -o .* \[text\]\n/,
     "",
   ],
-  ["frobnicate", 2, "", `"frobnicate": is no command; give ${everyCommand}\n`],
-  ["chek x", 2, "", '"chek": is no command; give check\n'],
-  ["help chek", 2, "", '"chek": is no command; give check\n'],
-  ["chek --help", 2, "", '"chek": is no command; give check\n'],
+  ["frobnicate", 2, "", '"frobnicate": is not a command; --help lists all\n'],
+  ["chek x", 2, "", chek],
+  ["help chek", 2, "", chek],
+  ["chek --help", 2, "", chek],
   [
     "help clusters",
     0,
@@ -329,8 +386,18 @@ const cases: readonly (readonly [
     "",
   ],
   ["clusters --help", 0, /^Usage: kubectl pull-secret clusters COMMAND\n/, ""],
-  ["clusters", 2, "", /^"clusters": is half a command; give clusters list, /],
-  ["clusters chek", 2, "", /^"clusters": is half a command; give clusters list, /],
+  [
+    "clusters",
+    2,
+    "",
+    /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/,
+  ],
+  [
+    "clusters chek",
+    2,
+    "",
+    /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/,
+  ],
   [
     `--original ${good} merge --additional=${other} --conflicts original`,
     0,
@@ -341,9 +408,12 @@ const cases: readonly (readonly [
   [`--login=false check ${good}`, 0, "accepted: 1 registry\n", ""],
   ["-h check", 0, /^Usage: kubectl pull-secret check \[F\] \[flags\]\n/, ""],
   ["--no-such check -", 2, "", "--no-such: is no flag; --help names all\n"],
-  ["--context east", 2, "", /^Usage: kubectl pull-secret/],
-  ["--context east chek", 2, "", '"chek": is no command; give check\n'],
-  ["-- check", 2, "", /^"--": is no command; /],
+  ["--context east", 2, "", onlyFlags],
+  ["-o", 2, "", onlyFlags],
+  ["-o json", 2, "", onlyFlags],
+  ["status -o", 2, "", "--output: has no value; write --output=VALUE\n"],
+  ["--context east chek", 2, "", chek],
+  ["-- check", 2, "", /^"--": is not a command; /],
   ["version", 0, /^\d+\.\d+\.\d+ \(Node \d+\.\d+\.\d+\)\n$/, ""],
   ["--version", 0, /^\d+\.\d+\.\d+ \(Node /, ""],
   ["--version -o=json", 0, /^\{\s+"plugin": "\d.*",\s+"node": "\d/, ""],

@@ -44,15 +44,25 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
     return await run(["version", ...rest.filter((word) => word !== "--version")], io);
   const usage = usageOf(commands, name === "help" ? "" : name);
   if (usage === undefined) throw new Misuse(noCommand(name));
-  if (name !== "help" && !asksForHelp(rest))
-    throw new Misuse(name === "" ? usage.trimEnd() : noCommand(name));
+  if (name !== "help" && !asksForHelp(rest)) {
+    if (name !== "") throw new Misuse(noCommand(name));
+    throw new Misuse(
+      rest.length > 0 ? `only flags are given; name a command; ${lists}` : usage.trimEnd(),
+    );
+  }
   io.out(usage);
   return 0;
 }
 
+/** Ends a line about a command that is not there. */
+const lists = "--help lists all";
+
 function noCommand(name: string): string {
   const known = Object.keys(commands);
   const longer = known.filter((one) => one.startsWith(`${name} `));
-  if (longer.length > 0) return `${quote(name)}: is half a command; give ${longer.join(", ")}`;
-  return `${quote(name)}: is no command; give ${nearest(name, known) ?? known.join(", ")}`;
+  if (longer.length > 0)
+    return `${quote(name)}: is half a command; give ${longer.join(", ")}; ${lists}`;
+  const meant = nearest(name, known);
+  const given = meant === undefined ? "" : ` give ${meant};`;
+  return `${quote(name)}: is not a command;${given} ${lists}`;
 }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { commands } from "./commands.ts";
 import { call } from "./fake.fixture.ts";
@@ -28,3 +30,35 @@ for (const [name, { example, group }] of Object.entries(commands)) {
         assert.ok(commands[name]?.flags[flag], flag);
     });
 }
+
+/** Why a command may lead to a deletion without asking. */
+const unasked: Readonly<Record<string, string>> = {
+  add: "only remove deletes a Secret that has no registry left",
+  "clusters join": "a join that fails takes back what it has made itself",
+};
+
+/** The file, and the files of cli/ that it imports, each once. */
+function reached(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const [, path = ""] of readFileSync(file, "utf8").matchAll(/ from "((?:#cli|\.)[^"]+)";/g))
+    reached(path.startsWith("#") ? path.slice(1) : join(dirname(file), path), seen);
+  return seen;
+}
+
+test("every command that deletes something in a cluster asks first, and has --yes", async () => {
+  const files = globSync("cli/commands/*/*.ts", { exclude: ["**/*.test.ts"] });
+  const found: string[] = [];
+  for (const file of files) {
+    const deletes = [...reached(file)].some((one) => /\.remove\(/.test(readFileSync(one, "utf8")));
+    if (!deletes) continue;
+    const exported = Object.values((await import(`../${file}`)) as object);
+    const its = Object.entries(commands).filter(([, one]) => exported.includes(one));
+    for (const [name, { flags }] of its) {
+      found.push(name);
+      assert.equal("yes" in flags, !Object.hasOwn(unasked, name), name);
+    }
+  }
+  const asked = ["clusters remove", "remove", "uninstall"];
+  assert.deepEqual(found.toSorted(), [...asked, ...Object.keys(unasked)].toSorted());
+});

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { file, options, run, runHere, testCases } from "./cases.fixture.ts";
+import { file, options, run, runHere, testCases, testRefusals } from "./cases.fixture.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
 testCases([], "", runHere);
+testRefusals([process.execPath, program], "");
 
 test("H24: a process ends with the command's code, and prints only what was asked for on standard output", async () => {
   const call = (line: string, input: string) =>
@@ -70,4 +71,14 @@ test("a reader that has seen enough is no error", async () => {
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
   const code = await new Promise((resolve) => child.on("close", resolve));
   assert.deepEqual([code, err], [0, ""]);
+});
+
+test("ends with one line, without what was read, on an error that nobody expects", async () => {
+  const broken = "JSON.stringify = (value) => { throw new RangeError(`pa55 ${value}`); };";
+  const hook = ["--require", `./${file("broken.cjs", broken)}`];
+  const argv = [process.execPath, ...hook, program, "explain", "a.io/x", "-f", "-", "-o", "json"];
+  const { code, out, err } = await run(argv, '{"auths":{"a.io":{"auth":"dTpw"}}}');
+  assert.deepEqual([code, out], [1, ""]);
+  assert.match(err, /^unexpected RangeError at \S+:\d+:\d+: report this line, .*\n$/);
+  assert.doesNotMatch(err, /pa55/);
 });

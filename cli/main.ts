@@ -1,22 +1,16 @@
 /** `kubectl pull-secret`: the pull secret's front door, for a cluster and for files. */
-import { createInterface } from "node:readline/promises";
-import { escape } from "#pullsecret/problems/keypath.ts";
+import { requireClusterSupport } from "./terminal/node.ts";
 import { runCommandLine } from "./command-line.ts";
+import { confirm } from "./terminal/confirm.ts";
 import { interruptOf } from "./terminal/interrupt.ts";
-import { Misuse, readBounded, type Io } from "./terminal/io.ts";
+import { readBounded, type Io } from "./terminal/io.ts";
 import { terminalOf } from "./terminal/paint.ts";
+import { unexpectedLine } from "./terminal/unexpected.ts";
 import { errTo } from "./terminal/writing.ts";
-
-/** The client's HTTP library asks for zstd as it is loaded, which Node 20 lacks; tried with 24. */
-const leastNode = 24;
 
 /** Loads what reaches a cluster. Commands on files alone do without. */
 async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
-  const { node } = process.versions;
-  if (Number.parseInt(node, 10) < leastNode)
-    throw new Misuse(
-      `Node ${node} is too old to reach a cluster; install Node ${leastNode} or newer (nodejs.org)`,
-    );
+  requireClusterSupport();
   return await import("./cluster/reach.ts");
 }
 
@@ -41,20 +35,20 @@ const io: Io = {
   },
 };
 
-/** Asks on standard error, because standard output may go elsewhere. */
-async function confirm(question: string): Promise<boolean> {
-  const asker = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(?:es)?$/i.test((await asker.question(`${escape(question)} [y/N] `)).trim());
-  } finally {
-    asker.close();
-  }
-}
-
 for (const stream of [process.stdout, process.stderr]) {
   // The reader has seen enough: `merge … | head -c 1`.
   stream.on("error", (error: NodeJS.ErrnoException) =>
     process.exit(error.code === "EPIPE" ? 0 : 2),
   );
 }
-void runCommandLine(process.argv.slice(2), io).then((code) => (process.exitCode = code));
+
+async function main(): Promise<void> {
+  try {
+    process.exitCode = await runCommandLine(process.argv.slice(2), io);
+  } catch (error) {
+    io.err(unexpectedLine(error));
+    process.exitCode = 1;
+  }
+}
+
+void main();

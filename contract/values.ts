@@ -39,12 +39,20 @@ export const toggle = {
 
 /** 16 digits reach every whole number that is exact. */
 export function integer(least: number, most: number) {
-  return (value: string): number | Wrong => {
+  const read = (value: string): number | Wrong => {
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
     return number >= least && number <= most
       ? number
       : new Wrong(`is no whole number from ${least} to ${most}`);
   };
+  return Object.assign(read, { bounds: { least, most } });
+}
+
+/** What a reader of `integer` takes; undefined for any other. */
+export function boundsOf(
+  read: ValueReader<unknown> & { bounds?: Readonly<{ least: number; most: number }> },
+): Readonly<{ least: number; most: number }> | undefined {
+  return read.bounds;
 }
 
 /** In place of a unit's name: each node's own kubelet is found. */

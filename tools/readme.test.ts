@@ -1,35 +1,128 @@
-/** README.md shows what the demo prints, and commands that tests run. */
+/** README.md shows what the demo prints, commands that tests run, and figures of other pages. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { test } from "node:test";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test, type TestContext } from "node:test";
+import { load } from "js-yaml";
+import { version } from "#cli/terminal/version.ts";
 import { endless, linesOf, notRun, shownLines } from "#test/cli/shown-lines.ts";
 import { script, transcript } from "#test/demo/script.ts";
+import { textOf } from "./install/yaml.ts";
 
 const readme = readFileSync("README.md", "utf8");
+const commands = linesOf(readme).filter((line) => line !== "");
+const which = (pattern: RegExp): readonly string[] => commands.filter((line) => pattern.test(line));
 
-/** Command of README.md → the test that runs it, or its like. test/cli/shown.ts runs the others. */
-const runBy: Readonly<Record<string, string>> = {
-  "npm run demo": "test/demo/demo.test.ts",
-  "npm run build": "test/release/release.test.ts",
-  podman: "test/e2e/promise.test.ts", // builds the Containerfile with buildah, and pushes
-  "helm install gps ./manifests/chart": "test/install/install.test.ts",
-};
+/** What a test below runs in a copy of the checkout, in this order. */
+const built = which(/^npm run build$|^export PATH=/);
+const images = which(/^podman /);
+/** test/install/chart.test.ts runs it, as helm template. */
+const helm = which(/^helm install /);
+const demo = which(/^npm run demo$/);
 
 test("a test runs every command of README.md", () => {
-  const blocks = readme.match(/^```sh\n.*?^```/gms)?.join("\n") ?? "";
-  const commands = linesOf(blocks).filter((line) => line !== "");
-  assert.ok(commands.length > 5, String(commands.length));
-  const shown = new Set(
-    shownLines().flatMap(({ page, line }) => (page === "README.md" ? line : [])),
+  const shown = shownLines().filter(({ page, line }) => page === "README.md" && !(line in notRun));
+  const run = [...shown.map(({ line }) => line), ...built, ...images, ...helm, ...demo];
+  assert.deepEqual(run.toSorted(), commands.toSorted());
+  assert.deepEqual(
+    [built, images, helm, demo].map(({ length }) => length),
+    [2, 2, 1, 1],
   );
-  const used = commands.flatMap((command) => {
-    if (shown.has(command) && !Object.hasOwn(notRun, command)) return [];
-    const begin = Object.keys(runBy).find((one) => `${command} `.startsWith(`${one} `));
-    assert.ok(begin, `no test runs ${command}`);
-    return begin;
-  });
-  assert.deepEqual(new Set(used), new Set(Object.keys(runBy)));
-  for (const file of Object.values(runBy)) assert.ok(existsSync(file), file);
+});
+
+/** The text as a part of a pattern. */
+const escaped = (text: string): string => text.replaceAll(".", "\\.");
+
+/** The checkout without what npm run build does not read; its packages are the same. */
+function copyOfCheckout(t: TestContext): string {
+  const copy = mkdtempSync(join(tmpdir(), "a checkout-"));
+  t.after(() => rmSync(copy, { recursive: true }));
+  const lock = createHash("sha256").update(readFileSync("package-lock.json")).digest("hex");
+  // Otherwise npm run build would install them, through the link, into this checkout.
+  assert.equal(readFileSync("node_modules/.installed-from", "utf8"), lock, "run it by npm test");
+  const left = /^(?:node_modules|dist|results|\.git|test|bench|docs)$/;
+  cpSync(".", copy, { recursive: true, filter: (path) => !left.test(path) });
+  symlinkSync(resolve("node_modules"), join(copy, "node_modules"));
+  return copy;
+}
+
+test("npm run build makes the plugin that the next line puts on the PATH, and what the image holds", (t) => {
+  const cwd = copyOfCheckout(t);
+  const lines = [...built, "kubectl-pull_secret version"].join("\n");
+  const ran = spawnSync("bash", ["-ec", lines], { cwd, encoding: "utf8" });
+  assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
+  assert.match(ran.stdout, new RegExp(`^${escaped(version)} \\(Node `, "m"));
+  const held = readFileSync("Containerfile", "utf8").match(/dist\/\S+/g) ?? [];
+  assert.ok(held.length > 5, held.join());
+  for (const file of held) assert.ok(existsSync(join(cwd, file)), file);
+});
+
+test("npm run demo starts the demo", () => {
+  const ran = spawnSync("bash", ["-c", `${demo[0]} -- --help`], { encoding: "utf8" });
+  assert.match(ran.stdout, /^Usage: npm run demo /m, ran.stderr);
+});
+
+test("podman builds and pushes the image that helm installs", () => {
+  const [, repository = ""] = /--set image\.repository=(\S+)$/.exec(helm[0] ?? "") ?? [];
+  const { appVersion } = load(textOf("chart/Chart.yaml")) as { appVersion: string };
+  const image = `${repository}:${appVersion}`;
+  assert.deepEqual(images, [`podman build -t ${image} .`, `podman push ${image}`]);
+});
+
+test("the chart's notes show commands that the pages show, and tests run", () => {
+  const joined = textOf("chart/templates/NOTES.txt").replaceAll(/\\\n\s*/g, "");
+  const noted = Array.from(joined.matchAll(/^ {2}(\w.*)$/gm), ([, line = ""]) =>
+    line.replace("{{ first .Values.fleet.sources }}", "source-pull-secret"),
+  );
+  assert.ok(noted.length > 7, noted.join("\n"));
+  const pages = ["README.md", "docs/status.md", "docs/fleet.md", "docs/configuration.md"];
+  const texts = pages.map((page) => readFileSync(page, "utf8"));
+  const shown = new Set(texts.flatMap(linesOf));
+  for (const line of noted) {
+    // Only people can fill in its registry, so README.md has it in a sentence.
+    const isInline = readme.replaceAll(/\s+/g, " ").includes(`\`${line}\``);
+    const isHelp = line.startsWith("kubectl explain ");
+    assert.ok(shown.has(line) || isInline || isHelp, line);
+  }
+});
+
+const oneLine = (file: string): string => readFileSync(file, "utf8").replaceAll(/\s+/g, " ");
+
+test("all pages have the same range of Kubernetes versions as the chart", () => {
+  const { kubeVersion } = load(textOf("chart/Chart.yaml")) as { kubeVersion: string };
+  const [, least = ""] = /^>=(1\.\d+)\.0-0$/.exec(kubeVersion) ?? [];
+  const minorOf = (goMod: string): string =>
+    /k8s\.io\/kubernetes v(1\.\d+)\./.exec(readFileSync(goMod, "utf8"))?.[1] ?? "";
+  const [run, older] = [minorOf("test/go.mod"), minorOf("test/faults/older/go.mod")];
+  const range = `Kubernetes ${least} or newer; tests run ${run}, and kubelets of ${older}.`;
+  for (const page of ["README.md", "docs/install.md"])
+    assert.ok(oneLine(page).includes(range), `${page}: ${range}`);
+  const support = readFileSync("SUPPORT.md", "utf8");
+  assert.match(
+    support,
+    new RegExp(`^\\| Kubernetes before ${least}: the chart does not install `, "m"),
+  );
+  assert.match(support, new RegExp(`^\\| Kubernetes ${least} to 1\\.\\d+ `, "m"));
+  assert.match(support, new RegExp(`^\\| Older kubelet.* \\| ${escaped(older)}\\.`, "m"));
+});
+
+test("README.md's figures are those of docs/performance.md, rounded", () => {
+  const figureOf = (name: string): number => {
+    const row = readFileSync("docs/performance.md", "utf8")
+      .split("\n")
+      .find((line) => line.startsWith(`| ${name} `));
+    return Math.round(Number(row?.split("|")[2]));
+  };
+  const rows = ["propagate-1", "propagate-n, budget 1", "propagate-n, budget 100%"];
+  const [one, inTurn, atOnce] = rows.map(figureOf);
+  const said =
+    `a rotation reached one node after ${one} s, four nodes one by one after ${inTurn} s, ` +
+    `and four nodes at once after ${atOnce} s. ` +
+    `An agent used ${figureOf("agent-memory, idle, working set")} MiB of memory.`;
+  assert.ok(oneLine("README.md").includes(said), said);
 });
 
 test("the pages show every command that test/cli/shown.ts leaves out", () => {

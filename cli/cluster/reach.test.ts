@@ -1,16 +1,56 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { contextsOf } from "./reach.ts";
+import { contextsOf, reach } from "./reach.ts";
 
-test("names the flag to give when there is no kubeconfig", () => {
+/** Calls it with these variables; afterwards they are as before. */
+function having(variables: Readonly<Record<string, string>>, then: () => void): void {
   const { HOME = "", KUBECONFIG = "" } = process.env;
-  Object.assign(process.env, { HOME: "/nonexistent", KUBECONFIG: "" });
+  Object.assign(process.env, variables);
   try {
-    assert.throws(() => contextsOf(undefined), {
-      name: "Misuse",
-      message: /^no kubeconfig: .*; give --kubeconfig FILE$/,
-    });
+    then();
   } finally {
     Object.assign(process.env, { HOME, KUBECONFIG });
   }
+}
+
+test("names the flag to give when there is no kubeconfig", () => {
+  having({ HOME: "/nonexistent", KUBECONFIG: "" }, () =>
+    assert.throws(() => contextsOf(undefined), {
+      name: "Misuse",
+      message: /^no kubeconfig: .*; give --kubeconfig FILE$/,
+    }),
+  );
+});
+
+test("gives the reason when the kubeconfig is empty, as /dev/null is", () => {
+  const message = /^(?:kubeconfig|\/dev\/null): cannot be used \(is empty, or not YAML\); give /;
+  assert.throws(() => contextsOf("/dev/null"), { name: "Misuse", message });
+  having({ KUBECONFIG: "/dev/null" }, () =>
+    assert.throws(() => contextsOf(undefined), { name: "Misuse", message }),
+  );
+});
+
+test("refuses an API server without TLS in one sentence, unless TLS is not verified at all", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "reach-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const kubeconfig = join(folder, "config");
+  const reaching = (cluster: object) => () => {
+    const value = {
+      "current-context": "proxy",
+      contexts: [{ name: "proxy", context: { cluster: "a", user: "a" } }],
+      clusters: [{ name: "a", cluster }],
+      users: [{ name: "a", user: {} }],
+    };
+    writeFileSync(kubeconfig, JSON.stringify(value)); // JSON is YAML
+    reach({ kubeconfig, context: undefined, as: undefined, "request-timeout": 1 });
+  };
+  const server = "http://127.0.0.1:8001";
+  assert.throws(reaching({ server }), {
+    name: "Misuse",
+    message: /^context "proxy": its server begins with http:\/\/, such as that of kubectl proxy; /,
+  });
+  assert.doesNotThrow(reaching({ server, "insecure-skip-tls-verify": true }));
 });

@@ -4,6 +4,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig, NoKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { manager } from "./names.ts";
 
@@ -12,10 +13,22 @@ export const reach = (how: Reach): Cluster => {
   const { kubeconfig, context, as, token, "request-timeout": seconds } = how;
   return told(kubeconfig, () => {
     const config = loadKubeConfig(kubeconfig, context);
+    refusePlainHttp(config);
     if (token !== undefined) identify(config, token);
     return connect(config, () => {}, { manager, as, seconds });
   });
 };
+
+/** As kubectl proxy serves it. The client refuses it with a sentence about its own options. */
+function refusePlainHttp(config: KubeConfig): void {
+  const { server = "", skipTLSVerify } = config.getCurrentCluster() ?? {};
+  if (/^http:/i.test(server) && skipTLSVerify !== true)
+    throw new Misuse(
+      `context ${quote(config.getCurrentContext())}: its server begins with http://, such as that ` +
+        "of kubectl proxy; credentials go over https:// only, so give --context or --kubeconfig of " +
+        "the API server itself",
+    );
+}
 
 /** The same way there, as somebody else. */
 function identify(config: KubeConfig, token: string): void {
@@ -50,11 +63,13 @@ function told<Value>(kubeconfig: string | undefined, read: () => Value): Value {
   try {
     return read();
   } catch (error) {
+    if (error instanceof Misuse) throw error;
     if (error instanceof NoKubeConfig) throw new Misuse(`${error.message}; give --kubeconfig FILE`);
     // Of a kubeconfig that is no YAML the parser quotes lines, which may be credentials.
-    const said = error instanceof Error && error.name !== "YAMLException" ? error.message : "";
+    const isReadable = error instanceof Error && error.name !== "YAMLException";
+    const said = isReadable ? error.message : "is empty, or not YAML";
     throw new Misuse(
-      `${kubeconfig ?? "kubeconfig"}: cannot be used${said === "" ? "" : ` (${said})`}; ` +
+      `${kubeconfig ?? "kubeconfig"}: cannot be used (${said}); ` +
         "give --kubeconfig, or --context with one of its contexts",
     );
   }

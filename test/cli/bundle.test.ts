@@ -1,11 +1,12 @@
 /** The bundle that users install, run from its one file, with the Node that they may have. */
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { version } from "#cli/terminal/version.ts";
-import { folder, run, testCases } from "#cli/cases.fixture.ts";
+import { east } from "#cli/seal/seal.fixture.ts";
+import { file, folder, run, testCases, testRefusals } from "#cli/cases.fixture.ts";
 
 const [bundle, likeNode20] = ["../../dist/kubectl-pull_secret.cjs", "like-node-20.cjs"].map(
   (path) => fileURLToPath(new URL(path, import.meta.url)),
@@ -26,6 +27,7 @@ const own =
     .find((path) => existsSync(path)) ?? process.execPath;
 testCases([own, plugin], ", with the machine's own Node");
 testCases([process.execPath, "--require", likeNode20, plugin], ", with what Node 20 has");
+testRefusals([process.execPath, plugin], ", of the bundle");
 
 test("npm run build makes programs of the plugin and of its launcher", async () => {
   const launcher = bundle.replace(/\.cjs$/, "");
@@ -40,15 +42,40 @@ test("what is newer than Node 20 is really taken away", async () => {
   assert.deepEqual([out, err], [`${"undefined ".repeat(4).trim()}\n`, ""]);
 });
 
-test("where Node is too old to reach a cluster, one line says so", async () => {
-  const { code, err } = await run([own, plugin, "status", "--kubeconfig", "nowhere.yaml"]);
-  const { out } = await run([own, "--version"]);
-  const isOld = Number(/^v(\d+)\./.exec(out)?.[1]) < 24;
-  assert.equal(code, 2, err);
-  assert.match(
-    err,
-    isOld ? /^Node \S+ is too old .*; install Node 24 or newer .*\n$/ : /^nowhere\.yaml: /,
+for (const node of [[own], [process.execPath, "--require", likeNode20]])
+  test(`reaches a cluster where Node has zstd, and else asks for a newer one in one line: ${node.length === 1 ? "the machine's own" : "like 20"}`, async () => {
+    const { code, err } = await run([...node, plugin, "status", "--kubeconfig", "nowhere.yaml"]);
+    const { out } = await run([...node, "-p", "'createZstdDecompress' in require('node:zlib')"]);
+    assert.equal(code, 2, err);
+    const tooOld = /^Node \S+ is too old .*; install Node 22\.15 or newer .*\n$/;
+    assert.match(err, out === "true\n" ? /^nowhere\.yaml: / : tooOld);
+  });
+
+test("the commands that SUPPORT.md lists for Node 20 run with what it has", async () => {
+  const [, row = ""] =
+    /^\| 20 or newer +\| (.*) \|$/m.exec(readFileSync("SUPPORT.md", "utf8")) ?? [];
+  file("pull.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
+  file("east.pem", east);
+  const lines = [
+    "check pull.json",
+    "merge --additional pull.json",
+    "explain a.io/x --file pull.json",
+    "seal -f pull.json --cert east=east.pem -o sealed-for-20",
+    "fleet rbac --target kube-system/pull-secret",
+    "tenant tenant-a",
+    "completion bash",
+    "version",
+  ];
+  const names = Array.from(row.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
+  assert.deepEqual(
+    lines.map((line) => names.find((name) => `${line} `.startsWith(`${name} `))),
+    names,
   );
+  for (const node of [[own], [process.execPath, "--require", likeNode20]])
+    for (const line of lines) {
+      const { code, err } = await run([...node, plugin, ...line.split(" ")]);
+      assert.deepEqual([code, err], [0, line.startsWith("seal") ? err : ""], line);
+    }
 });
 
 test("the plugin starts on Node 20 or newer, whichever it was tried with", async () => {

@@ -33,6 +33,9 @@ for (const [path, names] of Object.entries(newer)) {
   for (const name of holder === undefined ? [] : names) delete holder[name];
 }
 
+// In Node since 22.15.
+delete require("node:zlib").createZstdDecompress;
+
 function globals() {
   return Object.fromEntries(
     Object.keys(newer).map((path) => [path.split(".")[0], globalThis[path.split(".")[0]]]),

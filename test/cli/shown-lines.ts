@@ -9,9 +9,10 @@ const isRun = ({ page, line }: Shown): boolean =>
     ? line.startsWith("kubectl ")
     : /\bkubectl pull-secret\b|\bkubectl\b.*\b(?:gps|globalpullsecrets?)\b/.test(line);
 
-/** Lines of fenced blocks, in their order, without what follows `#`; a last `\` goes on. */
+/** Lines of the blocks of shell, in their order, without what follows `#`; a last `\` goes on. */
 export function linesOf(text: string): string[] {
-  return Array.from(text.matchAll(/^```[^\n]*\n(.*?)^```/gms), ([, block = ""]) => block)
+  return Array.from(text.matchAll(/^```([^\n]*)\n(.*?)^```/gms))
+    .flatMap(([, language, block = ""]) => (language === "sh" ? block : []))
     .flatMap((block) => block.replaceAll(/\\\n\s*/g, "").split("\n"))
     .map((line) => line.replace(/(?:^|\s)#.*$/, "").trim());
 }
@@ -26,7 +27,13 @@ function shownIn(page: string): Shown[] {
   );
 }
 
-const pages = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...globSync("docs/*.md")].toSorted();
+const pages = [
+  "README.md",
+  "SECURITY.md",
+  "CONTRIBUTING.md",
+  "SUPPORT.md",
+  ...globSync("docs/**/*.md", { exclude: ["docs/decisions/**"] }),
+].toSorted();
 
 /** Every such command, in the order of the pages. */
 export const shownLines = (): readonly Shown[] => pages.flatMap(shownIn);

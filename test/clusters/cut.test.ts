@@ -83,7 +83,7 @@ async function run(name: "clusters join" | "clusters remove", most = Infinity): 
     },
   } as unknown as Io;
   const secrets = targets.flatMap((one) => ["--secret", one]);
-  const argv = name === "clusters join" ? [...joinLine, ...secrets] : ["here"];
+  const argv = name === "clusters join" ? [...joinLine, ...secrets] : ["here", "--yes"];
   try {
     assert.equal(await commands[name]?.run(name, argv, io), 0);
     return true;

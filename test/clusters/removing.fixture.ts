@@ -11,7 +11,7 @@ export function removing(on: () => Rig): void {
   test("a cluster that cannot be reached stays joined, until it is said to be gone", async () => {
     const { person, home, west } = on();
     await west.stopApiServer();
-    await person.refused("clusters remove west", /no answer/);
+    await person.refused("clusters remove west --yes", /no answer/);
     assert.ok(await profileIn(home.cluster, "west"));
     assert.ok(await tokenIn(home.cluster, "west"));
     const { code, err } = await person.plugin("clusters remove west --forget");
@@ -30,7 +30,7 @@ export function removing(on: () => Rig): void {
     const theirs = { apiVersion: "v1", kind: "Secret", data: { a: "eA==" } };
     const metadata = { name: "fleet-pull-secret", namespace: "kube-system" };
     await east.apply({ ...theirs, metadata });
-    const out = await person.ok("clusters remove east");
+    const out = await person.ok("clusters remove east --yes");
     assertShown("clusters.md", "kubectl pull-secret clusters remove east", out);
     assert.equal(await joinedIn(east), false);
     const ours = ["global-pull-secret-joined"];
@@ -46,7 +46,7 @@ export function removing(on: () => Rig): void {
       "its token here is gone",
       async () => (await tokenIn(home.cluster, "east")) === undefined,
     );
-    await person.refused("clusters remove east", /^east: not joined; /);
+    await person.refused("clusters remove east --yes", /^east: not joined; /);
   });
 
   test("the account of another host's join is not taken over, nor deleted", async () => {

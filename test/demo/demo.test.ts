@@ -3,10 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { run } from "../cluster/run.ts";
+import { script } from "./script.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
 test("the demo tells its whole script, and every claim holds", async () => {
-  const told = await run([process.execPath, program]);
+  // In one stream, so that the order is what a person sees.
+  const told = await run(["bash", "-c", 'exec "$0" "$1" 2>&1', process.execPath, program]);
   assert.match(told, /^Every claim was checked and holds\.$/m);
+  const [files, cluster] = [told.indexOf(script.files.text), told.search(/^\[ *\d+ s\] /m)];
+  assert.ok(files > 0 && (cluster < 0 || files < cluster), told.slice(0, 2000));
 });

@@ -11,7 +11,9 @@ export const script = {
   merged: claim("the merged document has the entries of both files"),
   explained: claim("the kubelet tries the more specific entry first"),
   nodes: step("Two nodes: each a booted systemd with a real kubelet, containerd and runc"),
-  install: step("Install the controller: kubectl apply -k manifests"),
+  install: step(
+    "Install the controller: kubectl apply -k manifests, with --delivery-modes=Restart,CredentialProvider",
+  ),
   nothingYet: claim("nothing is deployed on any node yet"),
   pods: step("A pod with a private image, on each node"),
   refused: claim("{image} cannot be pulled: both pods are in ImagePullBackOff"),

@@ -10,13 +10,18 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { installObjects } from "#tools/install/install-yaml.ts";
 import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
+import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";
+import { roles, usedBy, type Role } from "#tools/install/roles.ts";
 import { flagValues } from "#tools/install/values-schema.ts";
+import { linesOf } from "../cli/shown-lines.ts";
+import { run } from "../cluster/run.ts";
+import { helm as program } from "./go-tools.ts";
 import { chart, helm } from "./helm.ts";
 import { byName, charted, kustomized, nameOf } from "./kustomize.ts";
 
@@ -42,6 +47,15 @@ test("helm finds nothing to complain of", async () => {
 
 test("helm template with an image alone is kubectl kustomize manifests, object by object", async () => {
   assert.deepEqual(await released(), byName(await kustomized({ resources: ["."] })));
+});
+
+test("README.md's line for helm gives these objects, with the image that it names", async () => {
+  const line = linesOf(readFileSync("README.md", "utf8")).find((one) => one.startsWith("helm "));
+  const template = line?.replace("helm install ", "helm template ") ?? "";
+  const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
+  const path = [dirname(await program()), process.env["PATH"]].join(delimiter);
+  const rendered = await run(["bash", "-c", template], { env: { ...process.env, PATH: path } });
+  assert.deepEqual(objectsOf(rendered), await charted(`--set=image.repository=${repository}`));
 });
 
 test("without the definition it is the base", async () => {
@@ -133,13 +147,18 @@ test("role Fleet is kubectl kustomize manifests/fleet; its sources and its compo
   );
 });
 
+const inRole = (role: Role): readonly string[] => [
+  `--set=role=${role}`,
+  `--namespace=${role === "Hosted" ? "clusters-guest" : "kube-system"}`,
+];
+
 for (const [role, namespace, name] of [
   ["Cluster", "kube-system", "controller"],
   ["Hosted", "clusters-guest", "controller"],
   ["Fleet", "kube-system", "fleet"],
 ] as const)
   test(`role ${role}: an uninstall takes the Lease, which the program made, and no role keeps another's hooks`, async () => {
-    const objects = await charted(`--set=role=${role}`, `--namespace=${namespace}`);
+    const objects = await charted(...inRole(role));
     const leases = objects.filter(({ kind }) => kind === "Lease");
     assert.deepEqual(
       leases.map((one) => [one.metadata.namespace, one.metadata.name, isHook(one)]),
@@ -160,6 +179,7 @@ test("with one controller there is no PodDisruptionBudget, which would hold up d
 type Pod = Readonly<{
   imagePullSecrets?: readonly object[];
   tolerations?: readonly { key: string }[];
+  priorityClassName?: string;
   containers: readonly { image: string; args?: readonly string[] }[];
   initContainers?: readonly { image: string }[];
 }>;
@@ -192,29 +212,6 @@ test("image by digest, pull secrets and tolerations hold for every pod", async (
   }
 });
 
-/** Flag as a value → something that the controller takes. */
-const samples = {
-  protect: ["quay.io", "ghcr.io/team"],
-  deliveryModes: ["Reread"],
-  maxUnavailableLimit: "25%",
-  restartControlPlane: "Always",
-  hiddenFiles: "Ignore",
-  kubeletUnit: "k3s.service",
-  kubeletDirectory: "/opt/kubelet",
-  dbusDirectory: "/var/run/dbus",
-  agentImage: "a.example/b:1",
-  agentAnnotation: ["a.example/owner=me, you"],
-  agentImagePullSecret: ["mirror"],
-  agentLabel: ["team=a"],
-  agentLimits: "",
-  agentNodeSelector: "type!=virtual-kubelet,pool in (a,b)",
-  agentPriorityClass: "",
-  agentRequests: "memory=32Mi",
-  probePort: 20_001,
-  healthzPort: 10_001,
-  logLevel: "debug",
-};
-
 test("every flag of the controller is a value, and arrives as the controller reads it", async () => {
   assert.deepEqual(Object.keys(samples).toSorted(), Object.keys(flagValues).toSorted());
   const args = await controllerArgs(
@@ -226,6 +223,15 @@ test("every flag of the controller is a value, and arrives as the controller rea
   const given = Object.values(samples).flat().map(String);
   const heard = args.map((one) => one.replace(/^[^=]*=/, ""));
   assert.deepEqual(heard.toSorted(), [...given, "kube-system/pull-secret"].toSorted());
+});
+
+test("helm refuses a flag's value that the controller would refuse", async () => {
+  for (const [flag, value] of Object.entries(badSamples))
+    await assert.rejects(
+      charted(`--set-json=flags.${flag}=${JSON.stringify(value)}`),
+      new RegExp(`/flags/${flag}|flags\\.${flag}`),
+      flag,
+    );
 });
 
 test("no flag is given that nobody asked for", async () => {
@@ -260,6 +266,100 @@ for (const [what, set, told] of [
   test(`fails with a sentence ${what}`, async () => {
     await assert.rejects(charted(set), told);
   });
+
+/** Value that not every role uses → another one than the default. */
+const others: Readonly<Record<string, string>> = {
+  "crds.install": "false",
+  original: "kube-system/pull-secret",
+  extraSources: "{team-a}",
+  "flags.logLevel": "debug",
+  "networkPolicy.enabled": "true",
+  "admission.enabled": "true",
+  "annotated.enabled": "true",
+  "hosted.original": "other",
+  "hosted.kubeconfig.secret": "guest-kubeconfig",
+  "hosted.kubeconfig.key": "value",
+  "fleet.sources": "{team-a}",
+  "fleet.clusterResourceSet": "true",
+  "uninstall.withdraw": "false",
+  "uninstall.timeout": "5m",
+};
+
+/** Paths of the values at the ends, and with `maps` those of what has them. */
+function pathsOf(values: object, maps: boolean, above = ""): readonly string[] {
+  return Object.entries(values).flatMap(([name, value]) => {
+    const path = `${above}${name}`;
+    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+    const below = isMap ? pathsOf(value as object, maps, `${path}.`) : [];
+    return below.length === 0 || maps ? [path].concat(below) : below;
+  });
+}
+
+const defaults = load(textOf("chart/values.yaml")) as object;
+
+test("the table of values by role has every value that not every role uses", () => {
+  const wanted = pathsOf(defaults, false).filter((path) =>
+    Object.hasOwn(usedBy, path.split(".")[0] ?? ""),
+  );
+  assert.deepEqual(
+    Object.keys(others).map((path) => path.replace("flags.logLevel", "flags")),
+    wanted,
+  );
+});
+
+for (const role of roles)
+  test(`role ${role}: a value changes what is installed, or the chart refuses it with a sentence`, async () => {
+    const usual = await charted(...inRole(role));
+    for (const [path, value] of Object.entries(others)) {
+      const set = `--set=${path}=${value}`;
+      const its = usedBy[path.split(".")[0] ?? ""];
+      if (its?.includes(role))
+        assert.notDeepEqual(await charted(...inRole(role), set), usual, path);
+      else {
+        const told = `${path} is set, but role ${role} does not use it: it is a value of roles? `;
+        await assert.rejects(charted(...inRole(role), set), new RegExp(`${told}${its?.[0]}`), path);
+      }
+    }
+  });
+
+test("each value of another role has a sentence of its own", async () => {
+  const sets = ["--set=admission.enabled=true", "--set=flags.logLevel=debug"];
+  const told = /admission\.enabled is set, .*\n.*flags\.logLevel is set, .* Cluster and Hosted\./;
+  await assert.rejects(charted(...inRole("Fleet"), ...sets), told);
+});
+
+for (const role of roles)
+  test(`role ${role}: a value that is null is absent, or refused by the schema, and breaks no template`, async () => {
+    for (const path of ["flags.logLevel", ...pathsOf(defaults, true)]) {
+      // helm's own parser refuses a name below a map that is null.
+      const image = path === "image" ? [] : ["--set=image.repository=a.example/b"];
+      const given = [...inRole(role), ...image, `--set-json=${path}=null`];
+      const failed = await helm(tmpdir(), "template", "gps", chart, ...given).then(
+        () => "",
+        (error: Error) => error.message,
+      );
+      assert.doesNotMatch(failed, /nil|executing|error calling/, path);
+    }
+  });
+
+test("a list of sources that is null is refused: a rule without names grants every Secret", async () => {
+  const given = [...inRole("Fleet"), "--set-json=fleet.sources=null"];
+  await assert.rejects(charted(...given), /sources/);
+});
+
+test("controller.tolerations and controller.priorityClassName hold for every role, and may be empty", async () => {
+  for (const role of roles) {
+    const sets = [
+      "--set=controller.tolerations[0].key=own",
+      "--set=controller.priorityClassName=high",
+    ];
+    for (const pod of (await podsOf(...inRole(role), ...sets)).values())
+      assert.deepEqual([pod.tolerations, pod.priorityClassName], [[{ key: "own" }], "high"]);
+    const empty = ["--set-json=controller.tolerations=[]", "--set=controller.priorityClassName="];
+    for (const pod of (await podsOf(...inRole(role), ...empty)).values())
+      assert.deepEqual([pod.tolerations, pod.priorityClassName], [undefined, undefined]);
+  }
+});
 
 test("role Fleet fails outside kube-system, too", async () => {
   const args = ["--set=role=Fleet", "--namespace=other"];
@@ -300,9 +400,9 @@ test("the notes name a wait that does not return before the Secret is read", asy
     return String(objectsOf(rendered).find(({ kind }) => kind === "Shown")?.["text"]);
   };
   assert.match(await notes("Cluster"), /kubectl pull-secret wait\n/);
-  assert.match(await notes("Cluster"), /servedResourceVersion\}'="\$version"\n/);
-  assert.match(await notes("Hosted"), /^The guest needs the definition/);
-  assert.match(await notes("Fleet"), /^Declare the source/);
+  assert.match(await notes("Cluster"), /servedResourceVersion\}'="\$\(kubectl get secret .*\)"\n/);
+  assert.match(await notes("Hosted"), /^The guest needs the CRD/);
+  assert.match(await notes("Fleet"), /^Create the source, .* generic source-pull-secret /s);
 });
 
 function copyOf(folder: string, t: TestContext, below = "."): string {

@@ -95,7 +95,7 @@ async function reasonOf(wanted: string): Promise<string | undefined> {
 
 test("helm install serves a node, and an upgrade brings the new definition and flag without a kubelet restart", async () => {
   const notes = await helmOn(cluster, "install", "gps", olderChart(), ...image, "--wait");
-  assert.match(notes, /kubectl create secret docker-registry additional-pull-secret/);
+  assert.match(notes, /kubectl create secret generic additional-pull-secret -n kube-system/);
   await product.steerProduct(cluster, {});
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until("the node has it", isServed);

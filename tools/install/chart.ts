@@ -2,12 +2,13 @@
  * The parts of manifests/chart that say what manifests/ says already, written from it: a chart
  * holds no file from outside its folder, and a link to one is refused by some who read charts.
  */
-import { valuesSchema } from "./values-schema.ts";
+import { rolesTemplate, type Role } from "./roles.ts";
+import { valuesSchema, valuesYaml } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
 type Part = Readonly<{
   /** Which of the three installations has it. */
-  role: "Cluster" | "Hosted" | "Fleet";
+  role: Role;
   /** A further condition. */
   when?: string;
   /** What stands there → the value that stands there in the chart. */
@@ -92,7 +93,9 @@ export function chartParts(): Readonly<Record<string, string>> {
   return {
     ...Object.fromEntries(templates),
     ...Object.fromEntries(crds),
+    "manifests/chart/templates/_roles.tpl": rolesTemplate(),
     "manifests/chart/values.schema.json": valuesSchema(),
+    "manifests/chart/values.yaml": valuesYaml(),
   };
 }
 

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration } from "#contract/values.ts";
-import { valuesSchema } from "./values-schema.ts";
+import { flags } from "#controller/policy/flags/flags.ts";
+import { parseConfig } from "#controller/policy/flags/config.ts";
+import { badSamples, samples } from "./flag-samples.fixture.ts";
+import { named, usedBy } from "./roles.ts";
+import { flagValues, valueOf, valuesSchema } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
 test("a time that the chart takes is one that the plugin reads, in the hook that cannot ask back", () => {
@@ -36,4 +40,70 @@ test("prefixes each named template, because a parent chart may have one of the s
   const names = [...textOf("chart/templates/_helpers.tpl").matchAll(/define "([^"]+)"/g)];
   assert.ok(names.length > 0);
   for (const [, name = ""] of names) assert.match(name, /^global-pull-secret\./);
+});
+
+type Value = Readonly<{
+  description: string;
+  type: string | readonly string[];
+  properties?: Readonly<Record<string, Value>>;
+  required?: readonly string[];
+  items?: Value;
+  pattern?: string;
+  enum?: readonly string[];
+  minimum?: number;
+  maximum?: number;
+}>;
+
+const schema = JSON.parse(valuesSchema()) as Value;
+
+/** As helm judges a value; chart.test.ts asks helm itself. */
+function takes(one: Value | undefined, value: unknown): boolean {
+  if (one === undefined) return false;
+  if (Array.isArray(value))
+    return one.type === "array" && value.every((item) => takes(one.items, item));
+  const type = typeof value === "number" ? "integer" : typeof value;
+  if (![one.type].flat().includes(type)) return false;
+  if (typeof value === "number")
+    return value >= (one.minimum ?? 0) && value <= (one.maximum ?? Infinity);
+  const text = String(value);
+  return new RegExp(one.pattern ?? "").test(text) && (one.enum ?? [text]).includes(text);
+}
+
+test("a flag's value is refused by the schema if the controller refuses it, and taken if it takes it", () => {
+  const names = Object.keys(flags).filter((name) => Object.hasOwn(flagValues, valueOf(name)));
+  assert.deepEqual(Object.keys(samples).toSorted(), names.map(valueOf).toSorted());
+  const its = schema.properties?.["flags"]?.properties;
+  const judged = (name: string, value: unknown) =>
+    [value].flat().map((one) => parseConfig([`--${name}=${String(one)}`]).ok);
+  for (const name of names) {
+    const value = valueOf(name) as keyof typeof badSamples;
+    assert.deepEqual(new Set(judged(name, samples[value])), new Set([true]), name);
+    assert.ok(takes(its?.[value], samples[value]), name);
+    if (name === "agent-image") continue;
+    assert.deepEqual(judged(name, badSamples[value]), [false], name);
+    assert.ok(!takes(its?.[value], badSamples[value]), name);
+  }
+  // What a default is, may be given as well.
+  for (const [name, { standard, repeated }] of Object.entries(flagValues)) {
+    if (standard === undefined || repeated) continue;
+    const value = its?.[name]?.type === "integer" ? Number(standard) : standard;
+    assert.ok(takes(its?.[name], value), name);
+  }
+});
+
+test("names the roles of each value that not every role uses", () => {
+  for (const [value, its] of Object.entries(usedBy)) {
+    const { description = "" } = schema.properties?.[value] ?? {};
+    assert.ok(description.toLowerCase().startsWith(`${named(its)}: `.toLowerCase()), description);
+  }
+});
+
+test("requires what the templates look into, so that null is refused before them", () => {
+  const groups = Object.entries(schema.properties ?? {}).filter(
+    ([, { properties }]) => properties !== undefined,
+  );
+  for (const [name] of groups)
+    assert.equal(schema.required?.includes(name), name !== "flags", name);
+  // Without names a rule would grant every Secret.
+  assert.deepEqual(schema.properties?.["fleet"]?.required, ["sources"]);
 });

@@ -1,6 +1,9 @@
 /** values.schema.json of the chart: helm holds values against it, and people read it. */
 import { flags } from "#controller/policy/flags/flags.ts";
 import type { Flag } from "#contract/table.ts";
+import { flagSchema, namePattern } from "./flag-schema.ts";
+import { prefixOf, roles } from "./roles.ts";
+import { describedValues } from "./values-yaml.ts";
 
 type Schema = Readonly<{ description: string } & Record<string, unknown>>;
 
@@ -38,28 +41,41 @@ const list = (description: string, items: object): Schema => ({
 });
 /** Fields of a pod, which the API server judges. */
 const free = (description: string): Schema => ({ description, type: "object" });
-const group = (description: string, properties: Readonly<Record<string, Schema>>): Schema => ({
+type Properties = Readonly<Record<string, Schema>>;
+/**
+ * `required`: what templates cannot do without. A value that is set to null is absent, and so is
+ * one that is younger than the release whose values `helm upgrade --reuse-values` takes.
+ */
+const group = <Names extends Properties>(
+  description: string,
+  properties: Names,
+  required: readonly (keyof Names)[] = [],
+) => ({
   description,
   type: "object",
   additionalProperties: false,
+  ...(required.length > 0 && { required }),
   properties,
 });
 
-const name = { type: "string", pattern: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$" };
+const name = { type: "string", pattern: namePattern };
 
-function flagSchema({ what, standard, repeated }: Flag): Schema {
-  const description = `${what}.${standard === undefined ? "" : ` Default: ${standard || "none"}.`}`;
-  if (repeated) return list(description, { type: "string", minLength: 1 });
-  return { description, type: ["string", "integer"] };
-}
+/** The values that not every role uses have a description that begins with their roles. */
+const described = (all: Properties): Properties =>
+  Object.fromEntries(
+    Object.entries(all).map(([value, schema]) => [
+      value,
+      { ...schema, description: `${prefixOf(value)}${schema.description}` },
+    ]),
+  );
 
-const values = group("Values of the chart.", {
+const properties = described({
   // Helm adds both to a chart that is another one's dependency.
   global: free("Values that a parent chart shares with its dependencies. Not used here."),
   enabled: toggle("For the condition of a parent chart's dependency. Not used here."),
   role: text(
-    "What this release is: Cluster, the controller of this cluster's nodes; Hosted, that of one guest, in the namespace of its control plane; Fleet, that of FleetSecrets. The values below are of all three, or say of which.",
-    { enum: ["Cluster", "Hosted", "Fleet"] },
+    "What this release is: Cluster, the controller of this cluster's nodes; Hosted, that of one guest, in the namespace of its control plane; Fleet, that of FleetSecrets. The description of a value begins with its roles, if not every role uses it. The chart refuses a value that is set for another role.",
+    { enum: roles },
   ),
   image: group("The one image, of controller and agents.", {
     repository: text("Where the nodes pull it from, without a tag. Required."),
@@ -77,15 +93,15 @@ const values = group("Values of the chart.", {
     install: toggle("false: somebody else applies and upgrades it. An uninstall never deletes it."),
   }),
   original: text(
-    "Role Cluster: Secret with the original pull secret, NAMESPACE/NAME; empty: each node's own file. The right to read it comes with it.",
+    "Secret with the original pull secret, NAMESPACE/NAME; empty: each node's own file. The right to read it comes with it.",
     { pattern: "^([a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*)?$" },
   ),
   extraSources: list(
-    "Role Cluster: names of Secrets of kube-system that spec.sources may name: the right to read them.",
+    "Names of Secrets of kube-system that spec.sources may name: the right to read them.",
     name,
   ),
   flags: group(
-    "Roles Cluster and Hosted: the controller's flags, in camelCase; what is absent is as docs/configuration.md says.",
+    "The controller's flags, in camelCase; what is absent is as docs/configuration.md says.",
     Object.fromEntries(Object.entries(flagValues).map(([key, flag]) => [key, flagSchema(flag)])),
   ),
   controller: group("The controller's pods.", {
@@ -96,11 +112,16 @@ const values = group("Values of the chart.", {
     },
     resources: free("Requests and limits; Node.js is told to keep 96 MiB of old space."),
     nodeSelector: free("Labels of the nodes that it may run on."),
-    tolerations: list("Taints that it bears.", { type: "object" }),
+    tolerations: list(
+      "Taints that its pods bear. Unset: those of control planes, or with role Hosted none.",
+      { type: "object" },
+    ),
     affinity: free("In the place of the preference for two different nodes."),
     podLabels: free("More labels of its pods."),
     podAnnotations: free("More annotations of its pods."),
-    priorityClassName: text("Empty: the cluster's default."),
+    priorityClassName: text(
+      "PriorityClass of its pods; empty: the cluster's default. Unset: system-cluster-critical, or with role Hosted the cluster's default.",
+    ),
   }),
   networkPolicy: group("What it may be asked and may ask.", {
     enabled: toggle("Adds a NetworkPolicy: metrics and probes in, the API server's ports out."),
@@ -113,39 +134,62 @@ const values = group("Values of the chart.", {
       "Adds what kubelets need for it, and a ValidatingAdmissionPolicy: who may annotate.",
     ),
   }),
-  hosted: group("Role Hosted: one guest.", {
-    original: {
-      ...name,
-      description: "Secret with the original pull secret, in the release's namespace.",
+  hosted: group(
+    "One guest.",
+    {
+      original: {
+        ...name,
+        description: "Secret with the original pull secret, in the release's namespace.",
+      },
+      kubeconfig: group(
+        "Where the guest's kubeconfig is, in the release's namespace.",
+        {
+          secret: { ...name, description: "The Secret's name; with Cluster API NAME-kubeconfig." },
+          key: text("Its key; with Cluster API value.", { pattern: "^[-._a-zA-Z0-9]+$" }),
+        },
+        ["secret", "key"],
+      ),
     },
-    kubeconfig: group("Where the guest's kubeconfig is, in the release's namespace.", {
-      secret: { ...name, description: "The Secret's name; with Cluster API NAME-kubeconfig." },
-      key: text("Its key; with Cluster API value.", { pattern: "^[-._a-zA-Z0-9]+$" }),
-    }),
-    tolerations: list("Taints that it bears, in the place of controller.tolerations.", {
-      type: "object",
-    }),
-    priorityClassName: text("In the place of controller.priorityClassName."),
-  }),
-  fleet: group("Role Fleet: one Secret, many clusters.", {
-    // A rule without a name would grant every Secret there.
-    sources: {
-      ...list("Names of Secrets of kube-system that FleetSecrets may bring.", name),
-      minItems: 1,
+    ["original", "kubeconfig"],
+  ),
+  fleet: group(
+    "One Secret, many clusters.",
+    {
+      // A rule without a name would grant every Secret there.
+      sources: {
+        ...list("Names of Secrets of kube-system that FleetSecrets may bring.", name),
+        minItems: 1,
+      },
+      clusterResourceSet: toggle("Adds the rights for via: ClusterResourceSet."),
     },
-    clusterResourceSet: toggle("Adds the rights for via: ClusterResourceSet."),
-  }),
-  uninstall: group("helm uninstall, with role Cluster.", {
-    withdraw: toggle("Before it, let the nodes give back what is ours; false: they keep it."),
-    timeout: text(
-      "How long they may take (s, m, h); then the uninstall fails. Keep it below helm's --timeout.",
-      { pattern: "^[1-9][0-9]{0,5}(s|m|h)$" },
-    ),
-  }),
+    ["sources"],
+  ),
+  uninstall: group(
+    "helm uninstall.",
+    {
+      withdraw: toggle("Before it, let the nodes give back what is ours; false: they keep it."),
+      timeout: text(
+        "How long they may take (s, m, h); then the uninstall fails. Keep it below helm's --timeout.",
+        { pattern: "^[1-9][0-9]{0,5}(s|m|h)$" },
+      ),
+    },
+    ["timeout"],
+  ),
 });
+
+/** Lists, texts and flags may be absent. */
+const required = Object.entries(properties)
+  .filter(([value, { type }]) => value === "role" || (type === "object" && value !== "flags"))
+  .map(([value]) => value)
+  .filter((value) => value !== "global");
+
+const values = group("Values of the chart.", properties, required);
 
 /** The file's text. */
 export function valuesSchema(): string {
   const schema = { $schema: "http://json-schema.org/draft-07/schema#", ...values };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
+
+/** The text of values.yaml. */
+export const valuesYaml = (): string => describedValues(values);

@@ -15,18 +15,20 @@ export function plugin(): string {
 
 const intro = `# kubectl pull-secret
 
-\`npm run build\` makes \`dist/kubectl-pull_secret\`. Link to it from a folder of your \`PATH\`, and
-kubectl finds it:
+\`npm run build\` makes \`dist/kubectl-pull_secret\`. kubectl finds it when \`dist\` is on your \`PATH\`:
 
 \`\`\`sh
-ln -s "$PWD/dist/kubectl-pull_secret" ~/.local/bin/
+export PATH="$PWD/dist:$PATH"
 kubectl pull-secret version
 \`\`\`
 
+To keep it, add that line to your shell's profile with the path of the checkout, or link to the file
+from a folder of your \`PATH\`.
+
 It starts the bundle beside it, \`dist/kubectl-pull_secret.cjs\`, with the Node that npm installed in
 the checkout. To use the plugin on another machine, copy the bundle there as
-\`kubectl-pull_secret\`: it is one executable file. It then needs Node 24 or newer on the \`PATH\`;
-for commands on files alone Node 20 is enough. A release has it as an archive, with a manifest for
+\`kubectl-pull_secret\`: it is one executable file. It then needs Node 22.15 or newer on the
+\`PATH\`; for commands on files alone Node 20 is enough. A release has it as an archive, with a manifest for
 krew on Linux and macOS:
 \`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION.tar.gz\`.
 
@@ -41,9 +43,9 @@ versions where you may get these; \`nodes\` lists pods and Events in kube-system
 | 2         | the command line is wrong, or a file cannot be read          |
 | 3         | not yet, in the time that \`--timeout\` gives                  |
 
-Only \`merge\` prints credentials: its output is a pull secret. \`withdraw\`, \`uninstall\`, and
-\`remove\` of a Secret's last registry ask first, because they take credentials off every node;
-without a terminal they need \`--yes\`. Flags may stand before the command, as with kubectl. Colours
+Only \`merge\` prints credentials: its output is a pull secret. \`withdraw\`, \`uninstall\`,
+\`remove\` of a Secret's last registry and \`clusters remove\` ask first, because they take credentials
+off nodes; without a terminal they need \`--yes\`. Flags may stand before the command, as with kubectl. Colours
 are for terminals only, unless \`NO_COLOR\` is set or \`TERM\` is \`dumb\`.
 
 With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without

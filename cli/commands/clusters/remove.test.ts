@@ -6,7 +6,8 @@ import { profilePath, tokenPath } from "#cli/clusters/names.ts";
 import { call, FakeCluster } from "#cli/fake.fixture.ts";
 import { paths } from "#cli/joining/rights.ts";
 
-const words = ["clusters remove", "east", "--context", "fake"];
+const unasked = ["clusters remove", "east", "--context", "fake"];
+const words = [...unasked, "--yes"];
 
 /** A cluster whose account that join has made; undefined: it has none. */
 function clusterOf(joinedBy: string | undefined) {
@@ -54,6 +55,27 @@ for (const [what, joinedBy, says] of [
     assert.deepEqual([code, out], [0, says]);
     assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
   });
+
+test("asks before it deletes what is placed there, unless it is told not to, or deletes nothing there", async () => {
+  for (const [more, answer, asked, removed] of [
+    [[], true, 1, true],
+    [[], false, 1, false],
+    [["--yes"], false, 0, true],
+    [["--keep-secrets"], false, 0, true],
+  ] as const) {
+    const cluster = clusterOf("id/east");
+    const questions: string[] = [];
+    const confirm = (question: string) => Promise.resolve(questions.push(question) > 0 && answer);
+    const { code, err } = await call([...unasked, ...more], { cluster, confirm });
+    assert.deepEqual([code, questions.length], [removed ? 0 : 1, asked], more.join(" "));
+    assert.equal(cluster.objects.has(profilePath("east")), !removed);
+    if (!removed) assert.deepEqual([err, cluster.writes], ["nothing is done\n", []]);
+  }
+  const { code, err } = await call(unasked, { cluster: clusterOf("id/east") });
+  assert.deepEqual([code, err.split(":")[0]], [2, "--yes"]);
+  const cluster = clusterOf("id/east");
+  assert.equal((await call(["clusters remove", "east", "--forget"], { cluster })).code, 0);
+});
 
 test("names that the cluster tells cannot fool a terminal", async () => {
   const cluster = clusterOf("id/east");

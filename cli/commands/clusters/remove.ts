@@ -8,6 +8,7 @@ import { clusterId } from "#cli/clusters/profile.ts";
 import { leave } from "#cli/joining/departure.ts";
 import { allThatIsMade, refuseForeign } from "#cli/joining/foreign.ts";
 import { cluster, profilePath, tokenPath, type Named } from "#cli/clusters/names.ts";
+import { agree, yesFlag } from "#cli/terminal/agree.ts";
 import { command } from "#cli/terminal/command.ts";
 import { Refused } from "#cli/terminal/io.ts";
 import { hostOf, pairFlags } from "./flags.ts";
@@ -22,7 +23,7 @@ export const remove = command(
       "have placed by them; then the token and the ClusterProfile here. Without --context the context\n" +
       "that has the cluster's name is used, or the one that it was joined with. Where that cluster\n" +
       "cannot be reached, or another host has joined it, nothing is done on either side, unless\n" +
-      "--forget says to do it here alone.",
+      "--forget says to do it here alone. Asks first, unless --keep-secrets or --forget is given.",
     flags: {
       NAME: {
         read: cluster,
@@ -30,6 +31,7 @@ export const remove = command(
         from: "operand",
         what: "the cluster's name, as clusters list has it",
       },
+      ...yesFlag,
       ...pairFlags,
       "keep-secrets": { ...toggle, what: "leave the Secrets that FleetSecrets have placed there" },
       forget: { ...toggle, what: "do nothing there: the cluster is gone, or another host's" },
@@ -41,7 +43,7 @@ export const remove = command(
           : undefined,
     ],
   },
-  async ({ NAME: name, forget, "keep-secrets": keep, ...how }, io) => {
+  async ({ NAME: name, forget, yes, "keep-secrets": keep, ...how }, io) => {
     const host = await io.reach(hostOf(how));
     const profile = await host.get<ClusterProfile>(profilePath(name));
     if (profile === undefined || profile.spec.clusterManager.name !== clusterManager)
@@ -56,6 +58,8 @@ export const remove = command(
       const joinedBy = `${await clusterId(host)}/${name}`;
       const byHand = `delete there by hand: ${allThatIsMade}; then take it away here with --forget`;
       await refuseForeign(there, joinedBy, byHand);
+      const question = `Delete in ${there.identity} the Secrets that FleetSecrets have placed, and take ${name} away?`;
+      await agree(yes || keep, question, io);
       // That cluster named them.
       for (const line of await leave(there, joinedBy, keep))
         io.out(`${name}: ${escape(line)} deleted\n`);

@@ -81,7 +81,7 @@ export const requestsFit: Rule<typeof podFlags> = (given) => {
         `give ${most[name]} or less`;
 };
 
-function priorityClass(text: string): string | Wrong {
+export function priorityClass(text: string): string | Wrong {
   return text === "" || dnsName.test(text)
     ? text
     : new Wrong("is no name of a PriorityClass; give one such as system-node-critical");

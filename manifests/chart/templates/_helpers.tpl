@@ -35,8 +35,9 @@ global-pull-secret-{{ eq .Values.role "Fleet" | ternary "fleet" "controller" }}
 
 {{/* Where every pod of this chart may run, and as whom. */}}
 {{- define "global-pull-secret.pod" -}}
-{{- $own := eq .Values.role "Hosted" | ternary .Values.hosted .Values.controller }}
-{{- with $own.priorityClassName }}
+{{- $hosted := eq .Values.role "Hosted" }}
+{{- $own := .Values.controller }}
+{{- with hasKey $own "priorityClassName" | ternary $own.priorityClassName ($hosted | ternary "" "system-cluster-critical") }}
 priorityClassName: {{ . }}
 {{- end }}
 {{- with .Values.imagePullSecrets }}
@@ -45,14 +46,16 @@ imagePullSecrets: {{ toJson . }}
 {{- with .Values.controller.nodeSelector }}
 nodeSelector: {{ toJson . }}
 {{- end }}
-{{- with $own.tolerations }}
+{{- /* A cluster whose nodes wait for credentials may have no node but those of its control plane yet. */}}
+{{- $first := list (dict "key" "node-role.kubernetes.io/control-plane" "operator" "Exists" "effect" "NoSchedule") (dict "key" "CriticalAddonsOnly" "operator" "Exists") }}
+{{- with hasKey $own "tolerations" | ternary $own.tolerations ($hosted | ternary list $first) }}
 tolerations: {{ toJson . }}
 {{- end }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532
   runAsGroup: 65532
-  {{- if eq .Values.role "Hosted" }}
+  {{- if $hosted }}
   # The guest's kubeconfig is readable for this group alone.
   fsGroup: 65532
   {{- end }}
@@ -68,4 +71,23 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities:
     drop: [ALL]
+{{- end }}
+
+{{/* Paths of the values that differ from their default, one a line. Of a list: path, value, default. */}}
+{{- define "global-pull-secret.changed" -}}
+{{- $path := index . 0 }}
+{{- $value := index . 1 }}
+{{- $default := index . 2 }}
+{{- if kindIs "map" $value }}
+{{- range $key, $one := $value }}
+{{- $at := printf "%s.%s" $path $key }}
+{{- if hasKey $default $key }}
+{{- include "global-pull-secret.changed" (list $at $one (get $default $key)) }}
+{{- else }}
+{{- println $at }}
+{{- end }}
+{{- end }}
+{{- else if ne (toJson $value) (toJson $default) }}
+{{- println $path }}
+{{- end }}
 {{- end }}

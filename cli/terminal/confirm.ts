@@ -1,0 +1,19 @@
+/** A question of yes or no, on a terminal. */
+import { createInterface } from "node:readline";
+import { escape } from "#pullsecret/problems/keypath.ts";
+
+/**
+ * Asks on standard error, because standard output may go elsewhere. Everything but `y` and `yes`
+ * is a no; Ctrl-C, Ctrl-D and the end of the input as well, after which a new line begins.
+ */
+export async function confirm(question: string): Promise<boolean> {
+  const asker = createInterface({ input: process.stdin, output: process.stderr });
+  // Of readline/promises Ctrl-C rejects the answer, and the end of the input leaves it pending.
+  const answer = await new Promise<string | undefined>((resolve) => {
+    asker.once("close", () => resolve(undefined));
+    asker.question(`${escape(question)} [y/N] `, resolve);
+  });
+  asker.close();
+  if (answer === undefined) process.stderr.write("\n");
+  return /^y(?:es)?$/i.test((answer ?? "").trim());
+}

@@ -1,0 +1,23 @@
+/** What the plugin needs of the Node that runs it. main.ts imports this file first. */
+import * as zlib from "node:zlib";
+import { Misuse } from "./io.ts";
+
+/** Node 18 lacks what every command uses, such as String.prototype.isWellFormed. */
+const least = 20;
+
+const { node } = process.versions;
+if (Number.parseInt(node, 10) < least) {
+  process.stderr.write(`Node ${node} is too old. Install Node ${least} or newer (nodejs.org).\n`);
+  process.exit(2);
+}
+
+/**
+ * Throws Misuse if this Node cannot reach a cluster. The client's HTTP library asks for zstd as it
+ * is loaded, which Node has since 22.15 and 23.8.
+ */
+export function requireClusterSupport(has: object = zlib): void {
+  if (!("createZstdDecompress" in has))
+    throw new Misuse(
+      `Node ${node} is too old to reach a cluster; install Node 22.15 or newer (nodejs.org)`,
+    );
+}

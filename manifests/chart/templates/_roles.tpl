@@ -1,0 +1,15 @@
+{{- /* Written from tools/install/roles.ts by node build/run.mjs tools/docs.ts. */}}
+{{- define "global-pull-secret.roles" -}}
+{
+  "crds": {"named":"roles Cluster and Fleet","roles":["Cluster","Fleet"],"default":{"install":true}},
+  "original": {"named":"role Cluster","roles":["Cluster"],"default":""},
+  "extraSources": {"named":"role Cluster","roles":["Cluster"],"default":[]},
+  "flags": {"named":"roles Cluster and Hosted","roles":["Cluster","Hosted"],"default":{}},
+  "networkPolicy": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
+  "admission": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
+  "annotated": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
+  "hosted": {"named":"role Hosted","roles":["Hosted"],"default":{"original":"pull-secret","kubeconfig":{"secret":"admin-kubeconfig","key":"kubeconfig"}}},
+  "fleet": {"named":"role Fleet","roles":["Fleet"],"default":{"sources":["source-pull-secret"],"clusterResourceSet":false}},
+  "uninstall": {"named":"role Cluster","roles":["Cluster"],"default":{"withdraw":true,"timeout":"4m"}}
+}
+{{- end }}

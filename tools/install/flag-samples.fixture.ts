@@ -1,0 +1,48 @@
+/** For tests: values of the chart's flags, which the controller and helm take or refuse. */
+
+/** Flag as a value → something that the controller takes. */
+export const samples = {
+  protect: ["quay.io", "ghcr.io/team"],
+  deliveryModes: ["Reread"],
+  maxUnavailableLimit: "25%",
+  restartControlPlane: "Always",
+  hiddenFiles: "Ignore",
+  kubeletUnit: "k3s.service",
+  kubeletDirectory: "/opt/kubelet",
+  dbusDirectory: "/var/run/dbus",
+  agentImage: "a.example/b:1",
+  agentAnnotation: ["a.example/owner=me, you"],
+  agentImagePullSecret: ["mirror"],
+  agentLabel: ["team=a"],
+  agentLimits: "",
+  agentNodeSelector: "type!=virtual-kubelet,pool in (a,b)",
+  agentPriorityClass: "",
+  agentRequests: "memory=32Mi",
+  probePort: 20_001,
+  healthzPort: 10_001,
+  logLevel: "debug",
+};
+
+/** Flag as a value → something that the controller refuses. An image may have any name. */
+export const badSamples: Readonly<
+  Record<Exclude<keyof typeof samples, "agentImage">, string | number | readonly string[]>
+> = {
+  protect: ["quay.io/*"],
+  deliveryModes: ["Reread,Sometimes"],
+  maxUnavailableLimit: "0%",
+  restartControlPlane: "Maybe",
+  hiddenFiles: "Hide",
+  kubeletUnit: "kubelet",
+  kubeletDirectory: "/var/../lib/kubelet",
+  dbusDirectory: "run/dbus",
+  agentAnnotation: ["owner"],
+  agentImagePullSecret: ["Mirror"],
+  agentLabel: ["team=a b"],
+  agentLimits: "memory",
+  agentNodeSelector: "zone>a",
+  agentPriorityClass: "High",
+  agentRequests: "gpu=1",
+  probePort: 80,
+  healthzPort: 70_000,
+  logLevel: "loud",
+};

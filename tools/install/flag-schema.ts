@@ -1,0 +1,67 @@
+/** What values.schema.json takes for a flag of the controller: what the flag's reader takes. */
+import { label, annotation } from "#controller/policy/labels.ts";
+import { priorityClass } from "#controller/policy/flags/pod.ts";
+import { limits, resources } from "#controller/policy/resources.ts";
+import { selector } from "#controller/policy/selector.ts";
+import { budget, deliveryModes, pullSecretName } from "#controller/policy/values.ts";
+import { allModes } from "#controller/policy/delivery.ts";
+import { boundsOf, choicesOf, directory, unit } from "#contract/values.ts";
+import type { Flag } from "#contract/table.ts";
+import { protectable } from "#pullsecret/merge/protect.ts";
+
+/** A name that the API server takes for a Secret, among others. */
+export const namePattern = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$";
+
+/** `one`, or several with commas between them. */
+const listOf = (one: string): string => `\\s*(${one})\\s*(,\\s*(${one})\\s*)*`;
+
+const key = "([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+const labelValue = "([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?";
+const quantity =
+  "(cpu|memory|ephemeral-storage)=[0-9]{1,9}(\\.[0-9]{1,3})?(m|k|[MGTPE]|[KMGTPE]i)?";
+const quantities = { type: "string", pattern: `^(${listOf(quantity)})?$` };
+
+/**
+ * Reader → what helm can judge of it. Helm compiles patterns with Go's regexp, which looks neither
+ * ahead nor back. What a pattern cannot hold (a limit that is too low), the controller refuses.
+ */
+const patterns = new Map<Flag["read"], object>([
+  [unit, { type: "string", pattern: "^(auto|[A-Za-z0-9:_.\\\\@-]+\\.service)$", maxLength: 255 }],
+  // No part is . or ..
+  [directory, { type: "string", pattern: "^(/(\\.{0,2}[^./:][^/:]*|\\.{3,}[^/:]*))+$" }],
+  [
+    budget,
+    {
+      type: ["string", "integer"],
+      pattern: "^([1-9][0-9]{0,5}|([1-9][0-9]?|100)%)$",
+      minimum: 1,
+      maximum: 999_999,
+    },
+  ],
+  [deliveryModes, { type: "string", pattern: `^${listOf(allModes.join("|"))}$` }],
+  [protectable, { type: "string", pattern: "^[^/\\s]+(/[^*\\s]*)?$" }],
+  [pullSecretName, { type: "string", pattern: namePattern }],
+  [priorityClass, { type: "string", pattern: `^$|${namePattern}` }],
+  [label, { type: "string", pattern: `^${key}=${labelValue}$` }],
+  [annotation, { type: "string", pattern: `^${key}=` }],
+  [selector, { type: "string", pattern: "^[-A-Za-z0-9_./=!,()\\s]*$" }],
+  [resources, quantities],
+  [limits, quantities],
+]);
+
+/** The schema of one value of the flag, without a description. */
+function valueSchema({ read }: Flag): object {
+  const choices = choicesOf(read);
+  if (choices.length > 0) return { type: "string", enum: choices };
+  const bounds = boundsOf(read);
+  if (bounds !== undefined) return { type: "integer", minimum: bounds.least, maximum: bounds.most };
+  return patterns.get(read) ?? { type: "string" };
+}
+
+/** The schema of the flag as a value of the chart. */
+export function flagSchema(flag: Flag): { description: string } & Record<string, unknown> {
+  const { what, standard, repeated } = flag;
+  const description = `${what}.${standard === undefined ? "" : ` Default: ${standard || "none"}.`}`;
+  const value = valueSchema(flag);
+  return repeated ? { description, type: "array", items: value } : { description, ...value };
+}

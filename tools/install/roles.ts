@@ -1,0 +1,50 @@
+/** Which role of the chart uses which value, and how the chart refuses the others. */
+import { load } from "js-yaml";
+import { textOf } from "./yaml.ts";
+
+export const roles = ["Cluster", "Hosted", "Fleet"] as const;
+
+export type Role = (typeof roles)[number];
+
+/** Value → the roles that use it. All roles use the others. */
+export const usedBy: Readonly<Record<string, readonly Role[]>> = {
+  crds: ["Cluster", "Fleet"],
+  original: ["Cluster"],
+  extraSources: ["Cluster"],
+  flags: ["Cluster", "Hosted"],
+  networkPolicy: ["Cluster"],
+  admission: ["Cluster"],
+  annotated: ["Cluster"],
+  hosted: ["Hosted"],
+  fleet: ["Fleet"],
+  uninstall: ["Cluster"],
+};
+
+/** `role Fleet`, or `roles Cluster and Hosted`. */
+export const named = (its: readonly Role[]): string =>
+  `role${its.length > 1 ? "s" : ""} ${its.join(" and ")}`;
+
+/** `Role Fleet: `, of a value that not every role uses. */
+export function prefixOf(value: string): string {
+  const its = usedBy[value];
+  return its === undefined ? "" : `${named(its).replace("r", "R")}: `;
+}
+
+/**
+ * templates/_roles.tpl: the table for checks.yaml, with the defaults of values.yaml. A template
+ * cannot read values.yaml, nor the values before a user's are laid over them.
+ */
+export function rolesTemplate(): string {
+  const defaults = load(textOf("chart/values.yaml")) as Record<string, unknown>;
+  const rows = Object.entries(usedBy).map(([value, its]) => {
+    const row = { named: named(its), roles: its, default: defaults[value] };
+    return `  ${JSON.stringify(value)}: ${JSON.stringify(row)}`;
+  });
+  return `{{- /* Written from tools/install/roles.ts by node build/run.mjs tools/docs.ts. */}}
+{{- define "global-pull-secret.roles" -}}
+{
+${rows.join(",\n")}
+}
+{{- end }}
+`;
+}

@@ -8,10 +8,11 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { allTests } from "#tools/pages/promises-page.ts";
 import type { Line } from "./reporter.ts";
 import { choicesIn } from "./environment.ts";
 import { endedBySignal, type Outcome, runFiles } from "./run-files.ts";
-import { progressOf, summaryOf } from "./summary.ts";
+import { missingIn, progressOf, summaryOf } from "./summary.ts";
 import { commandOf, type Group, groupsOf, shards, testFiles, type Tier, tierOf } from "./tiers.ts";
 
 const [tier, ...words] = process.argv.slice(2) as [Tier, ...string[]];
@@ -124,9 +125,7 @@ if (tier === "cluster")
 
 const begun = performance.now();
 const groups = chosen();
-if (tier === "all") {
-  rmSync(results, { recursive: true, force: true });
-}
+if (tier === "all") rmSync(results, { recursive: true, force: true });
 const environment = { ...process.env, ...(tier === "all" ? { SEED: String(seed) } : {}) };
 const choices = choicesIn(environment);
 if (choices !== "") process.stdout.write(`${choices}\n`);
@@ -140,10 +139,15 @@ if (tier !== "test") {
 for (const group of groups) if (!ending.signal.aborted) await runGroup(group);
 
 const seconds = (performance.now() - begun) / 1000;
-if (seconds > promised * 60 && words.length === 0)
+/** All files of the tier ran. */
+const isWhole = words.length === 0 && !ending.signal.aborted;
+if (seconds > promised * 60 && isWhole)
   process.stdout.write(`slow: ${commandOf[tier]} promises at most ${promised} minutes\n`);
-const summary = summaryOf(lines, { tier, seconds, whole: words.length === 0 });
+const missing = isWhole ? missingIn(lines, tier, allTests()) : [];
+for (const one of missing) process.stdout.write(`FAILED: no test that passed shows ${one}\n`);
+const summary = summaryOf(lines, { tier, seconds, whole: isWhole });
 process.stdout.write(summary);
 if (tier === "all") writeFileSync(join(results, "summary.txt"), `SEED=${seed}\n${summary}`);
-const isWhole = outcomes.length > 0 && !ending.signal.aborted;
-process.exit(isWhole && outcomes.every(({ passed }) => passed) ? 0 : 1);
+const isOver = outcomes.length > 0 && !ending.signal.aborted;
+const isGood = isOver && missing.length === 0 && outcomes.every(({ passed }) => passed);
+process.exit(isGood ? 0 : 1);

@@ -29,3 +29,9 @@ test("names each choice that an environment makes", () => {
   assert.equal(choicesIn({ PATH: "/bin", SEED: "", TZ: "UTC" }), "");
   assert.equal(choicesIn({ PATIENCE: "2", SEED: "-7" }), "SEED=-7 PATIENCE=2");
 });
+
+test("leaves out a TMPDIR that is too long for the sockets in it", () => {
+  const [short, long] = [38, 39].map((length) => ({ TMPDIR: "/".padEnd(length, "x") }));
+  assert.deepEqual(forTests(short ?? {}), short);
+  assert.deepEqual(forTests(long ?? {}), {});
+});

@@ -23,7 +23,7 @@ const table: Readonly<Record<string, readonly [body: string, line: Expected]>> =
   ],
   "fails a file whose top-level await never ends": [
     "await new Promise(() => {});",
-    failed(/does not load within 3 s/),
+    failed(/does not load within 1.5 s/),
   ],
   "fails a file that lacks a module": ['await import("./absent.mjs");', failed(/absent/)],
   "fails a file that sets a timer while it loads": [
@@ -34,6 +34,7 @@ const table: Readonly<Record<string, readonly [body: string, line: Expected]>> =
     'setTimeout(() => test("late", () => {}), 300);',
     failed(/registered after all files had loaded/),
   ],
+  "fails a test that hangs": ['test("a", () => new Promise(() => {}));', failed(/timed out/)],
   "fails a test that becomes a todo": [
     'test("a", (t) => { t.todo(); throw new Error("no"); });',
     failed(/no/),
@@ -79,7 +80,7 @@ async function play(): Promise<Played> {
   const files = [...Object.keys(table).map(fileOf), noTest, good, late];
   let printed = "";
   const keep = (text: string): void => void (printed += text);
-  const outcome = await runFiles(files, { bound: 60_000, testBound: 3000, printed: keep });
+  const outcome = await runFiles(files, { bound: 60_000, testBound: 1500, printed: keep });
   return { ...outcome, printed };
 }
 

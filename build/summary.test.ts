@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { promises } from "#tools/pages/promises.ts";
 import type { Line } from "./reporter.ts";
+import type { Tier } from "./tiers.ts";
 import { missingIn, shownIn, summaryOf } from "./summary.ts";
 
 const passed = (name: string): Line => ({ kind: "passed", name, file: "a.test.ts" });
@@ -23,6 +24,17 @@ test("names what was skipped by its reason, and ends with the counts", () => {
     summaryOf(lines, { tier: "test", seconds: 61.4, whole: false }),
     "skipped, needs Linux:\n  b\n  c\nnpm test: 61 s\n1 passed, 0 failed, 2 skipped\n",
   );
+});
+
+test("warns of a whole run that takes longer than its tier may", () => {
+  const warns = (tier: Tier, minutes: number, whole = true) =>
+    /^slow: /m.test(summaryOf([], { tier, seconds: minutes * 60, whole }));
+  assert.deepEqual(
+    [warns("test", 3), warns("test", 3.1), warns("test", 9, false)],
+    [false, true, false],
+  );
+  assert.deepEqual([warns("cluster", 25), warns("cluster", 26)], [false, true]);
+  assert.equal(warns("all", 1000), false);
 });
 
 test("takes at most 40 lines when much is skipped", () => {

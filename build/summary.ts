@@ -1,5 +1,6 @@
 /** What a run prints of itself. Pure. */
-import { shownOf } from "#tools/pages/promises.ts";
+import type { NamedTest } from "#tools/pages/promises-page.ts";
+import { promises, shownBy, shownOf } from "#tools/pages/promises.ts";
 import type { Line } from "./reporter.ts";
 import type { Outcome } from "./run-files.ts";
 import { commandOf, type Tier } from "./tiers.ts";
@@ -20,6 +21,9 @@ export function progressOf(name: string, { passed, seconds, lines }: Outcome): s
   return `${passed ? "ok" : "FAILED"} ${name}: ${counts(lines)}, ${seconds.toFixed(0)} s`;
 }
 
+/** Minutes that a whole run may take: if it takes longer, people stop running it. */
+const promisedMinutes: Readonly<Partial<Record<Tier, number>>> = { test: 3, cluster: 25 };
+
 type Run = Readonly<{
   tier: Tier;
   seconds: number;
@@ -29,17 +33,19 @@ type Run = Readonly<{
 
 /**
  * The last lines of a run: what was skipped and why, the promises that it showed and which commands
- * show the others, and the counts.
+ * show the others, whether it took too long, and the counts.
  */
 export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run): string {
   const skipped = lines.filter((line) => line.kind === "skipped");
   const reasons = Map.groupBy(skipped, ({ note }) => note || "no reason given");
+  const { [tier]: minutes = Infinity } = promisedMinutes;
   const others = (Object.keys(commandOf) as Tier[]).filter((one) => one !== tier);
   return [
     ...[...reasons].flatMap(([reason, some]) => skippedFor(reason, some)),
     ...(whole
       ? [
           `promises shown here: ${shownIn(lines)}`,
+          ...(seconds > minutes * 60 ? [`slow: it is to take ${minutes} minutes at most`] : []),
           `the others: ${others.map((one) => `\`${commandOf[one]}\``).join(", ")}`,
         ]
       : []),
@@ -61,4 +67,33 @@ export function shownIn(lines: readonly Line[]): string {
   return Object.entries(shownOf(passed))
     .map(([letter, { shown, of }]) => `${letter} ${shown} of ${of}`)
     .join(", ");
+}
+
+/** The only promise of the core that needs no cluster: it is about imports. */
+export const withoutCluster = "H25";
+
+/**
+ * The promises that a whole run of the tier must show and that no test which passed has shown.
+ * `test:cluster` must show the whole core, and `npm test` what the names of its tests promise, each
+ * with its files. What the machine lacks excuses `npm test` alone: a file that skips a test there,
+ * with the reason, may leave out its promises.
+ */
+export function missingIn(
+  lines: readonly Line[],
+  tier: Tier,
+  tests: readonly NamedTest[],
+): readonly string[] {
+  const passed = lines.filter(({ kind }) => kind === "passed");
+  const shown = new Set(passed.flatMap(({ name }) => shownBy(name)));
+  const numbers = Object.keys(promises).filter((number) => !shown.has(number));
+  if (tier === "all") return [];
+  if (tier === "cluster")
+    return numbers.filter((number) => number.startsWith("H") && number !== withoutCluster);
+  const skips = new Set(lines.filter(({ kind }) => kind === "skipped").map(({ file }) => file));
+  return numbers.flatMap((number) => {
+    const its = tests.filter((one) => one.tier === tier && shownBy(one.name).includes(number));
+    const files = Array.from(new Set(its.map(({ file }) => file)));
+    const isDue = its.length > 0 && !files.some((one) => skips.has(one));
+    return isDue ? [`${number} (${files.join(", ")})`] : [];
+  });
 }

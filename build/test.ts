@@ -8,9 +8,11 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { allTests } from "#tools/pages/promises-page.ts";
 import type { Line } from "./reporter.ts";
-import { type Outcome, runFiles } from "./run-files.ts";
-import { progressOf, summaryOf } from "./summary.ts";
+import { choicesIn } from "./environment.ts";
+import { endedBySignal, type Outcome, runFiles } from "./run-files.ts";
+import { missingIn, progressOf, summaryOf } from "./summary.ts";
 import { commandOf, type Group, groupsOf, shards, testFiles, type Tier, tierOf } from "./tiers.ts";
 
 const [tier, ...words] = process.argv.slice(2) as [Tier, ...string[]];
@@ -26,6 +28,9 @@ const committedSeed = 20_261;
  * test:all an hour and a half.
  */
 const bound = { test: 20 * 60_000, cluster: 20 * 60_000, all: 180 * 60_000 }[tier];
+
+/** Milliseconds for one test of `npm test`, so that one that hangs is named soon. */
+const testBound = tier === "test" ? 60_000 : undefined;
 
 function refuse(problem: string): never {
   process.stderr.write(`${problem}\n`);
@@ -75,7 +80,9 @@ async function run(name: string, files: readonly string[], group: Group): Promis
   const printed: string[] = [];
   const outcome = await runFiles(files, {
     bound,
+    ...(testBound === undefined ? {} : { testBound }),
     env: { ...group.env, SEED: String(seed) },
+    signal: ending.signal,
     seen: show,
     printed: (text) => printed.push(text),
   });
@@ -99,27 +106,26 @@ async function runGroup(group: Group): Promise<void> {
   const waiting = [...group.files];
   const work = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
-      await run(file, [file], group);
+      if (!ending.signal.aborted) await run(file, [file], group);
   };
   await Promise.all(Array.from({ length: group.processes }, work));
 }
 
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-  process.once(signal, () => process.exit(1));
+const ending = endedBySignal();
 
 // What the slowest machine that was seen needs, and less than CI gives to all three commands.
 if (tier === "cluster")
   setTimeout(() => {
     process.stdout.write("FAILED: test:cluster takes longer than 70 minutes\n");
-    process.exit(1);
+    ending.abort();
   }, 70 * 60_000).unref();
 
 const begun = performance.now();
 const groups = chosen();
-if (tier === "all") {
-  rmSync(results, { recursive: true, force: true });
-  process.stdout.write(`SEED=${seed}\n`);
-}
+if (tier === "all") rmSync(results, { recursive: true, force: true });
+const environment = { ...process.env, ...(tier === "all" ? { SEED: String(seed) } : {}) };
+const choices = choicesIn(environment);
+if (choices !== "") process.stdout.write(`${choices}\n`);
 if (tier !== "test") {
   const { freshBundle } = await import("./bundle.ts");
   const { setUp } = await import("../test/cluster/setup.ts");
@@ -127,10 +133,16 @@ if (tier !== "test") {
   await setUp();
 }
 // One after the other: a shard is made for the whole machine, and a story waits for real clocks.
-for (const group of groups) await runGroup(group);
+for (const group of groups) if (!ending.signal.aborted) await runGroup(group);
 
 const seconds = (performance.now() - begun) / 1000;
-const summary = summaryOf(lines, { tier, seconds, whole: words.length === 0 });
+/** All files of the tier ran. */
+const isWhole = words.length === 0 && !ending.signal.aborted;
+const missing = isWhole ? missingIn(lines, tier, allTests()) : [];
+for (const one of missing) process.stdout.write(`FAILED: no test that passed shows ${one}\n`);
+const summary = summaryOf(lines, { tier, seconds, whole: isWhole });
 process.stdout.write(summary);
 if (tier === "all") writeFileSync(join(results, "summary.txt"), `SEED=${seed}\n${summary}`);
-process.exit(outcomes.length > 0 && outcomes.every(({ passed }) => passed) ? 0 : 1);
+const isOver = outcomes.length > 0 && !ending.signal.aborted;
+const isGood = isOver && missing.length === 0 && outcomes.every(({ passed }) => passed);
+process.exit(isGood ? 0 : 1);

@@ -447,3 +447,12 @@ test("Withdrawn gives back without a grace and keeps the user's Secret; Managed 
   await on.converge();
   assert.equal(on.published()?.document, text("add:1"));
 });
+
+test("changes nothing on the nodes while the old DaemonSet is being deleted", async () => {
+  const on = await deployed(30);
+  on.put(owned.daemonSet, { metadata: { deletionTimestamp: new Date(0) } });
+  const before = [on.generation(), on.published()];
+  on.additional(text("add:2"));
+  assert.deepEqual(await on.look(), { seconds: 1 });
+  assert.deepEqual([on.generation(), on.published()], before);
+});

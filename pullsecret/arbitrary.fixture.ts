@@ -63,8 +63,8 @@ export const registryKey: fc.Arbitrary<string> = fc
 const credential = fc.record({
   username: fc.stringMatching(/^[a-z][a-zA-Z0-9äß€ -]{0,8}[a-z]$/),
   password: fc.oneof(
-    fc.stringMatching(/^[!-~]{1,30}$/, { size: "max" }),
-    fc.string({ unit: character, maxLength: 20, size: "max" }),
+    fc.stringMatching(/^[!-~]{1,30}$/),
+    fc.string({ unit: character, maxLength: 20 }),
   ),
 });
 
@@ -148,7 +148,7 @@ export function reordered(value: Json): string {
 
 /** Bytes from a good document with some of them lost, doubled or changed; or any bytes. */
 export const spoiledBytes: fc.Arbitrary<Uint8Array> = fc.oneof(
-  fc.uint8Array({ maxLength: 300, size: "max" }),
+  fc.uint8Array({ maxLength: 300 }),
   fc
     .tuple(
       documentText,

@@ -4,10 +4,12 @@ import { spawnSync } from "node:child_process";
 import {
   mkdirSync,
   mkdtempSync,
+  promises,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -51,6 +53,47 @@ test("a file that another program changed after it was looked at is not replaced
     assert.deepEqual(readdirSync(folder), []);
   }
   assert.equal(readFileSync(target, "utf8"), "back");
+});
+
+/** Each path that is synced from now on, with what the target holds at that moment. */
+function syncs(t: TestContext, target: string) {
+  const synced: (readonly [path: string, held: string])[] = [];
+  const open = promises.open.bind(promises);
+  t.mock.method(promises, "open", async (...args: Parameters<typeof promises.open>) => {
+    const handle = await open(...args);
+    const sync = handle.sync.bind(handle);
+    handle.sync = async () => {
+      const held = statSync(target, { throwIfNoEntry: false });
+      synced.push([String(args[0]), held === undefined ? "absent" : readFileSync(target, "utf8")]);
+      await sync();
+    };
+    return handle;
+  });
+  return synced;
+}
+
+test("syncs the staged bytes before the rename, and the directory after each change of it", async (t) => {
+  const { root, folder, target } = place(t);
+  writeFileSync(target, "old");
+  const synced = syncs(t, target);
+  await replace({ target, folder, bytes, mode: 0o600 });
+  await remove(target);
+  assert.deepEqual(synced, [
+    [join(folder, "config.json.staged"), "old"],
+    [root, "new"],
+    [root, "absent"],
+  ]);
+});
+
+test("notices a change after which size, mode and modification time are the same", (t) => {
+  const { target } = place(t);
+  writeFileSync(target, "old");
+  utimesSync(target, 1, 1);
+  const before = identify(target);
+  assert.equal(identify(target), before);
+  writeFileSync(target, "OLD");
+  utimesSync(target, 1, 1);
+  assert.notEqual(identify(target), before);
 });
 
 test("a full disk leaves the old file whole", async (t) => {

@@ -97,7 +97,7 @@ test("whatever the sequence: what has stood for a minute is the last told, and i
     fc.constantFrom(1, 3, 40, 150),
   );
   const sequences = fc
-    .array(repeated, { maxLength: 12, size: "max" })
+    .array(repeated, { maxLength: 12 })
     .map((parts) =>
       parts.flatMap(([steps, times]) => Array.from({ length: times }, () => steps).flat()),
     );

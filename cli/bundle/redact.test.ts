@@ -40,7 +40,7 @@ for (const [text, shown] of cases)
 
 test("what is a credential for sure is nowhere, whatever is around it", () => {
   const some = fc
-    .string({ minLength: 4, maxLength: 20, size: "max" })
+    .string({ minLength: 4, maxLength: 20 })
     .filter((one) => !"[redacted]".includes(one));
   fc.assert(
     fc.property(some, fc.string(), fc.string(), (secret, before, after) => {

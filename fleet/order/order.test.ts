@@ -71,7 +71,7 @@ const fleets = fc.array(
     name: fc.string({ minLength: 1, maxLength: 3 }),
     standing: fc.constantFrom(...Object.values(letters)),
   }),
-  { maxLength: 60, size: "max" },
+  { maxLength: 60 },
 );
 const paces = fc.record({
   canary: fc.nat(5),
@@ -89,7 +89,7 @@ test("law: who does not answer, has it or is at it is never changed, and takes n
     fc.property(
       fc.uniqueArray(
         fleets.map((all) => all[0] ?? { name: "x", standing: "done" as const }),
-        { selector: ({ name }) => name, maxLength: 40, size: "max" },
+        { selector: ({ name }) => name, maxLength: 40 },
       ),
       paces,
       (all, pace) => {

@@ -46,7 +46,6 @@ test("is never ahead of the server, and behind it by a second and one answer's t
   const answers = fc.array(fc.record({ pause: fc.nat(10_000), takes: fc.nat(2000) }), {
     minLength: 1,
     maxLength: 30,
-    size: "max",
   });
   fc.assert(
     fc.property(answers, fc.nat(999), (all, fraction) => {

@@ -11,6 +11,8 @@ class World {
   stored: V1Lease | undefined;
   version = 10;
   down = false;
+  /** Seconds until the answer to a write arrives, which takes effect at once. */
+  delay = 0;
   writes: string[] = [];
 
   get cluster(): Pick<Cluster, "get" | "apply"> {
@@ -24,6 +26,7 @@ class World {
           if (!fits) throw new ApiError({ status: 409, reason: "Conflict", method: "PATCH", path });
           this.writes.push(spec?.holderIdentity ?? "");
           this.change(spec);
+          this.seconds += this.delay;
           return structuredClone(this.stored) as T;
         }),
     };
@@ -184,4 +187,32 @@ test("of two that find nothing one creates the Lease, and the other waits", asyn
     return at > 5;
   });
   assert.equal(world.stored?.spec?.holderIdentity, "quick");
+});
+
+test("a standby whose write was answered after the deadline is not elected by it", async () => {
+  const world = new World();
+  world.delay = 10;
+  const { said } = await play(world, "a", (at, leader) => {
+    assert.ok(!leader.holds());
+    world.delay = at > 20 ? 0 : 10;
+    return at > 20;
+  });
+  assert.deepEqual(said, []);
+});
+
+test("a holder's time counts from when it sent a renewal, however late the answer is", async () => {
+  const world = new World();
+  const answered: number[] = [];
+  const { said } = await play(world, "a", (at, leader) => {
+    if (answered.length > 0) {
+      // 6 s for the answer, and 5 s more.
+      world.seconds += 5;
+      assert.ok(!leader.holds());
+      return true;
+    }
+    world.delay = 6;
+    if (at > 8) answered.push(at);
+    return false;
+  });
+  assert.deepEqual(said, ["holder a", "lost: not renewed for 10 s"]);
 });

@@ -113,7 +113,7 @@ const often: readonly Step[] = [
   "get",
 ];
 const everything = fc.constantFrom(...often, ...(Object.keys(steps) as Step[]));
-const lives = fc.array(everything, { minLength: 1, maxLength: 60, size: "max" });
+const lives = fc.array(everything, { minLength: 1, maxLength: 60 });
 
 function shownBy({ shown }: Informer) {
   return typeof shown === "string" ? shown : { object: shown.object };

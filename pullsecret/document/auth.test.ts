@@ -68,7 +68,7 @@ test("whatever else Buffer would decode is no base64", () => {
   // all.
   const quads = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
   fc.assert(
-    fc.property(fc.string({ unit: digits, maxLength: 12, size: "max" }), (field) => {
+    fc.property(fc.string({ unit: digits, maxLength: 12 }), (field) => {
       assert.equal(decodeAuth(field) === "not base64", !quads.test(field), field);
     }),
     { numRuns: 1000 },

@@ -69,7 +69,7 @@ test("a secret in a registry key is not shown, however the key is spelt", () => 
 });
 
 test("what stands before an at sign is never shown, whatever else the key holds and however long it is", () => {
-  const noise = fc.string({ unit: character, maxLength: 300, size: "max" });
+  const noise = fc.string({ unit: character, maxLength: 300 });
   const at = fc.constantFrom("@", "%40", "%2540", "\uff20", "&#64;");
   const scheme = fc.constantFrom("", "https://", "HTTP://", "//", "https:/");
   const filler = fc.constantFrom(0, 0, 90, 5000).map((length) => "x".repeat(length));

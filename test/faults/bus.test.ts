@@ -339,7 +339,7 @@ test("random replies neither end the process nor keep a descriptor", async (t) =
     .tuple(
       fc.uint8Array({ minLength: 12, maxLength: 12 }),
       fc.integer({ min: 0, max: 60 }),
-      fc.uint8Array({ maxLength: 120, size: "max" }),
+      fc.uint8Array({ maxLength: 120 }),
     )
     .map(([head, fields, rest]) => {
       const header = Buffer.concat([
@@ -351,13 +351,10 @@ test("random replies neither end the process nor keep a descriptor", async (t) =
     });
   const before = readdirSync("/proc/self/fd").length;
   await fc.assert(
-    fc.asyncProperty(
-      fc.oneof(fc.uint8Array({ maxLength: 100, size: "max" }), message),
-      async (bytes) => {
-        reply = bytes;
-        await assert.rejects(open(root, { deadlines: brief }).unit());
-      },
-    ),
+    fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 100 }), message), async (bytes) => {
+      reply = bytes;
+      await assert.rejects(open(root, { deadlines: brief }).unit());
+    }),
     { numRuns: 200 },
   );
   assert.ok(readdirSync("/proc/self/fd").length <= before + 2);

@@ -8,6 +8,7 @@ import { tierOf } from "#build/tiers.ts";
 import type { Mutant } from "./mutant.ts";
 
 const root = join(import.meta.dirname, "../..");
+const laws = join(root, "build/laws.ts");
 const bail = join(import.meta.dirname, "bail.ts");
 const left: ReadonlySet<string> = new Set([".git", "dist", "node_modules", "results"]);
 
@@ -40,7 +41,16 @@ export class Workshop implements Disposable {
     // A test on real parts needs the programs as they ship, which have to be built from the copy.
     if (real) await this.#node(["build/bundle.ts"], patience.unit);
     const narrow = word === undefined ? [] : [`--test-name-pattern=\\b${word}\\b`];
-    const argv = ["--import", bail, "--test", "--test-reporter=spec", ...narrow, file];
+    const argv = [
+      "--import",
+      laws,
+      "--import",
+      bail,
+      "--test",
+      "--test-reporter=spec",
+      ...narrow,
+      file,
+    ];
     const output = await this.#node(argv, real ? patience.real : patience.unit);
     const count = (what: string) =>
       Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(output)?.[1] ?? Number.NaN);

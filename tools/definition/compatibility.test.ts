@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { notAdditive } from "./compatibility.ts";
-import { lastFile, lastFilesIn, lastRelease } from "./last-release.ts";
+import { lastFile, lastFilesIn, lastRelease, missing } from "./last-release.ts";
 import { onlyVersion, ourCrd, readCrd, type Schema } from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
@@ -127,13 +127,14 @@ for (const [sentence, path, change, said] of table)
     else assert.match(found.join("\n"), said);
   });
 
-const released = lastFilesIn("manifests/crds").filter((file) => !/kustomization/.test(file));
-for (const file of released)
+const skip = missing();
+const released = skip === undefined ? lastFilesIn("manifests/crds") : [];
+for (const file of released.filter((one) => !/kustomization/.test(one)))
   test(`${file} adds to that of release ${lastRelease.version}, and takes nothing away`, () => {
     const [before, now] = [readCrd(lastFile(file)), ourCrd(file)];
     assert.deepEqual(notAdditive(onlyVersion(before).schema, onlyVersion(now).schema), []);
   });
 
-test(`release ${lastRelease.version} has definitions to be held against`, () => {
+test(`release ${lastRelease.version} has CRDs that ours are compared with`, { skip }, () => {
   assert.ok(released.length > 0);
 });

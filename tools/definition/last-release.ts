@@ -30,14 +30,21 @@ export function lastArchive(): Buffer {
   return git("archive", "--format=tar", lastRelease.commit);
 }
 
-function git(...args: readonly string[]): Buffer {
-  const cwd = join(import.meta.dirname, "../..");
-  const ask = (...argv: readonly string[]) => spawnSync("git", argv, { cwd, maxBuffer: most });
+const ask = (...argv: readonly string[]) =>
+  spawnSync("git", argv, { cwd: join(import.meta.dirname, "../.."), maxBuffer: most });
+
+/** Why the files of the last release cannot be read here; undefined where they can. */
+export function missing(): string | undefined {
   const { version, commit } = lastRelease;
-  if (ask("cat-file", "-e", `${commit}^{commit}`).status !== 0)
-    throw new Error(
-      `release ${version} (${commit.slice(0, 7)}) is not in this clone: git fetch --unshallow`,
-    );
+  const { status, error } = ask("cat-file", "-e", `${commit}^{commit}`);
+  if (error !== undefined) return "git is not installed";
+  if (status === 0) return undefined;
+  return `release ${version} (${commit.slice(0, 7)}) is not in this clone: git fetch --unshallow`;
+}
+
+function git(...args: readonly string[]): Buffer {
+  const reason = missing();
+  if (reason !== undefined) throw new Error(reason);
   const { status, stdout, stderr } = ask(...args);
   if (status !== 0) throw new Error(`git ${args.join(" ")}: ${stderr.toString().trim()}`);
   return stdout;

@@ -36,7 +36,9 @@ test("a section is its version's, dated, and ends where the next begins", () => 
   assert.equal(section("## [1.0.0]\n\n- a\n", "1.0.0"), undefined, "not dated");
 });
 
-test("a checkout that cannot be released is told in one line what to do", async () => {
+const noGit = spawnSync("git", ["--version"]).status !== 0 && "git is not installed";
+
+test("reports in one line why a checkout cannot be released", { skip: noGit }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "ready-"));
   const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
   const git = (...args: readonly string[]) => {

@@ -36,7 +36,3 @@ test("no decision speaks of a flag that has become a field of GlobalPullSecret",
     for (const flag of Object.keys(moved))
       assert.doesNotMatch(textOf(page), new RegExp(`--${flag}\\b(?!-)`), page);
 });
-
-test("a decision is a page: 60 lines at most", () => {
-  for (const page of pages) assert.ok(textOf(page).split("\n").length <= 61, page);
-});

@@ -61,12 +61,7 @@ test("config.json is read with the kubelet's eyes", () => {
 });
 
 test("no bytes make the reader throw", () => {
-  fc.assert(
-    fc.property(
-      fc.uint8Array({ maxLength: 200, size: "max" }),
-      (bytes) => void readDocument(bytes),
-    ),
-  );
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void readDocument(bytes)));
   fc.assert(fc.property(fc.json(), (text) => void readDocument(Buffer.from(`{"auths":${text}}`))));
 });
 

@@ -36,9 +36,6 @@ test("any bytes have an answer", () => {
   ] as const;
   for (const [text, values] of rows) assert.equal(countValues(Buffer.from(text)), values, text);
   fc.assert(
-    fc.property(
-      fc.uint8Array({ maxLength: 40, size: "max" }),
-      (bytes) => countValues(bytes) <= bytes.length,
-    ),
+    fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => countValues(bytes) <= bytes.length),
   );
 });

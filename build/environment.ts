@@ -1,0 +1,39 @@
+/** The environment of tests: only variables that this list names reach them. Pure. */
+
+/** Each changes which tests run, or how: a run that has one prints it. */
+const choices = ["SEED", "EVERY_POINT", "PATIENCE", "SOAK_MINUTES", "DIFFERENTIAL_FILES"] as const;
+
+/** What programs need to find their files, the network and the packages that they build from. */
+const needed: readonly RegExp[] = [
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|CI|TMPDIR|XDG_\w+)$/,
+  /^(?:all|https?|no)_proxy$/i,
+  // Certificates of a proxy, for Node, Go and curl.
+  /^(?:SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|GIT_SSL_CAINFO)$/,
+  /^GO(?:PATH|ROOT|CACHE|MODCACHE|TOOLCHAIN|PROXY|PRIVATE|NOPROXY|SUMDB|NOSUMDB|INSECURE|AUTH)$/,
+  /^npm_config_/i,
+  /^KUBEBUILDER_ASSETS$/,
+];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The longest TMPDIR that leaves room for the longest path of a socket: Linux takes 107 bytes, and
+ * the agent's lock in a node's folder needs 69 of them.
+ */
+const longest = 38;
+
+/** What tests get of an environment. Without a TMPDIR they use /tmp. */
+export function forTests(outer: Environment): Record<string, string> {
+  const isPassed = (name: string, value: string): boolean =>
+    choices.some((one) => one === name) ||
+    (needed.some((one) => one.test(name)) && !(name === "TMPDIR" && value.length > longest));
+  return Object.fromEntries(
+    Object.entries(outer).flatMap(([name, value]) =>
+      value !== undefined && isPassed(name, value) ? [[name, value]] : [],
+    ),
+  );
+}
+
+/** `SEED=7 PATIENCE=2`: the choices that an environment makes; empty if it makes none. */
+export const choicesIn = (outer: Environment): string =>
+  choices.flatMap((name) => (outer[name] ? [`${name}=${outer[name]}`] : [])).join(" ");

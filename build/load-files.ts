@@ -1,0 +1,55 @@
+/**
+ * The one file that Node's test runner is given: it loads the test files. Given several files, Node
+ * swallows what the body of a file throws once the file has registered a test (24.21, with
+ * `--test-isolation=none`), and its later tests are missing without a word.
+ */
+import { Socket } from "node:net";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { filesVariable, lastMark, lifeline, loadBoundVariable, markOf } from "./marks.ts";
+
+const files = JSON.parse(process.env[filesVariable] ?? "[]") as readonly string[];
+const bound = Number(process.env[loadBoundVariable]);
+delete process.env[filesVariable];
+delete process.env[loadBoundVariable];
+
+/** The run that started this process has ended, however it did: end with all that was started. */
+new Socket({ fd: lifeline }).on("end", () => process.kill(-process.pid, "SIGTERM")).unref();
+
+/** Timers that keep the process alive. Before the first test only the body of a file sets one. */
+const timers = (): number =>
+  process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+
+async function load(file: string): Promise<void> {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const before = timers();
+  const tooLong = sleep(bound, true, { signal }).catch(() => false);
+  const loading = import(pathToFileURL(resolve(file)).href);
+  try {
+    const isLate = (await Promise.race([loading, tooLong])) === true;
+    if (isLate) throw new Error(`does not load within ${bound / 1000} s`);
+  } finally {
+    ended.abort();
+  }
+  if (timers() > before)
+    throw new Error("sets a timer while it loads: a test that the timer registers may be lost");
+}
+
+for (const file of files) {
+  // The file's tests are registered by then, and Node reports them in the order of registration.
+  const loaded = load(file);
+  await loaded.catch(() => {});
+  void test(markOf(file), () => loaded);
+}
+
+/** Milliseconds that the last test waits for what others left behind, such as a rejection. */
+const patience = 1000;
+
+void test(lastMark, async () => {
+  const begun = performance.now();
+  do await nextTurn();
+  while (timers() > 0 && performance.now() - begun < patience);
+});

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Query } from "#kube/client/cluster.ts";
+import { listAndWatch } from "./list-watch.ts";
+
+test("requests bookmarks, by which a quiet watch shows how far it has come", async () => {
+  const stop = new AbortController();
+  const asked: Query[] = [];
+  await listAndWatch({
+    cluster: {
+      stream: async (_path, query) => {
+        asked.push(query);
+        stop.abort();
+      },
+    },
+    path: "/api/v1/nodes",
+    query: { labelSelector: "a=b" },
+    list: async () => "7",
+    heard: () => {},
+    failed: (error) => assert.fail(error),
+    signal: stop.signal,
+  });
+  const [{ timeoutSeconds, ...query } = { timeoutSeconds: "" }] = asked;
+  assert.deepEqual(query, {
+    labelSelector: "a=b",
+    resourceVersion: "7",
+    allowWatchBookmarks: "true",
+  });
+  assert.ok(Number(timeoutSeconds) > 0);
+});

@@ -1,0 +1,100 @@
+/**
+ * What agents owe each other on one node, where an update or a forced deletion of a pod lets two
+ * live side by side. The agents are the shipped ones, as real processes; systemd is scripted.
+ */
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { previousPrefix } from "#agent/journal/journal.ts";
+import { AgentProcess, digestFor, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
+import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
+
+const secret = { additional: { "a.io": "password" } };
+const digest = digestFor(1, secret);
+const written = { auths: { "a.io": { auth: encode("password") } } };
+const skip = process.platform !== "linux" && "the agent needs Linux's /proc";
+
+async function place(t: TestContext) {
+  const node = new NodeDirectory();
+  t.after(() => node[Symbol.dispose]());
+  const systemd = await ScriptedSystemd.startDirectly(node.dbus);
+  t.after(() => systemd[Symbol.asyncDispose]());
+  const start = () =>
+    AgentProcess.start(node, { revision: 1, digest, healthzPort: systemd.healthzPort });
+  const locks = () => readdirSync(node.folder).filter((name) => name.startsWith("lock-"));
+  return { node, systemd, start, locks };
+}
+
+test(
+  "lets one of two agents write and restart when both see the revision at once",
+  { skip },
+  async (t) => {
+    const { node, systemd, start, locks } = await place(t);
+    await using one = await start();
+    await using other = await start();
+    // Neither has made the folder in which the lock is.
+    for (const agent of [one, other]) await agent.shows("5nn", "GPS20");
+    node.mount(1, secret);
+    const isReady = async (agent: AgentProcess) => (await agent.probe()).status === 200;
+    const waits = async (agent: AgentProcess) => (await agent.probe()).body.startsWith("GPS205 ");
+    const shared = async () =>
+      ((await isReady(one)) && (await waits(other))) ||
+      ((await isReady(other)) && (await waits(one)));
+    assert.ok(await inTime(shared, 30_000), `${one.output}\n${other.output}`);
+    assert.equal(systemd.restartCalls, 1);
+    assert.equal(locks().length, 1);
+    const [holder, waiting] = (await isReady(one)) ? [one, other] : [other, one];
+    assert.equal(await holder.end("SIGTERM"), 0);
+    await waiting.shows(200, "GPS200");
+    assert.equal(systemd.restartCalls, 1);
+    assert.deepEqual(JSON.parse(node.file ?? ""), written);
+  },
+);
+
+test(
+  "changes nothing if another agent takes the lock while it looks for the first time",
+  { skip },
+  async (t) => {
+    const { node, systemd, start } = await place(t);
+    const other = createServer();
+    t.after(() => other[Symbol.asyncDispose]());
+    // The first look asks systemd after it found that there is no folder, and so no other agent.
+    systemd.onCall = () => {
+      if (existsSync(node.folder)) return;
+      mkdirSync(node.folder, { mode: 0o700 });
+      other.listen(join(node.folder, "lock-other"));
+    };
+    node.mount(1, secret);
+    await using agent = await start();
+    await agent.shows("5nn", "GPS205");
+    assert.deepEqual([node.file, node.kept, systemd.restartCalls], [undefined, [], 0]);
+  },
+);
+
+for (const signal of ["SIGTERM", "SIGINT"] as const)
+  test(`ends with code 0 and leaves no lock behind on ${signal}`, { skip }, async (t) => {
+    const { node, start, locks } = await place(t);
+    node.mount(1, secret);
+    await using agent = await start();
+    await agent.shows(200, "GPS200");
+    assert.equal(locks().length, 1);
+    assert.equal(await agent.end(signal), 0);
+    assert.deepEqual(locks(), []);
+  });
+
+test("removes what an agent that was killed left unfinished", { skip }, async (t) => {
+  const { node, start } = await place(t);
+  node.mount(1, secret);
+  {
+    await using killed = await start();
+    await killed.shows(200, "GPS200");
+  }
+  const names = ["config.json.staged", `${previousPrefix}${"0".repeat(64)}`];
+  const left = names.map((name) => join(node.folder, name));
+  for (const file of left) writeFileSync(file, "{}");
+  await using next = await start();
+  await next.shows(200, "GPS200");
+  for (const file of left) assert.ok(!existsSync(file), file);
+});

@@ -5,6 +5,7 @@
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import { AdmissionError } from "#kube/apply/demands.ts";
+import { isConflict } from "#kube/loop.ts";
 import type { Notice } from "./events.ts";
 import * as messages from "./messages.ts";
 import type { Trouble } from "./news.ts";
@@ -32,7 +33,7 @@ export class RequestTroubles {
   /** Takes the error of a run. Undefined if it changes nothing that is known. */
   failed(error: unknown): readonly Trouble[] | undefined {
     const { message } = error as Error;
-    if (error instanceof ApiError && error.status === 409) return undefined;
+    if (isConflict(error)) return undefined;
     if (error instanceof ApiError && silent.has(error.status)) {
       this.#silences += 1;
       if (this.#silences < silencesTold) return undefined;

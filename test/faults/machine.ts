@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
+import { until } from "../cluster/await.ts";
 import type { Inside } from "./inside.ts";
 import { content } from "./place.ts";
 import { Registrant } from "./registrant.ts";
@@ -27,5 +28,17 @@ export async function fresh(): Promise<Readonly<{ inside: Inside; revision: numb
   await agent.inside.fresh();
   agent.revision += 1;
   agent.inside.node.mount(agent.revision, content);
+  return agent;
+}
+
+/** The same, with the restart that the agent requested under way: it takes three seconds. */
+export async function inMidRestart(): ReturnType<typeof fresh> {
+  const agent = await fresh();
+  const { inside, revision } = agent;
+  await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
+  const old = await inside.kubelet();
+  await inside.start(revision);
+  const isAnother = async () => (await inside.kubelet()).InvocationID !== old.InvocationID;
+  await until("the restart is under way", isAnother, { every: 50 });
   return agent;
 }

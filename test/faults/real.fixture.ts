@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { until } from "../cluster/await.ts";
-import { fresh, registrant } from "./machine.ts";
+import { fresh, inMidRestart, registrant } from "./machine.ts";
 import { ours } from "./place.ts";
 
 /** How often a start of the kubelet has failed before it began. */
@@ -101,17 +100,7 @@ test("an agent whose journal owes a restart makes it up, on the real bus", async
 });
 
 test("dbus-daemon is restarted and systemd re-executed in mid-job: one restart, and the agent becomes ready", async () => {
-  const { inside, revision } = await fresh();
-  await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
-  const old = await inside.kubelet();
-  await inside.start(revision);
-  await until(
-    "the restart is under way",
-    async () => (await inside.kubelet()).InvocationID !== old.InvocationID,
-    {
-      every: 50,
-    },
-  );
+  const { inside } = await inMidRestart();
   const now = await inside.kubelet();
   await inside.machine.exec(["systemctl", "daemon-reexec"]);
   await inside.machine.exec(["systemctl", "restart", "dbus.service"]);

@@ -2,21 +2,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { until } from "../cluster/await.ts";
-import { fresh } from "./machine.ts";
+import { inMidRestart } from "./machine.ts";
 import { ours } from "./place.ts";
 
 test("a node that reboots in mid-restart: the start that comes with it is the restart that was owed", async () => {
-  const { inside, revision } = await fresh();
-  await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
-  const old = await inside.kubelet();
-  await inside.start(revision);
-  await until(
-    "the restart is under way",
-    async () => (await inside.kubelet()).InvocationID !== old.InvocationID,
-    {
-      every: 50,
-    },
-  );
+  const { inside, revision } = await inMidRestart();
   await inside.machine.reboot();
   await until("the kubelet runs", async () => (await inside.kubelet()).ActiveState === "active");
   const booted = await inside.kubelet();

@@ -6,11 +6,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
-import { after, before, describe, test, type TestContext } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { AgentProcess, digestFor, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
 import { startBus } from "../harness/agent/bus.ts";
 import { nodeFlags, withoutCapabilities } from "../harness/agent/deployed.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
+import { steps } from "../harness/agent/steps.ts";
 
 /** The beginning of every password, and of every `auth` in config.json. */
 const [planted, plantedAuth] = ["planted", "dXNlcjpwbGFudGVk"];
@@ -56,7 +57,6 @@ function story(serve: (directory: string) => Promise<Served>): void {
   let stop = async () => {};
   /** Every line and termination message of all agents. */
   let told = "";
-  let broken = false;
 
   before(async () => ({ systemd, stop } = await serve(node.dbus)));
   after(async () => {
@@ -64,13 +64,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
     node[Symbol.dispose]();
   });
 
-  /** After a failed step the node is in a state that the next steps do not expect. */
-  const step = (run: () => Promise<void>) => async (t: TestContext) => {
-    if (broken) return t.skip("an earlier step failed");
-    broken = true;
-    await run();
-    broken = false;
-  };
+  const step = steps();
 
   /** Runs an agent of the revision; returns how many restarts it requested. */
   async function live(

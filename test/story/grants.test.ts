@@ -5,11 +5,12 @@
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { after, before, describe, test, type TestContext } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { parseWord } from "#contract/word.ts";
 import { AgentProcess, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
 import { digestFor, servedFilesFor } from "../harness/agent/mounted.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
+import { steps } from "../harness/agent/steps.ts";
 
 const notLinux = process.platform !== "linux" && "the agent needs Linux's /proc";
 const endsWithin = 30_000;
@@ -25,7 +26,6 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   let systemd: ScriptedSystemd;
   let agent: AgentProcess;
   let told = "";
-  let broken = false;
   let since = "";
 
   const start = async () => {
@@ -43,13 +43,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
     node[Symbol.dispose]();
   });
 
-  /** After a failed step the node is in a state that the next steps do not expect. */
-  const step = (run: () => Promise<void>) => async (t: TestContext) => {
-    if (broken) return t.skip("an earlier step failed");
-    broken = true;
-    await run();
-    broken = false;
-  };
+  const step = steps();
   const grant = (revision: number, word = false) => {
     since = thisSecond();
     node.grant(revision, { since, word });

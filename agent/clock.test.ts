@@ -12,8 +12,9 @@ import {
   renewed,
   restarting,
   reviving,
-  rolledBack,
+  rolledBackUnasked,
   settling,
+  unasked,
 } from "./facts/facts.fixture.ts";
 
 const year = 8760 * hour;
@@ -52,8 +53,9 @@ test("a clock that jumps back: nothing is done at rest, no restart forgotten or 
 });
 
 test("a clock that jumps back does not end a quarantine, one that jumps forward ends it once", () => {
+  const at = { ...unasked, journal: rolledBackUnasked, file: absent };
   check([
-    ["back", { journal: rolledBack, file: absent, now: now - year }, "wait GPS219"],
-    ["forward", { journal: rolledBack, file: absent, now: now + year }, "apply GPS226 → applying"],
+    ["back", { ...at, now: now - year }, "wait GPS219"],
+    ["forward", { ...at, now: now + year }, "apply GPS226 → applying"],
   ]);
 });

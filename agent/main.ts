@@ -66,6 +66,7 @@ async function serve(config: Config): Promise<number> {
   const flank = new Flank(Date.now);
   const probe = probeOn(
     config.probePort,
+    config.template,
     () => status.readiness,
     () => loop.hint(),
     () => {
@@ -120,8 +121,10 @@ async function serve(config: Config): Promise<number> {
     },
     report: (step) => {
       const taken = probe.taken();
+      // Also where the kubelet has to see the agent unready first: it cannot.
+      const asks = step.ready || step.code === codes.unseen;
       status.report(
-        step.ready && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,
+        asks && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,
         observer.seen,
       );
     },

@@ -1,5 +1,5 @@
 /**
- * A fake node: revisions, holds and withdrawals come as they like, flags change, the
+ * A fake node: contents and withdrawals are granted and taken back as they like, flags change, the
  * kubelet dies, hangs, falls silent or is restarted by others, the agent is killed, the disk is
  * full, somebody spoils config.json. Whatever came, a withdrawal leaves the node as it was, and its
  * kubelet running.
@@ -14,8 +14,8 @@ const entries = fc.dictionary(fc.constantFrom("a.io", "b.io"), fc.constantFrom(.
 });
 const event: fc.Arbitrary<(world: World) => void> = fc.oneof(
   { weight: 4, arbitrary: entries.map((one) => (world: World) => world.publish(one, "apply")) },
-  { weight: 2, arbitrary: entries.map((one) => (world: World) => world.publish(one, "hold")) },
-  fc.constant((world: World) => world.publish({}, "hold")),
+  { weight: 2, arbitrary: fc.constant((world: World) => world.takeBack()) },
+  { weight: 2, arbitrary: fc.constant((world: World) => world.give()) },
   { weight: 2, arbitrary: fc.constant((world: World) => world.publish({}, "release")) },
   {
     weight: 2,

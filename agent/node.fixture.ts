@@ -10,7 +10,7 @@ import type { FoundFile } from "./delivery/delivery.ts";
 import type { Document, Mounted } from "./delivery/mount.ts";
 import type { Facts } from "./facts/facts.ts";
 import { busless, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
-import { ours } from "./facts/grant.ts";
+import { granted, isEmpty, ours } from "./facts/grant.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import type { Step } from "./facts/step.ts";
 import type { File, Journal } from "./journal/journal.ts";
@@ -40,13 +40,13 @@ export class World {
   fate: Fate = "up";
   revision = 1;
   document: Document = documentOf(1, {}, "release");
-  /** What a running pod was granted; undefined: what its template grants. */
-  grant: Grant | "none" | undefined;
+  grant: Grant | "none" = "none";
   /** What the volume has for that grant; undefined: the document. */
   mounted: Mounted | undefined;
   journal: Journal | undefined;
   unit: Unit = unit;
   healthy = true;
+  #grants = 0;
   #starts = 0;
   #restarts = 0;
   #restarted = Number.NEGATIVE_INFINITY;
@@ -56,7 +56,21 @@ export class World {
   publish(entries: Readonly<Record<string, string>>, intent: Document["intent"]): void {
     this.revision += 1;
     this.document = documentOf(this.revision, entries, intent);
-    this.kill();
+    this.give();
+  }
+
+  /** Grants the document, under another `since` than before. */
+  give(): void {
+    const { revision, digest } = this.document;
+    this.grant = { revision, digest, since: `number-${++this.#grants}`, word: false };
+    this.mounted = undefined;
+  }
+
+  /** Takes the grant back, while nothing is served. */
+  takeBack(): void {
+    this.give();
+    this.grant = { ...(this.grant as Grant), revision: 0 };
+    this.mounted = { kind: "nothing", releasing: this.document.intent === "release" };
   }
 
   kill(): void {
@@ -89,16 +103,10 @@ export class World {
     const quarantine =
       journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;
     return complete({
-      config: {
-        restart,
-        ...(this.grant === undefined && {
-          revision: this.revision,
-          digest: this.document.digest,
-        }),
-      },
+      config: { restart },
       now: clock,
       time: { boot: "b", monotonic: clock },
-      ...(this.grant !== undefined && { grant: this.grant }),
+      grant: this.grant,
       mounted: this.mounted ?? this.document,
       ...(journal !== undefined && { journal }),
       left: false,
@@ -170,12 +178,15 @@ export class World {
     // Where nothing of ours ever was, whatever lies there has nothing to give back.
     if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none")
       return;
+    const known = journal.kind === "journal" ? journal.journal : undefined;
+    if (granted(grant) === undefined && isEmpty(known)) return;
     assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");
+    const given = granted(grant);
+    if (given !== undefined) assert.equal(given.revision, revisionIn(journal), "Ready without it");
     // A node whose grant was taken back keeps what it has, also half of it.
-    const keeps =
-      this.grant !== undefined && ours({ grant, mounted })?.revision !== revisionIn(journal);
+    const keeps = ours({ grant, mounted })?.revision !== revisionIn(journal);
     if (keeps) return;
-    if (mounted?.kind === "document" && mounted.intent !== "hold" && journal.kind === "journal")
+    if (mounted?.kind === "document" && journal.kind === "journal")
       assert.ok(file.holds(journal.journal.owned), "Ready without what is ours");
   }
 }

@@ -32,10 +32,10 @@ class Place {
   readonly #hands;
   readonly #observer: Observer;
 
-  constructor(t: TestContext, revision = 1) {
+  constructor(t: TestContext) {
     const { node } = this;
     node.mount(1, content);
-    node.grant(revision);
+    node.grant(1);
     const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
     const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
     const parsed = parseConfig(flags, {
@@ -190,25 +190,6 @@ test("files without the kubelet's link are read each time", { skip }, async (t) 
     assert.deepEqual(place.asked, ["read", "healthz"].toSorted());
   }
 });
-
-test(
-  "before the first revision a node is found fit once, and systemd asked again when a file or the kubelet has changed",
-  { skip },
-  async (t) => {
-    const place = new Place(t, 0);
-    const { config } = place.node;
-    const asked = async () => (await place.looks(), place.asked.includes("unit"));
-    assert.equal(await asked(), true);
-    await asked();
-    assert.deepEqual([await asked(), await asked()], [false, false]);
-    writeFileSync(config, "{}");
-    assert.deepEqual([await asked(), await asked(), await asked()], [true, true, false]);
-    place.healthy = false;
-    assert.deepEqual([await asked(), (await place.looks()).code], [true, "GPS221"]);
-    place.healthy = true;
-    assert.deepEqual([await asked(), await asked()], [true, false]);
-  },
-);
 
 test(
   "a bus that answers nobody is counted from the first time it was needed, also over looks that ask nobody",

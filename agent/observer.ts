@@ -15,7 +15,7 @@ import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
 import { askHides, unwatched } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
 import { isIdle, type JournalReading } from "./journal/journal.ts";
-import { isOf, observes, type Seen } from "./facts/grant.ts";
+import { isOf, type Seen } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
 import type { Delivery, NodeFile } from "./delivery/delivery.ts";
 import { Readings } from "./observe/readings.ts";
@@ -24,7 +24,6 @@ import { type Deeds, Stopwatch } from "./observe/stopwatch.ts";
 import type { Asked, Step } from "./facts/step.ts";
 import { corruptName } from "./journal/store.ts";
 import type { Systemd } from "./systemd/systemd.ts";
-import { codes } from "./facts/problems.ts";
 
 export type Senses = Readonly<{
   config: Config;
@@ -45,8 +44,6 @@ export class Observer {
   readonly #senses: Senses;
   readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
-  /** The node's files as they were when it was last found fit. */
-  #fit: Pick<Facts, "journal" | "file"> | undefined;
   #unreachedSince: number | undefined;
   #seen: Seen = { grant: "unread", journal: 0, fulfilled: false };
 
@@ -74,8 +71,7 @@ export class Observer {
     const { config, now, deeds, acquire } = this.#senses;
     this.#stopwatch.next();
     const grant = await this.#readings.grant();
-    // Who observes touches nothing, and needs no lock.
-    const alone = observes(grant) || (await acquire());
+    const alone = await acquire();
     const journal: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
     const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
@@ -92,7 +88,6 @@ export class Observer {
       lost: existsSync(join(folder, corruptName)),
       left: journal.kind === "none" && isLeft(folder),
       file,
-      fit: this.#fit?.file === file && this.#fit.journal === journal,
       ...unasked,
       stopwatch: {
         ...unasked.stopwatch,
@@ -162,7 +157,6 @@ export class Observer {
     };
     if (step.ready) this.#unreachedSince = undefined;
     if (step.action !== "nothing") this.#readings.forget();
-    this.#fit = step.code === codes.fit ? { journal: facts.journal, file: facts.file } : undefined;
     return step;
   }
 }

@@ -137,24 +137,26 @@ export type CredentialProviderSpec = Readonly<{
 /** How fast a change goes over the nodes, and what stops it. */
 export type RolloutSpec = Readonly<{
   /**
-   * Nodes that may be without a ready agent at a time: a number, or a percentage of the nodes,
-   * rounded up. The installer's --max-unavailable-limit bounds it. Default: 10%.
+   * Nodes that may change at a time: a number, or a percentage of the nodes, rounded up. It also
+   * limits how many agents' pods an upgrade replaces at a time. 100%: no node goes first. The
+   * installer's --max-unavailable-limit bounds it. Default: 10%.
    */
   maxUnavailable?: number | string;
   /**
-   * Nodes that may newly fail before a revision is halted: a number, or a percentage of the nodes.
-   * A halted revision is tried again later, or when a retry is asked for. Default: 0.
+   * Nodes that may fail before a revision is halted: a number, or a percentage of the nodes,
+   * rounded down. Newer content or a retry that you request ends a halt. Failures count until then.
+   * Default: 0.
    */
   maxFailures?: number | string;
   /**
-   * How long a restarted kubelet must stay well before its node counts as served. From 3s to 10m:
-   * the kubelet needs 3 s to report a pod that is not ready. Default: 5s.
+   * How long a restarted kubelet must stay healthy before its agent is Ready. From 3s to 10m.
+   * Default: 5s.
    */
   probation?: string;
   /**
-   * Least time from the begin of one change's rollout to the next one's. It keeps a writer of a
-   * Secret from restarting kubelets all day; withdrawals, repairs and retries that are asked for do
-   * not wait. Default: 0s.
+   * Least time from the publication of one revision to the next one's. It keeps a writer of a
+   * Secret from restarting kubelets all day. The withdrawal of all sources, repairs and retries do
+   * not wait. The rollout under way continues. Default: 0s.
    */
   minInterval?: string;
 }>;
@@ -167,13 +169,14 @@ export type WithdrawalSpec = Readonly<{
    */
   grace?: string;
   /**
-   * How long a withdrawal may take before it is told as overdue, at least 1m. It goes on after
-   * that. Default: 10m.
+   * How long a withdrawal may stand still before it is reported as overdue, at least 1m. It
+   * continues after that. Default: 10m.
    */
   deadline?: string;
   /**
-   * How long a withdrawal waits for nodes that are away, at least 1m. A node that returns later
-   * keeps what it had. Default: 24h.
+   * How long a withdrawal waits for nodes that cannot confirm it, such as nodes that are away, at
+   * least 1m. Until then the agents stay on every node. A node that returns later keeps what it
+   * had. Default: 24h.
    */
   forgetAfter?: string;
 }>;
@@ -201,9 +204,9 @@ export type GlobalPullSecretStatus = Readonly<{
    * long. Absent when all are.
    */
   registriesOmitted?: number;
-  /** Nodes, counted. unfit, unreachable and failed are parts of desired. */
+  /** Nodes, counted by what became of them with the published revision. */
   nodes?: NodesStatus;
-  /** Nodes that failed, ten of them at most; nodes.failed counts all. */
+  /** Nodes that failed, then nodes that cannot be served, ten of them at most; nodes counts all. */
   failures?: readonly NodeFailure[];
   /**
    * Ready, Reconciling, Stalled, SourcesAccepted, RolledOut and NodesLeftOut. Reconciling and
@@ -214,15 +217,24 @@ export type GlobalPullSecretStatus = Readonly<{
 
 /** Revisions of the merged pull secret: integers that only grow, one for each different content. */
 export type RevisionStatus = Readonly<{
-  /** The revision that the nodes were served last. Absent before the first. */
+  /**
+   * The last revision that every node could have, and that joining nodes got. Absent before the
+   * first.
+   */
   inForce?: number;
   /** The revision that is being rolled out. Absent when none is. */
   pending?: number;
-  /** The revision that halted. Nodes keep what they have until it is tried again or replaced. */
+  /**
+   * The revision that halted. Nodes keep what they have until you request a retry or change the
+   * Secret.
+   */
   refused?: RefusedRevision;
 }>;
 
-/** The revision that halted. Nodes keep what they have until it is tried again or replaced. */
+/**
+ * The revision that halted. Nodes keep what they have until you request a retry or change the
+ * Secret.
+ */
 export type RefusedRevision = Readonly<{
   /** Its number. */
   revision: number;
@@ -261,32 +273,38 @@ export type RegistryStatus = Readonly<{
   shadows?: readonly string[];
 }>;
 
-/** Nodes, counted. unfit, unreachable and failed are parts of desired. */
+/** Nodes, counted by what became of them with the published revision. */
 export type NodesStatus = Readonly<{
-  /** available/desired, for people. */
+  /** updated/desired, for people. */
   summary: string;
   /** Nodes that should have the pull secret. */
   desired: number;
-  /** Nodes whose agent is of the present revision. */
+  /** Nodes that have proved the published revision. */
   updated: number;
-  /** Nodes that have the present revision, proved. */
+  /** Nodes whose agent is available, whatever revision they have. */
   available: number;
   /** Nodes that their agent refuses to touch. No rollout waits for them. */
   unfit: number;
-  /** Nodes that do not answer. No rollout waits for them. */
+  /**
+   * Nodes that cannot be served for another reason: away, without a pod, or their agent does not
+   * start. No rollout waits for them.
+   */
   unreachable: number;
-  /** Nodes on which the revision failed, or that do not get on. */
+  /**
+   * Nodes on which the revision failed, that did not prove it in time, or that went away while they
+   * changed.
+   */
   failed: number;
   /**
    * Nodes that could have delivery mode CredentialProvider with registration Agent, by what lay on
-   * them when nodes were last read, whatever the mode is.
+   * them when their agent started, whatever the mode is.
    */
   registrable?: number;
   /** Nodes that could with registration Preinstalled, likewise; a node may be counted in both. */
   prepared?: number;
 }>;
 
-/** A node and what failed there. */
+/** A node and why it does not have the revision. */
 export type NodeFailure = Readonly<{
   /** The node's name. */
   node: string;

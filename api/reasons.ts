@@ -15,7 +15,7 @@ export const conditions = {
   RolledOut:
     "The published revision is on every node that can be served, whatever waits to follow it.",
   NodesLeftOut:
-    "There are nodes that nobody can serve now; ten are named. They make no other condition False.",
+    "There are nodes that cannot be served now; ten are named. They make no other condition False.",
 } as const;
 
 /** Reasons when Ready is True. */
@@ -24,18 +24,19 @@ export const readyReasons = {
   NoNodes: "The same, but no node of the cluster should have it.",
   NoSource: "Nothing is declared, and nothing of ours is left.",
   Withdrawn: "`spec.managementState` is Withdrawn, and the nodes have given back what was ours.",
-  NodesAwaited: "Withdrawn too, but nodes that are away will give back only when they return.",
+  NodesAwaited:
+    "Withdrawn too, but nodes that cannot be served now restore their files only when they return.",
 } as const;
 
 /** Reasons when the controller goes on by itself, so Ready is False or Unknown. */
 export const reconcilingReasons = {
   Starting: "No run has finished looking yet.",
-  StartingAgents: "The first agents are being started; they touch nothing yet.",
-  OneNodeFirst: "A revision is on its first node.",
-  RollingOut: "A revision is on its way to the other nodes.",
-  RollingOutLater:
-    "A change waits until `spec.rollout.minInterval` is over, or for 75 s after an outage.",
-  NodesOutOfReach: "Too many nodes are unreachable; the rollout goes on when they are back.",
+  StartingAgents: "The agents are being started; they touch nothing yet.",
+  OneNodeFirst: "A revision is granted to one node, which must prove it before the others.",
+  RollingOut: "A revision is granted to the other nodes.",
+  RollingOutLater: "A change waits until `spec.rollout.minInterval` is over.",
+  NodesOutOfReach:
+    "A rollout cannot begin, because every node is away; it begins by itself when one returns.",
   WithdrawalAwaited:
     "The Secret is deleted, and may be created again until the grace period is over.",
   Withdrawing: "The nodes are giving back our entries, or our objects are being deleted.",
@@ -57,7 +58,9 @@ export const stalledReasons = {
   WriteContested: "Another client undoes our writes of an object again and again; it is named.",
   PodsRefused: "The agents' pods cannot be created.",
   Halted:
-    "Nodes failed with a revision, so all keep what they have. It is tried again after growing pauses.",
+    "More nodes failed than `spec.rollout.maxFailures`. All keep what they have until you change the Secret or request a retry.",
+  NoNodeCanBeServed:
+    "A rollout cannot begin, because no node can be served; `status.failures` has the reasons.",
   Overdue: "A withdrawal has not moved for `spec.withdrawal.deadline`.",
 } as const;
 
@@ -108,8 +111,8 @@ export const troubleReasons = {
     "The API server has not answered our requests for minutes, or is too busy for them.",
   ObjectMutated: "Other people's admission changes what we declare; nothing that nodes get.",
   PodsRefused: "Nodes have no agent, because its pod cannot be created.",
-  RolloutHalted: "A revision does not reach every node that is alive.",
-  RolloutHeld: "The halted content is held: every node keeps what it has.",
+  RolloutHalted: "Nodes failed with a revision. It is granted to no other node.",
+  NoNodeCanBeServed: "A rollout cannot begin: no node can be served, for the reasons it quotes.",
   RemovalOverdue: "A removal makes no progress, whatever its step.",
   NodesAwaited: "A removal waits for nodes that are away.",
 } as const;

@@ -71,12 +71,12 @@ export const catalogue = {
   rolledBack: [
     "GPS218",
     "rolled back: the kubelet failed with this revision and runs again with the previous config.json",
-    "not tried again before the time named; correct the Secret to try at once",
+    "not tried again under the same grant, or before the time named; correct the Secret, or ask for a retry",
   ],
   quarantined: [
     "GPS219",
     "quarantined: the kubelet failed with this revision on this node",
-    "tried once more when the time is over; correct the Secret to try at once",
+    "tried again under a new grant, or at the time named; correct the Secret, or ask for a retry",
   ],
   stillDown: ["GPS220", "the kubelet is still down with the previous config.json", "retrying"],
   kubeletSilent: [
@@ -159,12 +159,7 @@ export const catalogue = {
     "withdrawn, but the journal was lost: config.json may still hold entries of ours that are no longer known",
     "waits for a person: take out what is to go, then delete global-pull-secret/journal.json.corrupt beside it",
   ],
-  held: [
-    "GPS251",
-    "the rollout is held: the node keeps what it has",
-    "waits for the next revision",
-  ],
-  heldDrifted: [
+  keptDrifted: [
     "GPS252",
     "the node keeps what it has, and our entries were changed by another program",
     "they are put back by the next revision",

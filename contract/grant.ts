@@ -17,9 +17,6 @@ export const grantFiles = {
   word: "grant.word",
 } as const;
 
-/** `since` of a grant that the pod was made with. */
-export const fromTemplate = "template";
-
 export type Grant = Readonly<{
   /** 0: the grant is taken back, and the node keeps what it has. */
   revision: number;

@@ -57,11 +57,6 @@ export const secretKeys = {
   intent: "intent",
   /** JSON object: registry → id of its source. Holds no credential. */
   sources: "sources",
-  /**
-   * A `Registration`: whether the first node that is told of a provider has still to show that its
-   * kubelet asks it. Says nothing of the content, so that no digest covers it.
-   */
-  registration: "registration",
   /** A `DeliveryMode`. Agents of another mode take nothing from the Secret but a release. */
   mode: "mode",
 } as const;
@@ -83,23 +78,13 @@ export const servedKeys = {
 export type DeliveryMode = "Restart" | "Reread" | "CredentialProvider";
 
 /**
- * `proving`: who tells its kubelet of a provider is Ready when that has asked it, or after
- * `askingSeconds`. `proved`: one node has shown it, and nobody waits.
- */
-export type Registration = "proving" | "proved";
-
-/**
  * Ids of the two sources that are always meant, as `sources` and the controller's state have them;
  * any other id is the name of an extra source.
  */
 export const sourceIds = { additional: "additional", original: "original" } as const;
 
-/**
- * `apply`: put the document in force. `release`: take back whatever is ours. `hold`: a node that
- * has something of ours in force keeps it, whatever its revision; only a node that has nothing
- * takes the document.
- */
-export type Intent = "apply" | "release" | "hold";
+/** `apply`: put the document in force. `release`: take back whatever is ours. */
+export type Intent = "apply" | "release";
 
 /**
  * What a revision says, whatever its number: the canonical document, and each registry's source.
@@ -107,8 +92,7 @@ export type Intent = "apply" | "release" | "hold";
 export type RevisionContent = Readonly<{ document: string; sources: string; intent: Intent }>;
 
 /**
- * On a pod, its grant: the one revision that it applies. `0` takes a grant back; in a template it
- * means observe, touch nothing.
+ * On a pod, its grant: the one revision that it applies. `0` takes a grant back.
  */
 export const revisionAnnotation = "globalpullsecret.io/revision";
 
@@ -120,8 +104,8 @@ export const revisionAnnotation = "globalpullsecret.io/revision";
 export const digestAnnotation = "globalpullsecret.io/digest";
 
 /**
- * On a pod, its grant: when the pod's condition ContainersReady last changed before the grant, or
- * `template` for a grant that the pod was made with. Without it nothing is a grant.
+ * On a pod, its grant: when the pod's condition ContainersReady last changed before the grant.
+ * Without it nothing is a grant.
  */
 export const sinceAnnotation = "globalpullsecret.io/since";
 
@@ -180,7 +164,6 @@ export const mountPaths = {
 /**
  * How long a Ready must last until the DaemonSet counts it (minReadySeconds): right after its own
  * restart the kubelet calls a young pod Ready without a probe, until the first one, a second later.
- * It is the last part of the probation.
  */
 export const guardSeconds = 3;
 

@@ -6,15 +6,14 @@ import type { Logger } from "pino";
 import { announcer } from "./report/events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
-import { createLookout } from "./rollout/lookout.ts";
 import type { ControllerMetrics } from "./metrics/metrics.ts";
 import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
-import { nudgeClock } from "./rollout/nudge.ts";
 import { platformClock } from "#controller/image/platform.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Steering } from "./steering.ts";
 import { statusWriter } from "./report/status-writer.ts";
 import { createReport } from "./report/report.ts";
+import { noMemory } from "#controller/grants/memory.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { stillClock } from "./withdrawal/standstill.ts";
 
@@ -28,8 +27,8 @@ type Open = Readonly<{
   extras: Reconciler["extras"];
   /** The objects that another client writes against us. */
   contests: () => readonly ContestedObject[];
-  /** Since the API server came back from an absence in which nodes may have been missed. */
-  backSeconds: () => number;
+  /** The agents' pods. */
+  pods: Reconciler["pods"];
   /** A clock that never goes back, for whatever lasts; `now` is for what others read. */
   seconds: () => number;
   now: () => Date;
@@ -37,7 +36,7 @@ type Open = Readonly<{
 
 /** Makes a reconciler for each run, from what steers that run. `run`: what the agents run. */
 export function assembled(
-  { log, metrics, live, cluster, original, extras, contests, backSeconds, seconds, now }: Open,
+  { log, metrics, live, cluster, original, extras, contests, pods, seconds, now }: Open,
   run: AgentImage,
 ): (steering: Steering) => Reconciler {
   const admitted = new Admitted({
@@ -66,8 +65,9 @@ export function assembled(
     extras,
     admitted,
     now,
-    lookout: createLookout(seconds, backSeconds),
-    nudgeSeconds: nudgeClock(seconds),
+    pods,
+    memory: { grants: noMemory },
+    times: () => ({ steady: seconds(), api: now().getTime() / 1000 }),
     stillSeconds: stillClock(seconds),
     platform: platformClock(live, seconds),
     report: createReport({

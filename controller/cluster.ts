@@ -26,13 +26,14 @@ import { createLoop, hangsSeconds, isConflict, sooner } from "#kube/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
 import { labels, type ControllerMetrics } from "./metrics/metrics.ts";
-import { absenceClock } from "#controller/rollout/clocks.ts";
-import { Informer } from "#kube/watch/informer.ts";
+import { followCollection } from "#kube/watch/collection.ts";
+import { CollectionInformer, Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import { followExtras } from "#controller/sources/read/extras.ts";
 import { openOriginal } from "#controller/sources/read/original-place.ts";
 import { collections, leaseIn } from "#kube/client/paths.ts";
 import { assembled } from "./assembly.ts";
+import { agentsSelector, keepPod } from "./rollout/pods.ts";
 import { reconcile } from "./reconcile.ts";
 import { steeringOf } from "./steering.ts";
 import type { Health } from "#program/server.ts";
@@ -77,20 +78,14 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const clock = new ServerClock();
   const now = () => clock.now();
   const seconds = () => performance.now() / 1000;
-  const absence = absenceClock(seconds);
-  /** Of the cluster whose nodes are served. */
-  const answered = (method: string, status: number) => {
-    asked(method, status);
-    absence.answered(status);
-  };
   const { guestKubeconfig: file } = config;
   const stopping = new AbortController();
   const how = { stop: stopping.signal };
   const home =
     file === undefined
-      ? connect(loadKubeConfig(config.kubeconfig), answered, { ...how, clock })
+      ? connect(loadKubeConfig(config.kubeconfig), asked, { ...how, clock })
       : connect(loadKubeConfig(config.kubeconfig), asked, how);
-  const connected = (access: Access) => connect(kubeConfigOf(access), answered, { ...how, clock });
+  const connected = (access: Access) => connect(kubeConfigOf(access), asked, { ...how, clock });
   const guest = { flag: "--guest-kubeconfig", log, connected, moved: leave };
   const served = file === undefined ? home : openRemote({ file, ...guest });
   const place = { cluster: home, path: leaseIn(config.namespace) };
@@ -100,8 +95,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const policyHere = { live, target: policyTarget, informer: new Informer() };
   const original = openOriginal(config, home, asked, log);
   const cluster = cached(live, [...here, policyHere]);
-  const { backSeconds } = absence;
-  const known = { original, backSeconds, contests: standing };
+  const pods = new CollectionInformer(keepPod);
+  const known = { original, pods, contests: standing };
   const open = { log, metrics, live, cluster, ...known, seconds, now };
   const steering = steeringOf({ cluster, installed: config.installed, log, now });
 
@@ -163,6 +158,22 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
           signal,
         });
         reconcilerOf = assembled({ ...open, extras }, run);
+        // A standby does not need them: 5,000 pods are 50 MB to list.
+        watches.push(
+          followCollection({
+            cluster: live,
+            path: collections.pods,
+            query: { labelSelector: agentsSelector },
+            informer: pods,
+            hint: loop.hint,
+            failed: (error) =>
+              log.warn(
+                { error: error.message },
+                "the agents' pods cannot be followed; it is tried again",
+              ),
+            signal,
+          }),
+        );
         await loop.until(signal);
       }
       // The Lease is renewed until the last write is over, so that the next controller need not

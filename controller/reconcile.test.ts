@@ -1,6 +1,5 @@
 /**
- * Runs of the whole controller on a cluster in memory that has no nodes: whatever is declared is
- * served at once.
+ * Runs of the whole controller on a cluster in memory that has no nodes: nobody is waited for.
  */
 import assert from "node:assert/strict";
 import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
@@ -19,6 +18,7 @@ import { givenExtra } from "#controller/sources/read/input.ts";
 import { reconcile } from "./reconcile.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { Admitted } from "#kube/apply/admission.ts";
+import { noMemory } from "#controller/grants/memory.ts";
 import { readState, stateSecret } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
@@ -57,7 +57,6 @@ function inMemory() {
     get: async (path: string) => objects.get(path),
     pages: async () => {},
     apply: async (path: string, body: Object) => put(path, body),
-    replace: async (path: string, body: Object) => put(path, body),
     create: async () => {},
     remove: async (path: string) => void objects.delete(path),
   } as unknown as Cluster;
@@ -120,12 +119,9 @@ function start(graceSeconds: number) {
     admitted: new Admitted({ now: () => new Date() }),
     stillSeconds: () => 0,
     platform: async () => undefined,
-    lookout: {
-      clocks: () => ({ stallSeconds: 0, readySeconds: 9, surveySeconds: 0 }),
-      glances: () => false,
-      isTroubled: () => false,
-    },
-    nudgeSeconds: () => undefined,
+    pods: { view: { synced: true, items: new Map() }, wrote: () => {} },
+    memory: { grants: noMemory },
+    times: () => ({ steady: seconds, api: 1e9 + seconds }),
     now: () => new Date(1e12 + seconds * 1000),
   } as unknown as Reconciler;
   const declare = (path: string, document: string) =>
@@ -218,14 +214,23 @@ test("after the grace all of it goes, and what was withdrawn is remembered by no
 
 test("a credential that is being withdrawn is in none of our Secrets any more, nor is a revision that held it", async () => {
   const on = await deployed(0);
-  const { document, sourcesText: sources } = on.published() ?? { document: "", sourcesText: "" };
-  const served = { revision: 1, intent: "apply", document, sources } as const;
-  on.put(owned.state, stateSecret({ ...on.state(), served }));
+  // As version 0.2 left it.
+  const { data } = stateSecret(on.state());
+  const served = {
+    revision: btoa('{"revision":1,"intent":"apply"}'),
+    document: btoa(text("add:1")),
+  };
+  on.put(owned.state, {
+    data: { ...data, served: served.revision, "served.document": served.document },
+  });
   on.withdraw();
   await on.look();
   assert.equal(on.published()?.intent, "release");
+  assert.equal(on.published()?.served, "nothing");
   assert.deepEqual(Object.keys(on.state().accepted), ["original"]);
-  assert.equal(on.state().served, undefined);
+  for (const path of [owned.state, owned.global])
+    for (const value of Object.values(on.objects.get(path)?.data ?? {}))
+      assert.ok(!atob(value).includes(btoa("add:1")), path);
 });
 
 test("without a grace it goes at once, and so it does when somebody asks for haste in the midst of one", async () => {

@@ -127,9 +127,9 @@ function isAbsent(snapshot: Snapshot, asking: Asking): boolean {
 }
 
 /**
- * Forgets withdrawn credentials, so that they are neither a source's last accepted document nor the
- * last served content; and remembers the grace periods, so that none begins again, and the policy,
- * which the next leader follows where the object cannot be read.
+ * Forgets withdrawn credentials, so that none is a source's last accepted document. Remembers the
+ * grace periods, so that none begins again, and the policy, which the next leader follows where the
+ * object cannot be read.
  */
 async function forgotten(
   { cluster, steering }: Reconciler,
@@ -140,13 +140,11 @@ async function forgotten(
   if ((global === undefined && daemonSet === undefined) || isForeign(state)) return snapshot;
   const before = readState(state);
   const original = Object.entries(before.accepted).filter(([id]) => id === sourceIds.original);
-  const served = before.served?.intent === "release" ? before.served : undefined;
   return {
     ...snapshot,
     state: await writeState(cluster, state, {
       ...before,
       accepted: Object.fromEntries(original),
-      served,
       absentSince: sincesOf(absences),
       policy: steering.accepted?.spec,
       sourcesFrom: steering.accepted?.sourcesFrom,

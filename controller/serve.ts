@@ -1,8 +1,6 @@
 /** One step towards every node having what the sources say, unless a pause holds it. */
-import { pinnedOf } from "#controller/objects/daemonset/pinned-nodes.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
-import { owned } from "#kube/client/paths.ts";
 import type { Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
@@ -40,19 +38,6 @@ export async function serve(
   });
   if (verdict.wanted === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
-  if (pinnedOf(snapshot.daemonSet) !== undefined) {
-    // A pinned DaemonSet is left from a removal, and most nodes have lost their agent. A new one
-    // reaches them by its budget, not all of them at once.
-    const { uid = "", resourceVersion } = snapshot.daemonSet?.metadata ?? {};
-    await reconciler.cluster.remove(owned.daemonSet, uid, resourceVersion);
-    return soon;
-  }
-  if (snapshot.global?.immutable === true) {
-    // Somebody made it immutable, which no apply can undo.
-    const { uid = "", resourceVersion } = snapshot.global.metadata ?? {};
-    await reconciler.cluster.remove(owned.global, uid, resourceVersion);
-    return soon;
-  }
   const progress = await takeStep(reconciler, { ...snapshot, state }, verdict.wanted);
   await reconciler.report.progress(progress, snapshot);
   return againAfter(progress, reconciler.admitted);
@@ -65,18 +50,11 @@ export async function serve(
 function holdsAll({ policy }: Reconciler, { global, state }: Snapshot): boolean {
   if (policy.managementState !== "Paused") return false;
   const { intent } = readPublished(global) ?? {};
-  return intent === "release" || (intent === undefined && readState(state).served === undefined);
+  return intent === "release" || (intent === undefined && readState(state).rollout === undefined);
 }
 
 /** When the next run is due after this step; undefined if only a change calls for one. */
-export function againAfter(
-  { turn, nudgeIn }: Progress,
-  { againSeconds }: Admitted,
-): Again | undefined {
-  if (turn.kind === "served") {
-    const seconds = Math.min(turn.again ?? Infinity, againSeconds ?? Infinity);
-    return seconds === Infinity ? undefined : { seconds };
-  }
-  const { seconds } = turn.kind === "wait" ? { seconds: turn.again } : soon;
-  return { seconds: Math.min(seconds, nudgeIn || seconds) };
+export function againAfter({ again }: Progress, { againSeconds }: Admitted): Again | undefined {
+  const seconds = Math.min(again, againSeconds ?? Infinity);
+  return seconds === Infinity ? undefined : { seconds };
 }

@@ -20,6 +20,11 @@ export const flags = {
     standard: "",
     what: "the node's name, for the log",
   },
+  template: {
+    read: asGiven,
+    standard: "",
+    what: "the digest of the pod's template, which the kubelet's probe names",
+  },
   unit: {
     read: unit,
     standard: auto,

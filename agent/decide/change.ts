@@ -1,12 +1,11 @@
 /** config.json has to be written: when that may begin, and what the journal says first. Pure. */
 import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
-import { failureKey } from "../facts/grant.ts";
+import { grantedKey } from "../facts/grant.ts";
 import { callsWithin, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
 import { type FoundFile, leftBy, type Plan } from "../delivery/delivery.ts";
-import { givesBack } from "../delivery/withdrawal.ts";
 import type { Document } from "../delivery/mount.ts";
 import { unfitFor } from "../facts/registration.ts";
 import { isStopped, stateOf } from "../facts/kubelet-state.ts";
@@ -36,7 +35,7 @@ export function change(
   const same = journal.content === document.content;
   const drift = same && journal.phase === "applied";
   const lives = same && isStarted(facts, journal);
-  const matters = drift || lives ? restartsFor(facts, journal, document, planned) : planned.matters;
+  const matters = drift || lives ? restartsFor(facts, journal, planned) : planned.matters;
   // Repairing a drift without a restart needs no kubelet.
   const unfit =
     drift && !matters
@@ -56,7 +55,7 @@ export function change(
   const undo = undoOf(journal, found, document, planned, drift);
   const left = leftBy(planned);
   const { undo: _undo, renamed, registered, left: _left, quarantine, grant: _, ...rest } = journal;
-  const granted = failureKey(facts.grant);
+  const granted = grantedKey(facts.grant);
   const next: Journal = {
     ...rest,
     ...named(planned, document),
@@ -119,16 +118,11 @@ function isStarted(facts: Facts, journal: Journal): boolean {
 /**
  * Whether repairing a drift costs a restart. Not after three in an hour: a program that keeps
  * removing our entries must not keep restarting the kubelet, which rereads in 5 minutes. Not for a
- * kubelet that somebody stopped: it is not ours to start. Not under a hold.
+ * kubelet that somebody stopped: it is not ours to start.
  */
-function restartsFor(
-  facts: Facts,
-  journal: Journal,
-  { intent }: Document,
-  { matters }: Plan,
-): boolean {
+function restartsFor(facts: Facts, journal: Journal, { matters }: Plan): boolean {
   const tired = callsWithin(journal, facts.now, 3_600_000) >= 3;
-  return matters && !tired && intent !== "hold" && !isStopped(facts);
+  return matters && !tired && !isStopped(facts);
 }
 
 /**
@@ -144,7 +138,7 @@ function undoOf(
   { tells }: Plan,
   drift: boolean,
 ): Journal["undo"] {
-  if ((drift && !tells) || givesBack(document)) return undefined;
+  if ((drift && !tells) || document.intent === "release") return undefined;
   if (journal.phase !== "applied") return journal.undo;
   const { revision, digest, content } = journal;
   const { flags, ...owned } = journal.owned;

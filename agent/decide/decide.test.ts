@@ -35,15 +35,11 @@ import {
   busless,
   type FactsChange,
   inTurn,
+  ungranted,
 } from "../facts/facts.fixture.ts";
 
 test("what comes before everything else", () => {
   check([
-    [
-      "revision 0 observes, whatever lies there",
-      { config: { revision: 0 }, journal: restarting, alone: false },
-      "nothing GPS201 ready",
-    ],
     ["two agents on one node", { alone: false, journal: idle }, "wait GPS205"],
     [
       "a journal from a newer agent",
@@ -68,12 +64,7 @@ test("decide asks for nothing that no rule needs", () => {
   const newer = (owes: boolean): Facts["journal"] => ({ kind: "newer", why: "version 9", owes });
   const rows: readonly (readonly [when: string, change: FactsChange, ...asked: string[]])[] = [
     ["at rest", { journal: idle }, "mounted", "healthz"],
-    [
-      "at rest, under a hold",
-      { journal: idle, mounted: { ...mounted, intent: "hold" } },
-      "mounted",
-      "healthz",
-    ],
+    ["at rest, without a grant", { ...ungranted, journal: idle }, "mounted", "healthz"],
     ["nothing was ever there", { mounted: withdrawn, file: absent }, "mounted", "healthz"],
     ["in quarantine", { journal: rolledBack, file: absent }, "mounted"],
     ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
@@ -86,14 +77,7 @@ test("decide asks for nothing that no rule needs", () => {
     ["an unreadable journal", { journal: { kind: "corrupt", why: "" } }],
     ["a newer agent's", { journal: newer(false) }],
     ["… that owes", { journal: newer(true) }, "kubelet"],
-    ["revision 0", { config: { revision: 0 } }, "fitness"],
-    ["revision 0, and found fit", { config: { revision: 0 }, fit: true }, "healthz"],
-    [
-      "… and silent since",
-      { config: { revision: 0 }, fit: true, healthy: false },
-      "healthz",
-      "fitness",
-    ],
+    ["nothing to take", ungranted, "mounted", "fitness"],
   ];
   for (const [when, change, ...asked] of rows)
     assert.deepEqual(inTurn(facts(change)).asked, asked, when);

@@ -6,19 +6,16 @@
  * owes a running kubelet, then the file, then the document. What happens once the file is as it
  * should be is a table (restart/phases.ts).
  */
-import { keyOf } from "#contract/grant.ts";
 import { change } from "./change.ts";
 import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
-import { held, isKept } from "./hold.ts";
 import { firstJournal, isIdle, type Journal } from "../journal/journal.ts";
-import { givesBack } from "../delivery/withdrawal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
 import { byTable, inForce } from "../restart/phases.ts";
 import type { FoundFile, Plan } from "../delivery/delivery.ts";
-import { observe, preflight } from "./preflight.ts";
+import { preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
-import { givenInPlace, grantedRevision, isEmpty, isOf, observes, ours } from "../facts/grant.ts";
+import { granted, grantedKey, grantedRevision, isEmpty, isOf, ours } from "../facts/grant.ts";
 import { endsFirst, ungranted } from "./ungranted.ts";
 import { orStale } from "./stale-mount.ts";
 import { stateOf } from "../facts/kubelet-state.ts";
@@ -45,7 +42,6 @@ export function decide(facts: Facts): Answer {
 
 function chain(facts: Facts): Answer {
   const { file, mounted, grant } = facts;
-  if (observes(grant)) return observe(facts);
   if (!facts.alone) return wait(codes.otherAgent, soon);
   if (facts.journal.kind === "newer") return newer(facts, facts.journal);
   if (facts.journal.kind === "corrupt")
@@ -73,10 +69,7 @@ function chain(facts: Facts): Answer {
   const kept = grantedRevision(grant) === 0 ? ungranted(facts, journal, file, document) : undefined;
   if (kept !== undefined) return kept;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
-  const keeps = isKept(journal, document);
-  if (isQuarantined(facts, journal, document) && !(keeps && journal.quarantine.told))
-    return quarantined(journal);
-  if (keeps) return held(facts, journal, file, document);
+  if (isQuarantined(facts, journal, document)) return quarantined(journal);
   const planned = file.plan(journal, document, facts.lost);
   if (planned.changed) return change(facts, journal, file, document, planned);
   return asPlanned(facts, journal, file, document, planned);
@@ -127,11 +120,13 @@ function withoutDocument(
   journal: Journal | undefined,
   file: FoundFile,
 ): Answer {
+  const holds = journal !== undefined && file.holds(journal.owned);
+  if (journal?.phase === "applying" && holds) return byTable(facts, journal);
   if (journal?.phase === "restarting" || journal?.phase === "settling") {
     const step = byTable(facts, journal);
-    return file.holds(journal.owned) ? step : { ...step, ready: false };
+    return holds ? step : { ...step, ready: false };
   }
-  if (journal?.phase === "applied" && isOf(journal, facts.grant) && file.holds(journal.owned))
+  if (journal?.phase === "applied" && isOf(journal, facts.grant) && holds)
     return byTable(facts, journal);
   return startMeanwhile(facts, journal, whyNotOurs(facts, mounted));
 }
@@ -147,20 +142,20 @@ function whyNotOurs({ grant }: Facts, mounted: Mounted): Step {
   return wait(codes.otherRevision, soon, `mounted ${mounted.revision} ${why}`);
 }
 
-/** Why nothing comes of a grant that was given in place, before anything on the node is touched. */
+/** Why nothing comes of a grant, before anything on the node is touched. */
 function voidGrant({ grant, refused }: Facts, journal: Journal | undefined): Step | undefined {
-  const given = givenInPlace(grant);
-  if (given === undefined || given.revision === 0) return undefined;
+  const given = granted(grant);
+  if (given === undefined) return undefined;
   if (journal !== undefined && given.revision < journal.revision)
     return tell("behind", codes.behind, `the node has ${journal.revision}`);
-  if (refused === keyOf(given)) return tell("unfit", codes.refusedGrant);
+  if (refused === grantedKey(grant)) return tell("unfit", codes.refusedGrant);
   return undefined;
 }
 
 /** The node takes nothing unasked. A grant comes to it as to a node without a journal. */
 function emptyHanded(facts: Facts): Answer {
   if (grantedRevision(facts.grant) === 0) return inForce(facts, codes.fit);
-  if (ours(facts)?.intent === "release") return atOnce({ action: "leave", code: codes.withdrawn });
+  if (ours(facts)?.intent === "release") return leave;
   return chain({ ...facts, journal: { kind: "none" }, left: false });
 }
 
@@ -173,16 +168,16 @@ function asPlanned(
   planned: Plan,
 ): Answer {
   if (known === undefined) return withoutJournal(facts, found, document, planned);
-  const journal = givesBack(document) ? withoutUndo(known) : known;
+  const journal = document.intent === "release" ? withoutUndo(known) : known;
   const current = named(planned, document);
   // The file is in place, so what it lacks is no longer ours.
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
   const { owned, revision, digest, content } = journal;
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
     return record(codes.toBeWritten, { ...journal, ...current });
-  if (journal.phase === "applied" && givesBack(document)) {
+  if (journal.phase === "applied" && document.intent === "release") {
     const doubt = journal.unverified === true && facts.lost && found.isUnexplained(document);
-    return doubt ? unverified : leave(document);
+    return doubt ? unverified : leave;
   }
   return byTable(facts, journal);
 }
@@ -197,9 +192,8 @@ function withoutUndo({ undo: _undo, ...journal }: Journal): Journal {
 
 /** config.json is as it should be, and no journal says that anything in it is ours. */
 function withoutJournal(facts: Facts, found: FoundFile, document: Document, planned: Plan): Answer {
-  if (givesBack(document)) {
-    if (!facts.lost && facts.left) return leave(document);
-    if (document.intent === "hold") return inForce(facts, codes.held);
+  if (document.intent === "release") {
+    if (!facts.lost && facts.left) return leave;
     if (found.isUnexplained(document)) return unverified;
   }
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
@@ -218,9 +212,7 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
   );
 }
 
-function leave({ intent }: Document): Step {
-  return atOnce({ action: "leave", code: intent === "hold" ? codes.held : codes.withdrawn });
-}
+const leave: Step = atOnce({ action: "leave", code: codes.withdrawn });
 
 /** Withdrawn as far as anybody can tell, which must not be reported as withdrawn. */
 const unverified = wait(codes.withdrawnInDoubt, soon);

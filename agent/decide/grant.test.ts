@@ -12,27 +12,25 @@ import {
   follow,
   foreign,
   idle,
+  key,
   mounted,
+  nothingMounted as nothing,
   quarantine,
   renewed,
   reviving,
   restarting,
-  rolledBack,
+  rolledBack as failed,
+  rolledBackUnasked,
+  seven,
   settling,
+  unasked,
   withdrawn,
   written,
 } from "../facts/facts.fixture.ts";
 import { firstJournal, type Journal } from "../journal/journal.ts";
 import type { Document } from "../delivery/mount.ts";
 
-const since = "2026-11-26T18:25:07Z";
-const grantOf = (revision: number, digest = "seven's"): Grant => ({
-  revision,
-  digest,
-  since,
-  word: false,
-});
-const seven = grantOf(7);
+const grantOf = (revision: number, digest = "seven's"): Grant => ({ ...seven, revision, digest });
 const back = grantOf(0, "");
 const served: Document = { ...mounted, served: true };
 const eight: Document = {
@@ -46,10 +44,7 @@ const eight: Document = {
   },
 };
 const forEight = { grant: grantOf(8, "eight's"), mounted: eight };
-const nothing = { kind: "nothing", releasing: false } as const;
 const empty = firstJournal({ absent: true });
-const key = `7/seven's/${since}`;
-const failed = { ...rolledBack, quarantine: { ...quarantine, grant: key } };
 
 test("a change whose file is in place is ended, whatever is granted meanwhile", () => {
   for (const grant of [back, forEight.grant, "none", "unread"] as const) {
@@ -70,7 +65,7 @@ test("where no kubelet is restarted, newer content takes the place of what is wa
 });
 
 test("a grant that is taken back before its file was in place leaves the node as it was", () => {
-  const applying: Journal = { ...restarting, phase: "applying", grant: key };
+  const applying: Journal = { ...restarting, phase: "applying" };
   delete applying.owed;
   const { steps, end } = follow({ grant: back, mounted: nothing, journal: applying, file: absent });
   assert.deepEqual(steps, ["record GPS200 → applied", "nothing GPS201 ready"]);
@@ -94,15 +89,6 @@ test("a node takes what it is granted by revision and digest, and waits for a Se
       { grant: grantOf(6, "seven's"), journal: idle, mounted: { ...mounted, revision: 6 } },
       "wait GPS256",
     ],
-    [
-      "a template below the journal, after etcd was restored",
-      {
-        config: { revision: 6, digest: "six's" },
-        mounted: { ...mounted, revision: 6, digest: "six's" },
-        journal: idle,
-      },
-      "record GPS226 → applied",
-    ],
   ]);
   const behind = decide(facts({ grant: grantOf(6), journal: idle }));
   assert.equal("word" in behind && behind.word, "behind");
@@ -121,7 +107,7 @@ test("a grant that has failed or was refused is dead until a new since", () => {
       "a failure that is not told",
       {
         grant: seven,
-        journal: { ...failed, quarantine: { ...failed.quarantine, told: false } },
+        journal: { ...failed, quarantine: { ...quarantine, told: false } },
         file: absent,
       },
       "give up GPS218 → applied",
@@ -139,7 +125,87 @@ test("a failure is recorded with its grant, and a change of the served content w
   };
   assert.equal(applied({ grant: seven }), key);
   assert.equal(applied({ grant: "none", mounted: served }), undefined);
-  assert.equal(applied({}), undefined);
+});
+
+/** A change of version 0.2, which recorded no grant, on a node that had revision 6. */
+const older = (phase: Journal["phase"]): Journal => {
+  const { grant: _, owed, undo = assert.fail(), ...rest } = restarting;
+  const six = { ...undo, revision: 6, digest: "six's", content: "six" };
+  const isBegun = phase !== "applying";
+  return { ...rest, phase, undo: six, ...(isBegun && owed !== undefined && { owed }) };
+};
+const lives: FactsChange = { unit: renewed, stopwatch: { running: 5000, healthy: 5000 } };
+
+test("a new pod ends the change of the one before, keeps the result, and is ready", () => {
+  for (const mountedNow of [nothing, { ...eight, served: true as const }])
+    for (const journal of [
+      restarting,
+      settling,
+      older("restarting"),
+      { ...older("settling"), settling: settling.settling },
+    ]) {
+      const { steps } = follow({ grant: "none", mounted: mountedNow, journal, ...lives });
+      const first = journal.phase === "restarting" ? ["record GPS215 → settling"] : [];
+      assert.deepEqual(steps, [...first, "record GPS200 → applied", "nothing GPS200 ready"]);
+    }
+});
+
+test("a change whose file is not in place is given up without its grant, for what the node had", () => {
+  for (const mountedNow of [nothing, { ...eight, served: true as const }])
+    for (const grant of ["none", back] as const)
+      for (const journal of [older("applying"), { ...older("applying"), grant: key }]) {
+        const { steps, end } = follow({ grant, mounted: mountedNow, journal, file: absent });
+        assert.deepEqual(steps, ["record GPS200 → applied", "nothing GPS200 ready"]);
+        assert.ok(end.journal.kind === "journal" && end.journal.journal.revision === 6);
+      }
+});
+
+test("an older change is gone on with where its revision is granted", () => {
+  check([
+    ["not in place", { journal: older("applying"), file: absent }, "apply GPS226 → applying"],
+    ["in place", { journal: older("applying") }, "restart GPS212 → restarting"],
+    ["restarting", { journal: older("restarting") }, "restart GPS212 → restarting"],
+    [
+      "on probation",
+      { journal: { ...older("settling"), settling: settling.settling }, ...lives },
+      "record GPS200 → applied",
+    ],
+  ]);
+});
+
+test("a change is ended when its grant is taken back in any phase, also where no kubelet is restarted", () => {
+  const { undo: _, ...withoutUndo } = older("applying");
+  const never = { restart: "Never" } as const;
+  const at: FactsChange = { grant: back, mounted: nothing };
+  check([
+    ["in place", { ...at, journal: older("applying") }, "restart GPS212 → restarting"],
+    [
+      "… by itself",
+      { ...at, journal: older("applying"), config: never },
+      "record GPS254 → restarting",
+    ],
+    [
+      "… later",
+      { ...at, journal: older("restarting"), config: never },
+      "record GPS254 → restarting",
+    ],
+    ["restoring", { ...at, journal: { ...restarting, phase: "restoring" } }, "restore GPS216"],
+    [
+      "nobody knows whether it is in place",
+      { ...at, journal: withoutUndo, file: absent },
+      "restart GPS212 → restarting",
+    ],
+    [
+      "it is in place, and lacks what the journal still has",
+      { ...at, journal: older("applying"), file: foreign() },
+      "restart GPS212 → restarting",
+    ],
+    [
+      "the volume is torn for a moment",
+      { ...at, grant: "unread", journal: older("applying"), file: absent },
+      "wait GPS203",
+    ],
+  ]);
 });
 
 test("with a journal, also an empty one, a node without a grant keeps what it has", () => {
@@ -238,8 +304,7 @@ test("without a journal a node takes what is served, or notes that it takes noth
 });
 
 test("what failed without a grant on a node that has nothing is tried again after its time", () => {
-  const unasked = { ...rolledBack };
-  const at = { grant: "none", mounted: served, file: absent, journal: unasked } as const;
+  const at = { ...unasked, file: absent, journal: rolledBackUnasked } as const;
   check([
     ["soon", at, "wait GPS219"],
     ["later", { ...at, now: facts({}).now + 3_600_000 }, "apply GPS226 → applying"],

@@ -13,10 +13,10 @@ import {
   foreign,
   mounted,
   noBus,
-  restarting,
   stopped,
   unit,
   decide,
+  ungranted,
   busless,
   written,
 } from "../facts/facts.fixture.ts";
@@ -65,10 +65,10 @@ const rows: readonly (readonly [
   ["no watch is left", { unwatched: "EMFILE" }, "GPS234 refused"],
 ];
 
-test("an unfit node is named at revision 0, and every reason is a refusal", () => {
+test("an unfit node without a grant is named while nothing is served, and every reason is a refusal", () => {
   for (const [what, change, says] of rows)
-    assert.equal(said({ ...change, config: { revision: 0 } }), says, what);
-  check([["a fit one", { config: { revision: 0 }, file: absent }, "nothing GPS201 ready"]]);
+    assert.equal(said({ ...change, ...ungranted }), says, what);
+  check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
 });
 
 test("the same is demanded before each change begins", () => {
@@ -92,19 +92,10 @@ test("the same is demanded before each change begins", () => {
   }
 });
 
-test("revision 0 touches nothing, whatever a former agent left undone", () => {
-  for (const phase of ["applying", "restarting", "settling", "restoring", "reviving"] as const) {
-    const step = decide(
-      facts({ config: { revision: 0 }, journal: { ...restarting, phase }, unit: stopped }),
-    );
-    assert.equal(step.action, "wait", phase);
-  }
-});
-
 test("with --restart Never systemd is not asked, but healthz must answer and no file be hidden", () => {
   const never = { restart: "Never" } as const;
   check([
-    ["fit", { config: { ...never, revision: 0 }, unit: busless }, "nothing GPS201 ready"],
+    ["fit", { ...ungranted, config: never, unit: busless }, "record GPS201 → applied"],
     [
       "healthz does not answer",
       { config: never, unit: busless, file: absent, healthy: false },
@@ -138,15 +129,15 @@ test("a kubelet is registered only where it would get our flags, and no other pr
   const path = "/var/lib/kubelet/kubeadm-flags.env";
   const start = { environmentFiles: ["/etc/x", path], command: "kubelet --v=2" };
   const file = { ...absent, registers: "to be registered" as const };
-  const at = { config: { revision: 0 }, file };
+  const at = { ...ungranted, file };
   const other = "kubelet --image-credential-provider-config=/etc/x";
   check([
-    ["kubeadm's", { ...at, start }, "nothing GPS201 ready"],
+    ["kubeadm's", { ...at, start }, "record GPS201 → applied"],
     ["another unit", { ...at, start: { ...start, environmentFiles: [] } }, "wait GPS236"],
     ["another provider", { ...at, start: { ...start, command: other } }, "wait GPS236"],
     ["no arguments", { ...at, start: { ...start, command: undefined } }, "wait GPS236"],
     ["systemd refuses", { ...at, start: { unknown: "refused" } }, "wait GPS236"],
-    ["no bus", { ...at, unit: busless, config: { revision: 0, restart: "Never" } }, "wait GPS236"],
+    ["no bus", { ...at, unit: busless, config: { restart: "Never" } }, "wait GPS236"],
     ["its files", { ...at, start, file: { ...file, unfit: "missing" } }, "wait GPS236"],
   ]);
 });

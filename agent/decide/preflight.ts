@@ -1,6 +1,6 @@
 /**
- * Whether a node is fit to be touched. Pure: facts → the first reason why not. Asked at revision 0,
- * so that unfit nodes are known before the first one is changed, and again before each change.
+ * Whether a node is fit to be touched. Pure: facts → the first reason why not. Asked before
+ * the first record on a node, so that unfit nodes are known, and again before each change.
  *
  * Each reason is one that a restart would find out too late. If healthz is off or on another port,
  * the kubelet would be restarted until it answers, which it never does. A unit that is dead while
@@ -8,7 +8,6 @@
  */
 import type { Facts } from "../facts/facts.ts";
 import type { Plan } from "../delivery/delivery.ts";
-import { givesBack } from "../delivery/withdrawal.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { unfitFor, whyUnregistrable } from "../facts/registration.ts";
 import { isRunning, unitOf } from "../facts/kubelet-state.ts";
@@ -34,14 +33,9 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   );
 }
 
-/**
- * Revision 0: fit or not, nothing is touched. A node that was found fit stays so while healthz
- * answers.
- */
+/** Fit or not, nothing is touched. */
 export function observe(facts: Facts): Answer {
-  if (facts.fit && facts.healthy === undefined) return ask("healthz");
-  const unfit =
-    facts.fit && facts.healthy === true ? undefined : (preflight(facts) ?? broken(facts));
+  const unfit = preflight(facts) ?? broken(facts);
   return unfit ?? { action: "nothing", code: codes.fit, ready: true, again: resync };
 }
 
@@ -76,8 +70,7 @@ function unregistrable(facts: Facts, planned: Plan | undefined): Step | undefine
   if (!("registers" in file) || file.registers === undefined) return undefined;
   if (isUntold(facts, planned)) return undefined;
   // A withdrawal is made whatever the unit reads.
-  const document = ours(facts);
-  if (planned !== undefined && document !== undefined && givesBack(document)) return undefined;
+  if (planned !== undefined && ours(facts)?.intent === "release") return undefined;
   const why = whyUnregistrable(start);
   return why === undefined ? undefined : refuse(codes.unregistrable, soon, why);
 }

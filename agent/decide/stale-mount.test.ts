@@ -1,6 +1,6 @@
 /** A bus's socket that answers nobody, as tables. */
 import test from "node:test";
-import { absent, idle, check, restarting, unit } from "../facts/facts.fixture.ts";
+import { absent, idle, check, restarting, ungranted, unit } from "../facts/facts.fixture.ts";
 
 const minute = 60_000;
 const unreached = { unknown: "connect ENOENT /host/dbus/system_bus_socket" };
@@ -22,7 +22,7 @@ test("a bus whose socket is dead or missing for five minutes ends the container,
       ],
       ["for so long", { ...(journal && { journal }), file: absent, ...long }, "end GPS241"],
     ]);
-  check([["before the first revision", { config: { revision: 0 }, ...long }, "end GPS241"]]);
+  check([["before the first grant", { ...ungranted, ...long }, "end GPS241"]]);
 });
 
 test("an agent does not end where the bus is not needed, or systemd has answered", () => {

@@ -1,25 +1,21 @@
 /** What a node does without a grant, and what it ends before it looks at one. Pure. */
-import { fromTemplate } from "#contract/grant.ts";
 import type { Document } from "../delivery/mount.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
 import type { Facts } from "../facts/facts.ts";
 import { isOf } from "../facts/grant.ts";
 import { codes } from "../facts/problems.ts";
-import { type Answer, atOnce, record, soon, type Step, wait } from "../facts/step.ts";
-import { confirmed, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
+import { type Answer, atOnce, record, type Step } from "../facts/step.ts";
+import { confirmed, type File, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { byTable, idleAs } from "../restart/phases.ts";
 import { observe } from "./preflight.ts";
 
 /**
  * Whether a change that has begun is ended first: its file is in place, and a kubelet may be down
- * because of it. Where no kubelet is restarted, newer content may take its place. A template's
- * grant comes with a new pod, whose content has always taken its place.
+ * because of it. Where no kubelet is restarted, newer content may take its place.
  */
 export function endsFirst({ config, grant }: Facts, journal: Journal, file: FoundFile): boolean {
   if (isIdle(journal) || config.restart === "Never") return false;
-  if (typeof grant === "object" && (grant.since === fromTemplate || isOf(journal, grant)))
-    return false;
-  return file.holds(journal.owned);
+  return !isOf(journal, grant) && file.holds(journal.owned);
 }
 
 /**
@@ -34,10 +30,11 @@ export function ungranted(
   document: Document | undefined,
 ): Answer | undefined {
   if (journal !== undefined && !isIdle(journal)) {
-    if (isAbandoned(facts, journal, file, document)) return abandon(journal);
+    if (facts.grant === "unread") return undefined;
+    if (isAbandoned(journal, file, document)) return abandon(journal, journal.undo);
     // What is served does not take the place of what was granted.
-    const isGranted = journal.grant !== undefined && document !== undefined;
-    return isGranted ? { ...byTable(facts, journal), ready: false } : undefined;
+    const goesOn = document === undefined ? journal.phase === "applying" : wasGranted(journal);
+    return goesOn ? { ...byTable(facts, journal), ready: false } : undefined;
   }
   if (journal !== undefined && !(document !== undefined && failedUnasked(journal)))
     return keep(facts, journal, file, document);
@@ -45,24 +42,41 @@ export function ungranted(
   return undefined;
 }
 
-/** A grant was taken back before its file was in place, and no restart is owed. */
-function isAbandoned(
-  { grant }: Facts,
-  { phase, owned, owed, grant: granted }: Journal,
-  file: FoundFile,
-  document: Document | undefined,
-): boolean {
-  if (phase !== "applying" || grant === "unread" || owed !== undefined) return false;
-  return (document === undefined || granted !== undefined) && !file.holds(owned);
+/**
+ * Whether the change was begun for a grant. Version 0.2 recorded none; there a node that had
+ * something took nothing unasked either.
+ */
+function wasGranted({ grant, undo }: Journal): boolean {
+  return grant !== undefined || (undo?.revision ?? 0) > 0;
 }
 
+type Undo = NonNullable<Journal["undo"]>;
+
 /**
- * The journal as it was before the change. A withdrawal has no record of that, and is not taken
- * back: its node waits for it.
+ * A grant was taken back before its file was in place, and no restart is owed. Only the very file
+ * that the change found shows that: the new one may lack entries that the journal still has.
  */
-function abandon(journal: Journal): Step {
-  if (journal.undo === undefined) return wait(codes.otherRevision, soon);
-  const { revision, digest, content, owned } = journal.undo;
+function isAbandoned(
+  journal: Journal,
+  file: FoundFile,
+  document: Document | undefined,
+): journal is Journal & { undo: Undo } {
+  const { phase, owned, owed, undo } = journal;
+  if (phase !== "applying" || owed !== undefined || undo === undefined) return false;
+  const isBefore = isSame(undo.file, file.now) && !file.holds(owned);
+  return isBefore && (document === undefined || wasGranted(journal));
+}
+
+function isSame(one: File, other: File): boolean {
+  if ("absent" in one || "absent" in other) return "absent" in one && "absent" in other;
+  return one.bytes.equals(other.bytes);
+}
+
+/** The journal as it was before the change. What lies beside config.json may be written already. */
+function abandon(journal: Journal, undo: Undo): Step {
+  const { revision, digest, content } = undo;
+  const isBeside = journal.owned.answer !== undefined || journal.owned.flags !== undefined;
+  const owned = isBeside ? journal.owned : undo.owned;
   return record(codes.inForce, { ...confirmed(journal), revision, digest, content, owned });
 }
 
@@ -80,7 +94,7 @@ function keep(
 ): Answer | undefined {
   if (document?.revision === journal.revision && document.digest === journal.digest)
     return undefined;
-  if (!file.holds(journal.owned)) return idleAs(facts, journal, codes.heldDrifted);
+  if (!file.holds(journal.owned)) return idleAs(facts, journal, codes.keptDrifted);
   return idleAs(facts, journal, journal.revision > 0 ? codes.inForce : codes.fit);
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
-import { type Intent, type Registration, servedKeys } from "#contract/names.ts";
+import { type Intent, servedKeys } from "#contract/names.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 
@@ -19,8 +19,6 @@ export type Mounted =
       desired: Desired;
       /** What is to be done with it; a release leaves the node as if we had never been there. */
       intent: Intent;
-      /** No node has shown yet that a kubelet asks the provider it is told of. */
-      proving?: true;
       /** A node without a journal may take it without a grant. */
       served?: true;
     }>
@@ -47,7 +45,6 @@ export const mostBytes = 1024 * 1024;
 
 /** The files of one content, by their keys in contract/names.ts. */
 export type ContentFiles = Readonly<Record<keyof typeof servedKeys, Buffer>>;
-type Files = ContentFiles & Readonly<{ registration?: Buffer }>;
 
 /** A revision as it is written; undefined for any other text. */
 export function revisionIn(text: Buffer): number | undefined {
@@ -56,7 +53,7 @@ export function revisionIn(text: Buffer): number | undefined {
 }
 
 /** Interprets the files of one content. Never throws. */
-export function interpret(files: Files): Mounted {
+export function interpret(files: ContentFiles): Mounted {
   const { document, salt, sources } = files;
   const revision = revisionIn(files.revision);
   if (revision === undefined) return { kind: "incomplete", why: "revision is not a number" };
@@ -92,18 +89,12 @@ export function interpret(files: Files): Mounted {
     content: contentOf(document, sources, intent),
     desired: { entries: new Map(entries), rest: new Map(Object.entries(parsed.rest)) },
     intent,
-    ...(files.registration?.toString("latin1") === proving && { proving: true }),
   };
 }
 
-const proving = "proving" satisfies Registration;
+const intents = ["apply", "release"] as const satisfies readonly Intent[];
 
-const intents = ["apply", "release", "hold"] as const satisfies readonly Intent[];
-
-/**
- * The digest that a quarantine knows a content by. `hold` and `apply` of one document share it:
- * what failed under one has failed under the other.
- */
+/** The digest that a quarantine knows a content by. */
 function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
   const hash = createHash("sha256").update(document).update("\0").update(sources);
   return (intent === "release" ? hash.update("\0release") : hash).digest("base64url");

@@ -30,7 +30,7 @@ export function readVolume(directory: string, mode: DeliveryMode): Volume {
   const read = atOnce(directory, (at) => {
     const grant = grantAt(at);
     const file = (name: string) => readBounded(join(at, name), mostBytes);
-    const newest = { ...contentAt(file, secretKeys), registration: file(secretKeys.registration) };
+    const newest = contentAt(file, secretKeys);
     const files = { newest, served: contentAt(file, servedKeys), mode: file(secretKeys.mode) };
     return { grant, mounted: select(files, grant, mode) };
   });
@@ -39,7 +39,7 @@ export function readVolume(directory: string, mode: DeliveryMode): Volume {
 }
 
 type Slots = Readonly<{
-  newest: ContentFiles & Readonly<{ registration: Buffer }>;
+  newest: ContentFiles;
   served: ContentFiles;
   mode: Buffer;
 }>;
@@ -58,16 +58,15 @@ function select(slots: Slots, grant: GrantReading, mode: DeliveryMode): Mounted 
   const isOurMode = slots.mode.toString("latin1") === mode;
   const releasing = newest.intent.toString("latin1") === "release";
   const older = offered < revision ? served : undefined;
-  const registration = newest.registration;
   if (typeof grant === "string" || grant.revision === 0) {
     if (offered === 0 || !isOurMode) return { kind: "nothing", releasing };
-    const taken = interpret(older === undefined ? newest : { ...older, registration });
+    const taken = interpret(older ?? newest);
     return taken.kind === "document" ? { ...taken, served: true } : taken;
   }
   const named =
     grant.revision === revision ? newest : grant.revision === offered ? older : undefined;
   if (named === undefined) return { kind: "other", revision };
-  const content = interpret({ ...named, registration });
+  const content = interpret(named);
   if (content.kind !== "document") return content;
   if (content.digest !== grant.digest)
     return { kind: "other", revision, why: "with another content" };

@@ -3,8 +3,9 @@
  * may be in.
  */
 import assert from "node:assert/strict";
+import { type Grant, keyOf } from "#contract/grant.ts";
 import { decide as answer } from "../decide/decide.ts";
-import { type Facts, unasked } from "./facts.ts";
+import { type Facts, unasked as notAsked } from "./facts.ts";
 import { firstJournal, type Journal } from "../journal/journal.ts";
 import { foundOf } from "../delivery/config-json/observation.ts";
 import type { Document } from "../delivery/mount.ts";
@@ -33,6 +34,21 @@ export const withdrawn: Document = {
   desired: { entries: new Map(), rest: new Map() },
   intent: "release",
 };
+
+/** Nothing is granted, and nothing served. */
+export const nothingMounted = { kind: "nothing", releasing: false } as const;
+export const ungranted = { grant: "none", mounted: nothingMounted } as const;
+/** Nothing is granted, and revision 7 is served. */
+export const unasked = { grant: "none", mounted: { ...mounted, served: true } } as const;
+
+/** What the node is granted. */
+export const seven: Grant = {
+  revision: 7,
+  digest: "seven's",
+  since: "2026-11-26T18:25:07Z",
+  word: false,
+};
+export const key = keyOf(seven);
 
 export const unit: Unit = {
   name: "kubelet.service",
@@ -97,6 +113,7 @@ export const restarting: Journal = {
   owed: "old",
   undo,
   matters: true,
+  grant: key,
 };
 export const tried = (count: number, ago: number): Journal => ({
   ...restarting,
@@ -116,8 +133,14 @@ export const quarantine = {
   since: now - 60_000,
   lasts: 600_000,
   told: true,
+  grant: key,
 };
 export const rolledBack: Journal = { ...firstJournal({ absent: true }), quarantine };
+/** What failed was served, and not granted. */
+export const rolledBackUnasked: Journal = {
+  ...rolledBack,
+  quarantine: { ...quarantine, grant: undefined },
+};
 /** Rolled back, the file is as it was, and the kubelet is still to be proved with it. */
 export const reviving: Journal = {
   ...rolledBack,
@@ -130,17 +153,16 @@ export const reviving: Journal = {
 export const time = { boot: "b", monotonic: 1_000_000 };
 
 export type FactsChange = Partial<Omit<Facts, "config" | "stopwatch" | "journal">> & {
-  /** `revision` and `digest` are of the template's grant, where no other is given. */
+  /** `revision` and `digest` are of the grant, where no other is given. */
   config?: Partial<Facts["config"] & Readonly<{ revision: number; digest: string }>>;
   stopwatch?: Partial<Facts["stopwatch"]>;
   journal?: Journal | Facts["journal"];
 };
 
 export function facts({ config = {}, stopwatch, journal, grant, ...rest }: FactsChange): Facts {
-  const { revision = 7, digest = "seven's", ...flags } = config;
-  const template = { revision, digest, since: "template", word: false };
+  const { revision = seven.revision, digest = seven.digest, ...flags } = config;
   return {
-    grant: config.revision === undefined && grant !== undefined ? grant : template,
+    grant: grant ?? { ...seven, revision, digest },
     refused: undefined,
     config: {
       restart: "Always",
@@ -163,7 +185,6 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     lost: false,
     left: false,
     file: written,
-    fit: false,
     unit,
     healthy: true,
     start: undefined,
@@ -197,7 +218,7 @@ export function decide(all: Facts): Step {
 /** Decides like the agent: what is asked for, in its order, and the step. */
 export function inTurn(
   all: Facts,
-  known: Facts = { ...all, ...unasked, stopwatch: { ...all.stopwatch, ...unasked.stopwatch } },
+  known: Facts = { ...all, ...notAsked, stopwatch: { ...all.stopwatch, ...notAsked.stopwatch } },
   asked: readonly Asked[] = [],
 ): Readonly<{ asked: readonly Asked[]; step: Step }> {
   const answered = answer(known);

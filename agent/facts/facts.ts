@@ -44,8 +44,6 @@ export type Facts = Readonly<{
   /** Our folder is there without a journal: a withdrawal was cut off at its very end. */
   left: boolean;
   file: NodeFile;
-  /** Nothing has changed in the node's files since they were found fit. */
-  fit: boolean;
   unit: UnitFact | undefined;
   /** The kubelet's healthz answers. */
   healthy: boolean | undefined;

@@ -1,5 +1,5 @@
 /** What a pod is granted, and what belongs to it. Pure. */
-import { type Grant, fromTemplate, keyOf } from "#contract/grant.ts";
+import { type Grant, keyOf } from "#contract/grant.ts";
 import type { Document } from "../delivery/mount.ts";
 import type { GrantReading } from "../delivery/volume.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -26,28 +26,20 @@ export function isOf(one: Named, grant: GrantReading): boolean {
   return one.revision === grant.revision && one.digest === grant.digest;
 }
 
+/** The grant, while it grants something; undefined without one, and once it was taken back. */
+export function granted(grant: GrantReading): Grant | undefined {
+  return typeof grant === "string" || grant.revision === 0 ? undefined : grant;
+}
+
 /** The revision that is granted; 0 where there is none. */
 export function grantedRevision(grant: GrantReading): number {
-  return typeof grant === "string" ? 0 : grant.revision;
+  return granted(grant)?.revision ?? 0;
 }
 
-/**
- * A grant that was given to a running pod. Rules for what the template gives are those of a rollout
- * that replaces pods: it is tried again after a time, and proves by the pod's readiness alone.
- */
-export function givenInPlace(grant: GrantReading): Grant | undefined {
-  return typeof grant === "string" || grant.since === fromTemplate ? undefined : grant;
-}
-
-/** The template asks the agent to observe the node, and to touch nothing. */
-export function observes(grant: GrantReading): boolean {
-  return typeof grant === "object" && grant.since === fromTemplate && grant.revision === 0;
-}
-
-/** The name that failures are recorded under; none for what a template gives. */
-export function failureKey(grant: GrantReading): string | undefined {
-  const given = givenInPlace(grant);
-  return given !== undefined && given.revision > 0 ? keyOf(given) : undefined;
+/** The key of the grant, which refusals and failures are recorded under. */
+export function grantedKey(grant: GrantReading): string | undefined {
+  const given = granted(grant);
+  return given && keyOf(given);
 }
 
 /** The mounted document that may be applied: what is granted, or without a grant what is served. */

@@ -63,10 +63,9 @@ test("counts no answer to a kubelet that has ended since", () => {
   }
 });
 
-test("demands nothing of a node without a grant, nor of what its template grants", () => {
+test("demands nothing of a node without a grant", () => {
   const { isReady } = place();
-  for (const other of ["none", "unread", { ...grant, since: "template" }] as const)
-    assert.equal(isReady(other), true);
+  for (const other of ["none", "unread"] as const) assert.equal(isReady(other), true);
 });
 
 test("keeps what was answered while the volume cannot be read for a moment", () => {

@@ -5,7 +5,6 @@
  */
 import { keyOf } from "#contract/grant.ts";
 import type { GrantReading } from "../delivery/volume.ts";
-import { givenInPlace } from "../facts/grant.ts";
 import { type Code, codes } from "../facts/problems.ts";
 import { fast, type Step, wait } from "../facts/step.ts";
 
@@ -45,7 +44,7 @@ export class Flank {
 
   /** Returns the step, or a wait in its place until the kubelet has seen the agent unready. */
   instead(step: Step, grant: GrantReading): Step {
-    const given = givenInPlace(grant);
+    const given = typeof grant === "string" ? undefined : grant;
     const key = given && keyOf(given);
     if (grant !== "unread" && key !== this.#key) {
       this.#key = key;

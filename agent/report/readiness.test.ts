@@ -12,21 +12,21 @@ const untilListening = (port: number) =>
   until(`somebody listens on ${port}`, () => ask(port, "/"), { timeout: 10_000, every: 10 });
 
 function readiness(): Readiness {
-  return { ready: true, code: codes.inForce, line: "GPS200", revision: 1 };
+  return { ready: true, code: codes.inForce, line: "GPS200" };
 }
 
 const ask = async (port: number, path: string) =>
   (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 
-test("the answer is true of our revision only", async () => {
+test("the answer is true of our template only", async () => {
   const port = await freePort();
-  const probe = probeOn(port, readiness, () => {});
+  const probe = probeOn(port, "a1", readiness, () => {});
   await untilListening(port);
   assert.deepEqual(
     [
       await ask(port, "/readyz"),
-      await ask(port, "/readyz?revision=1"),
-      await ask(port, "/readyz?revision=2"),
+      await ask(port, "/readyz?template=a1"),
+      await ask(port, "/readyz?template=b2"),
     ],
     [200, 200, 505],
   );
@@ -36,9 +36,10 @@ test("the answer is true of our revision only", async () => {
 
 test("who is not ready answers with the status of its code, and no two codes share one", async () => {
   const port = await freePort();
-  let now: Readiness = { ready: false, code: codes.restarting, line: "GPS213", revision: 1 };
+  let now: Readiness = { ready: false, code: codes.restarting, line: "GPS213" };
   const probe = probeOn(
     port,
+    "a1",
     () => now,
     () => {},
   );
@@ -58,7 +59,7 @@ test("a port that is taken is said, tried again, and had when the other one ends
   await once(other, "listening");
   let changed = Promise.withResolvers<void>();
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const probe = probeOn(port, readiness, () => changed.resolve());
+  const probe = probeOn(port, "a1", readiness, () => changed.resolve());
   await changed.promise;
   assert.match(probe.taken() ?? "", new RegExp(`EADDRINUSE.*127\\.0\\.0\\.1:${port}`));
   changed = Promise.withResolvers<void>();
@@ -73,7 +74,7 @@ test("a port that is taken is said, tried again, and had when the other one ends
 
 test("whoever connects and says nothing, or too much, is cut off and keeps nobody out", async () => {
   const port = await freePort();
-  const probe = probeOn(port, readiness, () => {});
+  const probe = probeOn(port, "a1", readiness, () => {});
   await untilListening(port);
   const ends: Promise<unknown>[] = [];
   const silent = () => {

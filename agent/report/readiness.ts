@@ -11,13 +11,7 @@ import { statusOf } from "#contract/agent-codes.ts";
 import { codes, type Code } from "../facts/problems.ts";
 import { describe } from "../files/errno.ts";
 
-/** `revision`: of the grant; undefined while it is not known. */
-export type Readiness = Readonly<{
-  ready: boolean;
-  code: Code;
-  line: string;
-  revision: number | undefined;
-}>;
+export type Readiness = Readonly<{ ready: boolean; code: Code; line: string }>;
 
 export type ReadinessPort = Readonly<{
   /**
@@ -42,12 +36,13 @@ const mostConnections = 16;
 /**
  * Listens, and tries again every second, later every ten, where the port is taken; `changed` is
  * called when it is found taken and when it is had. `GET /readyz` answers 200, or the status of its
- * code, with one line; `unready` is called with each of the latter. With `?revision=N` it answers
- * for any other revision than the granted one that another agent works here: the kubelet's probe of
- * a waiting pod reaches the agent that holds the port, which must not speak for the other.
+ * code, with one line; `unready` is called with each of the latter. With `?template=DIGEST` it
+ * answers for any other template than its own that another agent works here: the kubelet's probe of
+ * a waiting pod reaches the agent that holds the port, which must not answer for the other.
  */
 export function probeOn(
   port: number,
+  template: string,
   readiness: () => Readiness,
   changed: () => void,
   unready: () => void = () => {},
@@ -55,11 +50,11 @@ export function probeOn(
   const recent: Socket[] = [];
   const answerTo = (request: string): string => {
     const [found, named] =
-      /^GET \/readyz(?:\?revision=(\d+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
+      /^GET \/readyz(?:\?template=(\w+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
     if (found === undefined) return answer("404 Not Found", "ask /readyz");
-    const { ready, code, line, revision } = readiness();
-    if (named !== undefined && named !== String(revision))
-      return answer(statusLine(codes.otherAgent), `this agent serves revision ${revision}`);
+    const { ready, code, line } = readiness();
+    if (named !== undefined && named !== template)
+      return answer(statusLine(codes.otherAgent), `this agent is of template ${template}`);
     if (!ready) unready();
     return answer(ready ? "200 OK" : statusLine(code), line);
   };

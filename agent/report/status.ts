@@ -23,7 +23,7 @@ export class Status {
     this.#leaveWord = leaveWord;
     this.#news = new News(clock);
     const line = say(codes.incomplete, "starting");
-    this.#readiness = { ready: false, code: codes.incomplete, line, revision: undefined };
+    this.#readiness = { ready: false, code: codes.incomplete, line };
   }
 
   get readiness(): Readiness {
@@ -37,7 +37,7 @@ export class Status {
     const signed = `${line} (revision ${revision})`;
     // A record is over at once, and its successor sets the readiness: it must not flicker between.
     if (step.again !== 0 || step.action !== "record")
-      this.#readiness = { ready: step.ready, code: step.code, line: signed, revision };
+      this.#readiness = { ready: step.ready, code: step.code, line: signed };
     if (this.#news.take(step, line))
       this.#log({ revision, action: step.action, code: step.code, ready: step.ready }, line);
     const word = step.ready ? "" : withWord(signed, step, seen);

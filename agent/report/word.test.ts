@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -18,7 +18,6 @@ const fulfilled = true;
 const given: Seen = { grant, journal: 7, fulfilled };
 const asked: Seen = { ...given, grant: { ...grant, word: true } };
 const later: Seen = { ...asked, grant: { ...grant, word: true, since: "2026-11-26T19:00:00Z" } };
-const template: Seen = { ...given, grant: { ...grant, since: "template" } };
 
 function place(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gps-word-"));
@@ -38,7 +37,6 @@ function shown(step: Step): string {
 const due: readonly (readonly [when: string, Step, Seen, shown: string])[] = [
   ["a proof that is asked for", inForce, asked, "exit 0 GPS200 proved"],
   ["a proof that is not asked for", inForce, given, "nothing GPS200"],
-  ["a template's proof", inForce, template, "nothing GPS200"],
   [
     "what is in force is not what is granted",
     inForce,
@@ -47,7 +45,6 @@ const due: readonly (readonly [when: string, Step, Seen, shown: string])[] = [
   ],
   ["not ready yet", wait("GPS215", 100), asked, "wait GPS215"],
   ["a release, asked for or not", released, given, "exit 0 GPS224 released"],
-  ["a template's release", released, template, "exit 0 GPS224 released"],
   ["a release that is not ready", { ...released, ready: false }, given, "nothing GPS224"],
   ["nothing was granted", released, { ...given, grant: "none" }, "nothing GPS224"],
   [
@@ -81,37 +78,29 @@ test("says a word again after any end but its own, and for a new since", (t) => 
   assert.equal(shown(start().instead(inForce, later)), "exit 0 GPS200 proved", "a new since");
 });
 
-test("says of a template's grant that the node is given back once in the pod's life", (t) => {
-  const { start } = place(t);
-  start().mark("released", template);
-  for (let crashes = 0; crashes < 3; crashes += 1)
-    assert.deepEqual(start().instead(released, template), released);
+test("refuses once what has stood for ten seconds, and not what heals before", (t) => {
+  const { clock, start } = place(t);
+  const word = start();
+  const seconds: readonly (readonly [second: number, step: Step, shown: string])[] = [
+    [0, refusal, "wait GPS206"],
+    [9, refusal, "wait GPS206"],
+    [9.5, wait("GPS209", 100), "wait GPS209"],
+    [10, refusal, "wait GPS206"],
+    [15, { ...refusal, code: "GPS211" }, "wait GPS211"],
+    [19.9, refusal, "wait GPS206"],
+    [20, refusal, "exit 3 GPS206 unfit"],
+  ];
+  for (const [second, step, expected] of seconds) {
+    clock.now = second * 1000;
+    assert.equal(shown(word.instead(step, given)), expected, `after ${second} s`);
+  }
+  word.mark("unfit", given);
+  clock.now += 60_000;
+  const next = start();
+  assert.deepEqual(next.instead(refusal, given), refusal);
+  clock.now += 60_000;
+  assert.deepEqual(next.instead(refusal, given), refusal);
 });
-
-for (const seen of [template, given])
-  test(`refuses once what has stood for ten seconds, and not what heals before: ${seen === given ? "in place" : "template"}`, (t) => {
-    const { clock, start } = place(t);
-    const word = start();
-    const seconds: readonly (readonly [second: number, step: Step, shown: string])[] = [
-      [0, refusal, "wait GPS206"],
-      [9, refusal, "wait GPS206"],
-      [9.5, wait("GPS209", 100), "wait GPS209"],
-      [10, refusal, "wait GPS206"],
-      [15, { ...refusal, code: "GPS211" }, "wait GPS211"],
-      [19.9, refusal, "wait GPS206"],
-      [20, refusal, "exit 3 GPS206 unfit"],
-    ];
-    for (const [second, step, expected] of seconds) {
-      clock.now = second * 1000;
-      assert.equal(shown(word.instead(step, seen)), expected, `after ${second} s`);
-    }
-    word.mark("unfit", seen);
-    clock.now += 60_000;
-    const next = start();
-    assert.deepEqual(next.instead(refusal, seen), refusal);
-    clock.now += 60_000;
-    assert.deepEqual(next.instead(refusal, seen), refusal);
-  });
 
 test("remembers a grant that it has refused through every restart of the container", (t) => {
   const { start } = place(t);
@@ -125,11 +114,11 @@ test("remembers a grant that it has refused through every restart of the contain
 test("asks for another look when a refusal is due, if the next one would come later", (t) => {
   const { clock, start } = place(t);
   const word = start();
-  assert.equal(word.instead(refusal, template).again, 10_000);
+  assert.equal(word.instead(refusal, given).again, 10_000);
   clock.now = 4000;
-  assert.equal(word.instead(refusal, template).again, 6000);
-  assert.equal(word.instead({ ...refusal, again: 1000 }, template).again, 1000);
-  assert.equal(word.instead({ ...refusal, again: "back off" }, template).again, "back off");
+  assert.equal(word.instead(refusal, given).again, 6000);
+  assert.equal(word.instead({ ...refusal, again: 1000 }, given).again, 1000);
+  assert.equal(word.instead({ ...refusal, again: "back off" }, given).again, "back off");
 });
 
 test("keeps no more marks than a handful, however many grants came", (t) => {
@@ -145,27 +134,32 @@ test("keeps no more marks than a handful, however many grants came", (t) => {
   assert.equal(lengths[0], lengths[1]);
 });
 
-test("a pod that refused a template may still say that the node is given back", (t) => {
-  const { start, marks } = place(t);
-  start().mark("unfit", template);
-  assert.equal(shown(start().instead(released, template)), "exit 0 GPS224 released");
-  start().mark("released", template);
-  assert.equal(marks(), "refused\nreleased\n");
+test("a pod that has refused may still say that the node is given back", (t) => {
+  const { start } = place(t);
+  start().mark("unfit", given);
+  assert.equal(shown(start().instead(released, given)), "exit 0 GPS224 released");
+});
+
+test("a failure of what nothing granted is not marked, and reads no mark of version 0.2", (t) => {
+  const { directory, start, marks } = place(t);
+  start().mark("failed", { ...given, grant: "none" });
+  assert.equal(existsSync(join(directory, "word")), false);
+  writeFileSync(join(directory, "word"), "refused\nreleased\n");
+  assert.equal(start().refused, undefined);
+  assert.equal(shown(start().instead(released, given)), "exit 0 GPS224 released");
+  start().mark("released", given);
+  assert.equal(marks(), "said released 7/d/2026-11-26T18:25:07Z\n");
 });
 
 test("where no mark can be made a refusal is tried once, and a release again and again", (t) => {
   const { clock } = place(t);
   const word = new Word("/nonexistent", () => clock.now);
-  for (const seen of [template, given]) {
-    clock.now = 0;
-    word.instead(wait("GPS209", 100), seen);
-    word.instead(refusal, seen);
-    clock.now = 10_000;
-    assert.equal(shown(word.instead(refusal, seen)), "exit 3 GPS206 unfit");
-    assert.throws(() => word.mark("unfit", seen), /ENOENT/);
-    assert.deepEqual(word.instead(refusal, seen), refusal);
-    assert.equal(shown(word.instead(released, seen)), "exit 0 GPS224 released");
-    assert.throws(() => word.mark("released", seen), /ENOENT/);
-    assert.equal(shown(word.instead(released, seen)), "exit 0 GPS224 released");
-  }
+  word.instead(refusal, given);
+  clock.now = 10_000;
+  assert.equal(shown(word.instead(refusal, given)), "exit 3 GPS206 unfit");
+  assert.throws(() => word.mark("unfit", given), /ENOENT/);
+  assert.deepEqual(word.instead(refusal, given), refusal);
+  assert.equal(shown(word.instead(released, given)), "exit 0 GPS224 released");
+  assert.throws(() => word.mark("released", given), /ENOENT/);
+  assert.equal(shown(word.instead(released, given)), "exit 0 GPS224 released");
 });

@@ -6,15 +6,14 @@
  *
  * A word is said once. A mark in the pod's own directory, made right before the end, shows the next
  * process that it need not say it. The next process takes the mark away: one that starts after any
- * other end says the word again. What a template grants is marked for the pod's whole life.
+ * other end says the word again.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { keyOf } from "#contract/grant.ts";
 import { exitCodes } from "#contract/names.ts";
 import type { WordKind } from "#contract/word.ts";
 import { hasCode } from "../files/errno.ts";
-import { givenInPlace, type Seen } from "../facts/grant.ts";
+import { granted, grantedKey, type Seen } from "../facts/grant.ts";
 import { codes } from "../facts/problems.ts";
 import { atOnce, type Step } from "../facts/step.ts";
 
@@ -30,8 +29,6 @@ const exits: Readonly<Record<WordKind, number>> = {
 };
 
 type Marks = {
-  /** For a template's grant: `released`, `refused`. */
-  readonly pod: Set<string>;
   /** Key of the grant that this pod has refused. */
   refused: string | undefined;
   /** The word that the last process ended with. */
@@ -71,7 +68,11 @@ export class Word {
     this.#refusedSince = refuses ? (this.#refusedSince ?? this.#clock()) : undefined;
     const due = dueFor(step, seen);
     if (due !== undefined && !this.#isSaid(due, seen)) return end(step, due);
-    if (this.#refusedSince === undefined || !mayRefuse(seen) || this.#isSaid("unfit", seen))
+    if (
+      this.#refusedSince === undefined ||
+      granted(seen.grant) === undefined ||
+      this.#isSaid("unfit", seen)
+    )
       return step;
     const left = this.#refusedSince + stands - this.#clock();
     if (left <= 0) return end(step, "unfit");
@@ -84,35 +85,24 @@ export class Word {
    * be made; a refusal is then not tried again, since the reason for it is worth more.
    */
   mark(kind: WordKind, { grant }: Pick<Seen, "grant">): void {
-    const given = givenInPlace(grant);
-    const { pod, refused } = this.#marks;
-    if (given === undefined && kind === "failed") return;
-    if (given === undefined) {
-      const mark = kind === "unfit" ? "refused" : kind;
-      if (mark === "refused") pod.add(mark);
-      this.#write({ ...this.#marks, pod: new Set([...pod, mark]) });
-      pod.add(mark);
-      return;
-    }
-    const key = keyOf(given);
-    const next = kind === "unfit" ? key : refused;
-    if (kind === "unfit") Object.assign(this.#marks, { refused: key, said: `${kind} ${key}` });
-    this.#write({ pod, refused: next, said: `${kind} ${key}` });
-    this.#marks.said = `${kind} ${key}`;
+    const key = grantedKey(grant);
+    // What was taken unasked fails without a word.
+    if (key === undefined) return;
+    const said = `${kind} ${key}`;
+    if (kind === "unfit") Object.assign(this.#marks, { refused: key, said });
+    this.#write({ ...this.#marks, said });
+    this.#marks.said = said;
   }
 
   #isSaid(kind: WordKind, { grant }: Seen): boolean {
-    const given = givenInPlace(grant);
-    if (given === undefined) return this.#marks.pod.has(kind === "unfit" ? "refused" : kind);
-    return this.#marks.said === `${kind} ${keyOf(given)}`;
+    return this.#marks.said === `${kind} ${grantedKey(grant)}`;
   }
 
   /** As a whole, so that it does not grow with the grants. */
-  #write({ pod, refused, said }: Marks): void {
+  #write({ refused, said }: Marks): void {
     const lines = [
-      ...pod,
-      ...(refused === undefined ? [] : [`grant refused ${refused}`]),
-      ...(said === undefined ? [] : [`grant said ${said}`]),
+      ...(refused === undefined ? [] : [`refused ${refused}`]),
+      ...(said === undefined ? [] : [`said ${said}`]),
     ];
     writeFileSync(this.#file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 });
   }
@@ -120,16 +110,11 @@ export class Word {
 
 /** The word that is due at once in this state. */
 function dueFor(step: Step, { grant, fulfilled }: Seen): WordKind | undefined {
-  if (typeof grant === "string" || grant.revision === 0) return undefined;
+  const given = granted(grant);
+  if (given === undefined) return undefined;
   if (step.ready && step.code === codes.withdrawn) return "released";
   if ("word" in step && step.action !== "end") return step.word;
-  const asks = givenInPlace(grant)?.word === true;
-  return asks && fulfilled && step.ready ? "proved" : undefined;
-}
-
-/** Without a grant nothing is asked of the node. A template asks at revision 0 as well. */
-function mayRefuse({ grant }: Seen): boolean {
-  return typeof grant === "object" && (grant.revision > 0 || givenInPlace(grant) === undefined);
+  return given.word && fulfilled && step.ready ? "proved" : undefined;
 }
 
 function end({ code, detail }: Step, word: WordKind): Step {
@@ -137,12 +122,11 @@ function end({ code, detail }: Step, word: WordKind): Step {
 }
 
 function readMarks(file: string): Marks {
-  const marks: Marks = { pod: new Set(), refused: undefined, said: undefined };
+  const marks: Marks = { refused: undefined, said: undefined };
   for (const line of linesOf(file)) {
-    const [, what, rest] = /^grant (refused|said) (.+)$/.exec(line) ?? [];
+    const [, what, rest] = /^(refused|said) (.+)$/.exec(line) ?? [];
     if (what === "refused") marks.refused = rest;
     else if (what === "said") marks.said = rest;
-    else marks.pod.add(line);
   }
   return marks;
 }
@@ -151,7 +135,6 @@ function linesOf(file: string): string[] {
   try {
     return readFileSync(file, "latin1").split("\n").filter(Boolean);
   } catch (error) {
-    // Another's template, without the directory.
     if (hasCode(error, "ENOENT")) return [];
     throw error;
   }

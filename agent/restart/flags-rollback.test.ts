@@ -8,10 +8,12 @@ import {
   crashed,
   decide,
   facts,
+  key,
   limited,
   mounted,
   noBus,
   stopped,
+  ungranted,
   unit,
   withdrawn,
   written,
@@ -43,11 +45,7 @@ test("H18: a kubelet that keeps failing at rest loses the flags that we gave it,
     ["no restarts are allowed", { ...rests, config: { restart: "Never" } }, "wait GPS221"],
     ["its flags are not ours", { ...rests, journal: idle, file: written }, "wait GPS221"],
     ["it answers", { ...rests, healthy: true }, "nothing GPS200 ready"],
-    [
-      "the rollout is held",
-      { ...rests, mounted: { ...mounted, intent: "hold" } },
-      "record GPS216 → restoring",
-    ],
+    ["its grant was taken back", { ...rests, ...ungranted }, "record GPS216 → restoring"],
   ]);
 });
 
@@ -59,6 +57,16 @@ test("what is then restored has all but the flags, and counts as nothing that wa
   assert.equal(undo.owned.flags, undefined);
   assert.deepEqual(undo.owned.entries, owned.entries);
   assert.deepEqual(undo.file, file.now);
+});
+
+test("the failure is the grant's under which it is in force", () => {
+  const begun = (change: FactsChange) => {
+    const step = decide(facts(change));
+    return step.action === "record" ? step.journal : assert.fail(step.action);
+  };
+  assert.equal(begun(rests).grant, key);
+  const older = { ...rests, journal: { ...idle, owned, digest: "six's" } };
+  assert.equal(begun({ ...older, ...ungranted }).grant, undefined);
 });
 
 test("H18: neither a new revision nor a withdrawal waits for a kubelet that our flags keep from starting", () => {

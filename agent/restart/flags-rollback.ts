@@ -1,6 +1,7 @@
 /** A kubelet that keeps failing by itself while it has flags of ours: they are taken back. Pure. */
 import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
+import { grantedKey, isOf } from "../facts/grant.ts";
 import type { Journal } from "../journal/journal.ts";
 import { type Answer, ask, record } from "../facts/step.ts";
 import { isRestartedBySystemd, unitOf } from "../facts/kubelet-state.ts";
@@ -25,10 +26,12 @@ export function takeBack(facts: Facts, journal: Journal): Answer | undefined {
   if (unit === undefined) return ask("kubelet");
   const whole = unitOf(facts);
   if (whole === undefined || !keepsFailing(whole) || stopwatch.silent < failsFor) return undefined;
-  // As of nothing that was ever proved: what is wanted is then tried anew, after the quarantine.
+  // As of nothing that was ever proved: what is wanted is then tried anew, under another grant.
   const undo = { file: file.now, owned, revision: 0, content: "" };
+  const key = isOf(journal, facts.grant) ? grantedKey(facts.grant) : undefined;
+  const next: Journal = { ...journal, ...boundTo(facts), phase: "restoring", undo };
   const detail = `${whole.active}/${whole.sub}, ${whole.result}; its credential provider is taken back`;
-  return record(codes.notBack, { ...journal, ...boundTo(facts), phase: "restoring", undo }, detail);
+  return record(codes.notBack, { ...next, ...(key !== undefined && { grant: key }) }, detail);
 }
 
 function keepsFailing(unit: Unit): boolean {

@@ -19,6 +19,7 @@ import {
   restarting,
   reviving,
   settling,
+  seven,
   stopped,
   tried,
   unit,
@@ -185,11 +186,12 @@ test("restarts switched off while the old file is being put back: the node is ro
     "record GPS218 → applied",
     "give up GPS218 → applied",
   ]);
+  const { grant: _, ...rest } = end;
   const journal = end.journal.kind === "journal" ? end.journal.journal : undefined;
   assert.ok(journal);
   const config = { ...never, revision: 8, digest: "eight's" };
   const eight = { ...withdrawn, revision: 8, digest: "eight's" };
-  assert.deepEqual(follow({ ...end, journal, stopwatch: {}, config, mounted: eight }).steps, [
+  assert.deepEqual(follow({ ...rest, journal, stopwatch: {}, config, mounted: eight }).steps, [
     "record GPS226 → applied",
     "leave GPS224",
     "nothing GPS224 ready",
@@ -296,10 +298,10 @@ test("a withdrawal that the kubelet does not survive puts no credential back: th
   );
 });
 
-test("a withdrawal that comes while a change is being tried cannot be rolled back to what was before that change", () => {
+test("a withdrawal that takes the place of a change cannot be rolled back to what was before that change", () => {
   const asked = {
     mounted: { ...withdrawn, revision: 8, digest: "eight's" },
-    config: { revision: 8, digest: "eight's" },
+    config: { ...never, revision: 8, digest: "eight's" },
   };
   const step = decide(facts({ ...asked, journal: tried(2, 0), unit: crashed, healthy: false }));
   assert.ok(step.action === "apply");
@@ -433,7 +435,10 @@ test("a kubelet that is stopped is not started because config.json drifted: the 
 
 test("a rollback that was never reported is not taken for the report of the next one", () => {
   const untold = { ...quarantine, content: "six", revision: 6, told: false };
-  const step = decide(facts({ file: absent, journal: { ...idle, quarantine: untold } }));
+  const another = { ...seven, since: "2026-11-26T19:00:00Z" };
+  const step = decide(
+    facts({ grant: another, file: absent, journal: { ...idle, quarantine: untold } }),
+  );
   assert.ok(step.action === "apply");
   assert.equal(step.journal.quarantine?.told, true);
 });

@@ -2,22 +2,17 @@
  * The probation of a restarted kubelet: what proves that it lives with the new file, and what shows
  * that it does not. Pure. The table in phases.ts says which rule applies.
  */
-import { guardSeconds } from "#contract/names.ts";
 import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { codes } from "../facts/problems.ts";
 import { isUnheard } from "../facts/registration.ts";
-import { givenInPlace, isOf, ours } from "../facts/grant.ts";
 import { fast, record, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
-import { awaitAsking } from "./provider-wait.ts";
 import { revived } from "./quarantine.ts";
 import { answerWithin, attempt, attempts, rollBack } from "./restart.ts";
 
 /** Milliseconds for which a process must have answered healthz, however short the probation. */
 const answersFor = 1000;
-/** The kubelet probes once a second, so readiness may be seen up to 1 s late. */
-const untilProbed = 1000;
 /** After a rollback, a process that runs this long is taken for alive even without healthz. */
 const livesFor = 180_000;
 /**
@@ -39,27 +34,11 @@ export function watch(facts: Facts, journal: Journal, unit: Unit): Step {
 
 /**
  * Watches the process until the probation is over. The kubelet reports our readiness, and a dead
- * kubelet cannot retract it, so the agent turns Ready as late as it can without slowing the rollout
- * (docs/decisions/0006). Under a release the agent is deleted once its Ready counts, and must have
- * left before, so the probation ends earlier.
+ * kubelet cannot retract it, so the agent turns Ready only then.
  */
 export function awaitProbation(facts: Facts, journal: Journal): Step {
-  const releases = ours(facts)?.intent === "release";
-  const { probation } = facts.config;
-  const guard = guardSeconds * 1000;
-  if (hasLived(facts, releases ? probation - guard : probation))
-    return record(codes.inForce, confirmed(journal));
-  const early = hasLived(facts, probation - guard - untilProbed);
-  return {
-    ...wait(codes.onProbation, fast),
-    ready:
-      early &&
-      !releases &&
-      isOf(journal, facts.grant) &&
-      // The time for which a Ready must last follows the probation of a grant in place.
-      givenInPlace(facts.grant) === undefined &&
-      awaitAsking(facts, journal) === undefined,
-  };
+  if (!hasLived(facts, facts.config.probation)) return wait(codes.onProbation, fast);
+  return record(codes.inForce, confirmed(journal));
 }
 
 /** The watched process no longer answers. */

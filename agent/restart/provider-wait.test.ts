@@ -8,18 +8,16 @@ import {
   decide,
   facts,
   mounted,
-  renewed,
-  settling,
   time,
   unit,
   written,
 } from "../facts/facts.fixture.ts";
 
 const file = { ...written, registers: "registered" as const, asked: false };
+const shown: FactsChange = { file, journal: { ...idle, registered: time } };
 const told: FactsChange = {
-  file,
-  journal: { ...idle, registered: time },
-  mounted: { ...mounted, proving: true },
+  ...shown,
+  grant: { revision: 7, digest: "seven's", since: "2026-11-26T18:25:07Z", word: true },
 };
 const after = (seconds: number): FactsChange => ({
   ...told,
@@ -32,7 +30,7 @@ test("the first node whose kubelet was told of its provider is Ready when that h
     ["a moment too early", after(599.9), "wait GPS255"],
     ["ten minutes later", after(600), "nothing GPS200 ready"],
     ["it has asked", { ...told, file: { ...file, asked: true } }, "nothing GPS200 ready"],
-    ["another node has shown it", { ...told, mounted }, "nothing GPS200 ready"],
+    ["another node has shown it", shown, "nothing GPS200 ready"],
     ["it was told by an earlier agent", { ...told, journal: idle }, "nothing GPS200 ready"],
     [
       "the node was booted since",
@@ -43,20 +41,6 @@ test("the first node whose kubelet was told of its provider is Ready when that h
     ["its healthz is silent", { ...told, healthy: false }, "wait GPS221"],
   ]);
   assert.equal(decide(facts(after(59))).detail, "waits 10 min at most");
-});
-
-test("the probation's early Ready waits for the asking as well", () => {
-  const nearly: FactsChange = { unit: renewed, stopwatch: { running: 1500, healthy: 1500 } };
-  const watched = { ...settling, registered: time };
-  check([
-    ["told, not asked", { ...told, ...nearly, journal: watched }, "wait GPS215"],
-    [
-      "asked",
-      { ...told, ...nearly, journal: watched, file: { ...file, asked: true } },
-      "wait GPS215 ready",
-    ],
-    ["nobody is to be asked", { ...nearly, journal: settling }, "wait GPS215 ready"],
-  ]);
 });
 
 test("the journal says since when the flags are in place, keeps it over a rotation, and drops it with them", () => {

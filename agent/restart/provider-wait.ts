@@ -12,8 +12,9 @@ import { codes } from "../facts/problems.ts";
  * has asked, or no pod has pulled for `askingSeconds`.
  */
 export function awaitAsking(facts: Facts, { registered }: Journal): Step | undefined {
-  const { file, time } = facts;
-  if (registered === undefined || ours(facts)?.proving !== true) return undefined;
+  const { file, time, grant } = facts;
+  const isFirst = typeof grant === "object" && grant.word && ours(facts) !== undefined;
+  if (registered === undefined || !isFirst) return undefined;
   if (!("asked" in file) || file.asked) return undefined;
   // The node rebooted since; by what time its flags were put in place nobody can tell.
   if (registered.boot !== time.boot) return undefined;

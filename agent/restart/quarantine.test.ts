@@ -15,6 +15,8 @@ import {
   restarting,
   reviving,
   rolledBack,
+  rolledBackUnasked,
+  unasked,
   decide,
 } from "../facts/facts.fixture.ts";
 
@@ -146,19 +148,26 @@ test("a revival ends when one process has run for three minutes, whatever its he
   ]);
 });
 
-test("quarantine: 10 minutes, doubling, to 6 hours; at most four restarts an hour; a new revision at once", () => {
+test("quarantine of what was not granted: 10 minutes, doubling, to 6 hours; at most four restarts an hour; a new revision at once", () => {
+  const { quarantine } = rolledBackUnasked;
+  assert.ok(quarantine);
   const late = { ...rolledBack, quarantine: { ...quarantine, since: now - 600_000 } };
   check([
-    ["not over", { journal: rolledBack, file: absent }, "wait GPS219"],
-    ["over", { journal: late, file: absent }, "apply GPS226 → applying"],
+    ["not over", { ...unasked, journal: rolledBackUnasked, file: absent }, "wait GPS219"],
+    ["over", { ...unasked, journal: late, file: absent }, "apply GPS226 → applying"],
     [
       "over, but four restarts within the hour",
-      { journal: { ...late, calls: [1, 2, 3, 4].map((n) => now - n * 60_000) }, file: absent },
+      {
+        ...unasked,
+        journal: { ...late, calls: [1, 2, 3, 4].map((n) => now - n * 60_000) },
+        file: absent,
+      },
       "wait GPS219",
     ],
     [
       "the clock was set back, our own time says over",
       {
+        ...unasked,
         journal: { ...rolledBack, quarantine: { ...quarantine, since: now + hour } },
         file: absent,
         stopwatch: { quarantine: 600_000 },
@@ -167,12 +176,20 @@ test("quarantine: 10 minutes, doubling, to 6 hours; at most four restarts an hou
     ],
     [
       "a new revision",
-      { journal: { ...rolledBack, quarantine: { ...quarantine, revision: 6 } }, file: absent },
+      {
+        ...unasked,
+        journal: { ...rolledBack, quarantine: { ...quarantine, revision: 6 } },
+        file: absent,
+      },
       "apply GPS226 → applying",
     ],
     [
       "another content",
-      { journal: { ...rolledBack, quarantine: { ...quarantine, content: "six" } }, file: absent },
+      {
+        ...unasked,
+        journal: { ...rolledBack, quarantine: { ...quarantine, content: "six" } },
+        file: absent,
+      },
       "apply GPS226 → applying",
     ],
   ]);

@@ -1,5 +1,8 @@
-/** Quarantine: a content that failed on this node is not tried again soon. Pure. */
-import { failureKey } from "../facts/grant.ts";
+/**
+ * Quarantine: a content that failed on this node is not tried again under the same grant; what the
+ * node took without a grant is tried again after a time. Pure.
+ */
+import { grantedKey } from "../facts/grant.ts";
 import type { Facts } from "../facts/facts.ts";
 import { callsWithin, confirmed, type Journal } from "../journal/journal.ts";
 import type { Document } from "../delivery/mount.ts";
@@ -51,8 +54,8 @@ export function revived(facts: Facts, journal: Journal): Step {
 }
 
 /**
- * Whether this revision's content must wait; another revision is tried at once. A grant that has
- * failed is dead: a new one tries again, however soon.
+ * Whether the content must wait. A grant that has failed is dead: a new one tries again, however
+ * soon. Without a grant, another revision is tried at once.
  */
 export function isQuarantined(
   facts: Facts,
@@ -60,7 +63,7 @@ export function isQuarantined(
   { revision, content }: Document,
 ): journal is Journal & { quarantine: NonNullable<Journal["quarantine"]> } {
   const quarantine = journal?.quarantine;
-  const key = failureKey(facts.grant);
+  const key = grantedKey(facts.grant);
   if (key !== undefined) return journal?.phase === "applied" && quarantine?.grant === key;
   if (quarantine?.content !== content || quarantine.revision !== revision) return false;
   // In any other phase the content is being tried again.
@@ -72,9 +75,10 @@ export function quarantined(
   journal: Journal & { quarantine: NonNullable<Journal["quarantine"]> },
 ): Step {
   const { quarantine } = journal;
-  const until = new Date(quarantine.since + quarantine.lasts).toISOString();
-  const detail = `revision ${quarantine.revision}, failure ${quarantine.failures}, until ${until}`;
   const dead = quarantine.grant !== undefined;
+  const until = new Date(quarantine.since + quarantine.lasts).toISOString();
+  const failure = `revision ${quarantine.revision}, failure ${quarantine.failures}`;
+  const detail = dead ? failure : `${failure}, until ${until}`;
   if (quarantine.told)
     return dead
       ? tell("failed", codes.quarantined, detail)

@@ -1,8 +1,8 @@
 /**
  * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the
  * product's controller as it is shipped, and the tests' driver (test/harness/nodes), which answers
- * for the nodes. A pod is Ready as soon as it is bound: what a node does is measured on real ones.
- * One more node is unreachable.
+ * for the nodes. Its agents fulfil a grant within three seconds: what a node does is measured on
+ * real ones. One more node is unreachable.
  */
 import { type V1DaemonSet } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -22,7 +22,6 @@ import { directEnvironment } from "#test/cluster/run.ts";
 import { writeKubeconfig } from "#test/controller/plane.ts";
 import { steer } from "#test/controller/steer.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
-import { NodesModel } from "#test/harness/nodes/nodes.ts";
 import { inParallel } from "#test/harness/nodes/requests.ts";
 import { slotOf } from "../observe/healthz.ts";
 import { type Budget, daemonSets } from "../testbed/objects.ts";
@@ -72,9 +71,7 @@ export class Simulated implements Disposable {
     this.cluster = cluster;
     this.api = api;
     this.#kubeconfig = kubeconfig;
-    const model = new NodesModel(() => "ready");
-    model.unprobed = true;
-    this.#driver = new NodesDriver(api, { model, leaseSeconds, pace: 1000 }).start();
+    this.#driver = new NodesDriver(api, { leaseSeconds, pace: 1000 }).start();
     this.syncer = new WatchedObjects(api, daemonSets, {
       fieldSelector: `metadata.name=${names.agentName}`,
     });

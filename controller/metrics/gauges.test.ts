@@ -1,47 +1,48 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Progress } from "../rollout/step.ts";
+import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import { deleting, gaugesOf, nothing, show, type Gauges } from "./gauges.ts";
 import { createMetrics } from "./metrics.ts";
-import type { Turn } from "#controller/rollout/turn/turn.ts";
 
-const strategy = { stage: "wave", maxUnavailable: 1 } as const;
-const served: Turn = { kind: "served", strategy, reason: "", again: undefined };
-const wait: Turn = { kind: "wait", phase: "wave", strategy, reason: "", again: 9 };
-const daemonSetState = { desired: 3, updated: 2, available: 1 };
-const progress = (turn: Turn, counts?: object) =>
-  ({ revision: 4, turn, daemonSetState, counts }) as unknown as Progress;
-const totals = { nodes_desired: 3, nodes_updated: 2, nodes_available: 1 };
+const totals = { nodes_desired: 3, nodes_available: 3 };
+const fates = (counts: Readonly<Record<string, number>>) =>
+  Object.fromEntries(
+    ["current", "changing", "waiting", "starting", "failed", "excused"].map((state) => [
+      `nodes{state="${state}"}`,
+      counts[state] ?? 0,
+    ]),
+  );
+const rolling = progressWith(rollingOut("rollout"));
 
 /** A state, what it is, and every series of it. */
 const cases: readonly (readonly [state: string, gauges: Gauges, series: Record<string, number>])[] =
   [
     ["nothing is declared", nothing, { revision: 0 }],
     [
-      "a rollout",
-      gaugesOf(progress(wait), false),
-      { revision: 4, rolled_out: 0, ...totals, 'nodes{state="failed"}': 9 },
+      "the agents' pods are not read yet",
+      gaugesOf({ ...rolling, view: undefined }, false),
+      { revision: 7, rolled_out: 0, 'nodes{state="failed"}': 9 },
     ],
     [
-      "a rollout that was looked into",
-      gaugesOf(progress(wait, { total: 3, served: 2, failed: 1 }), false),
+      "a rollout",
+      gaugesOf(rolling, false),
       {
-        revision: 4,
+        revision: 7,
         rolled_out: 0,
         ...totals,
-        'nodes{state="served"}': 2,
-        'nodes{state="failed"}': 1,
+        nodes_updated: 0,
+        ...fates({ changing: 1, waiting: 2 }),
       },
     ],
     [
       "a rollout that is out",
-      gaugesOf(progress(served), false),
-      { revision: 4, rolled_out: 1, ...totals, 'nodes{state="served"}': 3 },
+      gaugesOf(progressWith(), false),
+      { revision: 7, rolled_out: 1, ...totals, nodes_updated: 3, ...fates({ current: 3 }) },
     ],
     [
       "nodes giving back",
-      gaugesOf(progress(wait), true),
-      { revision: 4, ...totals, 'nodes{state="failed"}': 9 },
+      gaugesOf(progressWith({ intent: "release" }), true),
+      { revision: 7, ...totals, nodes_updated: 3, ...fates({ current: 3 }) },
     ],
     ["objects being deleted", deleting(4), { revision: 4 }],
   ];

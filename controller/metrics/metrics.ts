@@ -82,15 +82,11 @@ export function createMetrics() {
       "reason",
     ]),
     revision: gauge("revision", "Revision of global-pull-secret; 0 when there is none"),
-    rolledOut: gauge("rolled_out", "1 when every node that lives has the revision"),
+    rolledOut: gauge("rolled_out", "1 when every node that can be served had the revision"),
     desired: gauge("nodes_desired", "Nodes that should have an agent"),
-    updated: gauge("nodes_updated", "Nodes that have an agent of the present template"),
+    updated: gauge("nodes_updated", "Nodes that have proved the revision"),
     available: gauge("nodes_available", "Nodes whose agent is available"),
-    nodes: gauge(
-      "nodes",
-      "Nodes by what became of them under the present template, when last looked at",
-      ["state"],
-    ),
+    nodes: gauge("nodes", "Agents' pods by what became of the revision on their nodes", ["state"]),
   };
 }
 

@@ -22,35 +22,7 @@ test("what is remembered is recalled, and nothing is written when nothing change
   assert.equal(written.length, 1);
 });
 
-test("what a controller before version 0.2 remembered is recalled, and written under the new names", async () => {
-  const before = { "global-pull-secret/rolled": "true", "global-pull-secret/released": "4" };
-  const secret = { metadata: { uid: "u", annotations: before } };
-  assert.deepEqual(recall(secret), { rolled: true, released: 4 });
-  const written: object[] = [];
-  const cluster = {
-    apply: async (_: string, body: object) => void written.push(body),
-  } as unknown as Cluster;
-  await remember(cluster, secret, recall(secret));
-  const annotations = { "globalpullsecret.io/rolled": "true", "globalpullsecret.io/released": "4" };
-  assert.partialDeepStrictEqual(written, [{ metadata: { annotations } }]);
-});
-
 test("malformed annotations read as nothing", () => {
   const annotations = { "globalpullsecret.io/released": "soon" };
   assert.deepEqual(recall({ metadata: { annotations } }), { rolled: false, released: 0 });
-});
-
-test("conditions that a controller before 0.2 left there go: only who may read the credentials saw them", async () => {
-  for (const name of ["globalpullsecret.io/conditions", "global-pull-secret/conditions"]) {
-    const annotations = { [name]: "[]", "globalpullsecret.io/rolled": "true" };
-    const written: { metadata: { annotations: object } }[] = [];
-    const cluster = {
-      apply: async (_: string, body: (typeof written)[0]) => void written.push(body),
-    } as unknown as Cluster;
-    const secret = { metadata: { uid: "u", annotations } };
-    await remember(cluster, secret, recall(secret));
-    // An apply without it: the API server takes away what its manager no longer says.
-    const after = written.map(({ metadata }) => metadata.annotations);
-    assert.deepEqual(after, [{ "globalpullsecret.io/rolled": "true" }]);
-  }
 });

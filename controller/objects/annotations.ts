@@ -7,13 +7,8 @@ import { globalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { annotationManager } from "#kube/client/ownership.ts";
-import { annotationOf, annotations } from "./daemonset/annotation-names.ts";
+import { annotations } from "./daemonset/annotation-names.ts";
 import { owned } from "#kube/client/paths.ts";
-
-/**
- * Annotations that until 0.2 described the state, where only readers of the credentials saw them.
- */
-const dropped = ["globalpullsecret.io/conditions", "global-pull-secret/conditions"];
 
 export type Notes = Readonly<{
   /** A revision above 0 may have reached a node. */
@@ -23,18 +18,14 @@ export type Notes = Readonly<{
 }>;
 
 export function recall(secret: V1Secret | undefined): Notes {
-  const said = (name: string) => annotationOf(secret?.metadata, name);
+  const said = (name: string) => secret?.metadata?.annotations?.[name];
   return {
     rolled: said(annotations.rolled) === "true",
     released: Number(said(annotations.released) ?? 0) || 0,
   };
 }
 
-/**
- * Writes what changed, or nothing. What older controllers remembered besides is removed with it,
- * because an apply takes back what its manager no longer declares. Returns the Secret as it is
- * then.
- */
+/** Writes what changed, or nothing. Returns the Secret as it is then. */
 export async function remember(
   cluster: Cluster,
   secret: V1Secret,
@@ -45,10 +36,10 @@ export async function remember(
     ...(notes.rolled ? { [annotations.rolled]: "true" } : {}),
     ...(notes.released > 0 ? { [annotations.released]: String(notes.released) } : {}),
   };
-  const same = Object.values(annotations).every(
+  const same = [annotations.rolled, annotations.released].every(
     (name) => before[name] === (after as Record<string, string>)[name],
   );
-  if (same && !dropped.some((name) => name in before)) return secret;
+  if (same) return secret;
   const { uid, resourceVersion } = secret.metadata ?? {};
   if (uid === undefined)
     throw new ApiError({ status: 409, reason: "NoUid", method: "PATCH", path: owned.global });

@@ -8,11 +8,13 @@ import { owned } from "#kube/client/paths.ts";
 import { globalSecret } from "./global-secret.ts";
 import { roleBinding } from "./rbac.ts";
 
-const set = () =>
-  daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable: 1 });
+const set = () => daemonSet(agent);
 
 type Edit = (made: V1DaemonSet) => void;
 const pod = ({ spec }: V1DaemonSet) => spec?.template.spec ?? assert.fail();
+const projected = (made: V1DaemonSet) =>
+  pod(made).volumes?.find(({ name }) => name === "global-pull-secret")?.projected?.sources ??
+  assert.fail();
 const first = (made: V1DaemonSet) => pod(made).containers[0] ?? assert.fail();
 
 const tolerated: readonly (readonly [sentence: string, edit: Edit])[] = [
@@ -50,20 +52,19 @@ for (const [sentence, edit] of tolerated) {
 const annotationsOf = (made: V1DaemonSet) => made.spec?.template.metadata?.annotations ?? {};
 const refused: readonly (readonly [sentence: string, edit: Edit, field: string])[] = [
   [
-    "take the revision from the template",
-    (made) => void delete annotationsOf(made)["globalpullsecret.io/revision"],
-    "revision",
+    "take the digest from the template",
+    (made) => void delete annotationsOf(made)["globalpullsecret.io/template"],
+    "template",
   ],
   [
-    "change the digest in the template",
-    (made) => (annotationsOf(made)["globalpullsecret.io/digest"] = "e"),
-    "digest",
+    "change the mode in the template",
+    (made) => (annotationsOf(made)["globalpullsecret.io/mode"] = "Reread"),
+    "mode",
   ],
   [
-    "open the budget",
-    (made) =>
-      Object.assign(made.spec?.updateStrategy?.rollingUpdate ?? {}, { maxUnavailable: "100%" }),
-    "maxUnavailable",
+    "let the DaemonSet controller replace pods",
+    (made) => Object.assign(made.spec?.updateStrategy ?? {}, { type: "RollingUpdate" }),
+    "updateStrategy.type",
   ],
   [
     "shorten the probation",
@@ -72,16 +73,20 @@ const refused: readonly (readonly [sentence: string, edit: Edit, field: string])
   ],
   ["give the agent another command", (made) => (first(made).command = ["sh"]), "command"],
   [
-    "take the agent's variables away",
-    (made) => (first(made).env = [{ name: "HOME", value: "/" }]),
+    "give the agent another node",
+    (made) => (first(made).env = [{ name: "NODE_NAME", value: "other" }]),
     "env[NODE_NAME]",
   ],
   ["take the probe away", (made) => void delete first(made).readinessProbe, "readinessProbe"],
   [
     "mount another Secret",
-    (made) =>
-      Object.assign(pod(made).volumes?.[0]?.projected?.sources?.[0]?.secret ?? {}, { name: "x" }),
-    "projected",
+    (made) => Object.assign(projected(made)[0]?.secret ?? assert.fail(), { name: "x" }),
+    "volumes[global-pull-secret]",
+  ],
+  [
+    "take the grant out of the volume",
+    (made) => void projected(made).pop(),
+    "volumes[global-pull-secret]",
   ],
 ];
 for (const [sentence, edit, field] of refused) {
@@ -96,11 +101,16 @@ for (const [sentence, edit, field] of refused) {
 }
 
 const secret = globalSecret({
-  document: '{"auths":{"quay.io":{"auth":"cGxhbnRlZDpwYXNzd29yZA=="}}}',
-  sources: "{}",
-  intent: "apply",
-  salt: Buffer.alloc(32),
-  revision: 1,
+  newest: {
+    document: '{"auths":{"quay.io":{"auth":"cGxhbnRlZDpwYXNzd29yZA=="}}}',
+    sources: "{}",
+    intent: "apply",
+    salt: Buffer.alloc(32),
+    revision: 1,
+  },
+  mode: "Restart",
+  served: "nothing",
+  publishedAt: 1,
 });
 const others: readonly (readonly [
   sentence: string,

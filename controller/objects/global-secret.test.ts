@@ -1,246 +1,236 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
+import { secretKeys, servedKeys } from "#contract/names.ts";
 import {
+  contentDigest,
   globalSecret,
   isEdited,
-  isLost,
-  isPending,
   newSalt,
-  nextRevision,
-  publishedDigest,
   readPublished,
-  type Published,
+  suppliersIn,
+  type Declared,
+  type Numbered,
 } from "./global-secret.ts";
 
-const salt = newSalt();
-const wanted = {
+const numbered = (revision: number, changes: Partial<Numbered> = {}): Numbered => ({
   document: '{"auths":{}}',
-  sources: "{}",
+  sources: '{"quay.io":"additional"}',
   intent: "apply",
-  entries: 0,
-  fromAdditional: 0,
-} as const;
-const published = (changes: Partial<Published> = {}): Published => ({
-  document: wanted.document,
-  sources: {},
-  sourcesText: wanted.sources,
-  intent: wanted.intent,
-  salt,
-  revision: 4,
+  salt: Buffer.alloc(32, revision),
+  revision,
   ...changes,
 });
-
-/** The template that goes with what is published. */
-const staged = (content: Published | undefined, revision = content?.revision ?? 0) => ({
-  revision,
-  digest: content === undefined ? "" : publishedDigest(content),
+const declared = (changes: Partial<Declared> = {}): Declared => ({
+  newest: numbered(4),
+  mode: "Restart",
+  served: numbered(3),
+  publishedAt: 1_767_225_600,
+  ...changes,
 });
-
-const other = published({ salt: newSalt() });
 const encoded = (text: string) => Buffer.from(text).toString("base64");
-const edited = (key: string, value: string) => {
-  const { data } = globalSecret({
-    document: '{"auths":{}}',
-    sources: "{}",
-    intent: "apply",
-    salt,
-    revision: 4,
-  });
-  return readPublished({ data: { ...data, [key]: value } });
-};
+const allKeys = [...Object.values(secretKeys), ...Object.values(servedKeys)];
 
-const cases: readonly (readonly [
-  sentence: string,
-  published: Published | undefined,
-  template: Readonly<{ revision: number; digest: string }>,
-  pending: boolean,
-  lost: boolean,
+const contents = fc.record({
+  document: fc.string({ unit: "grapheme" }),
+  sources: fc
+    .dictionary(fc.string(), fc.constantFrom("original", "additional"))
+    .map((one) => JSON.stringify(one)),
+  intent: fc.constantFrom("apply" as const, "release" as const),
+  salt: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((one) => Buffer.from(one)),
+});
+
+test("law: what is written is read back, and all keys exist in both slots", () => {
+  fc.assert(
+    fc.property(
+      contents,
+      contents,
+      fc.integer({ min: 1, max: 999_999_999_999_999 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.constantFrom("Restart" as const, "Reread" as const, "CredentialProvider" as const),
+      fc.integer({ min: 1, max: 4e9 }),
+      (one, other, revision, part, mode, publishedAt) => {
+        const newest = { ...one, revision };
+        const before = Math.floor(part * revision);
+        const served =
+          before === 0 ? "nothing" : before === revision ? newest : { ...other, revision: before };
+        const secret = globalSecret({ newest, mode, served, publishedAt });
+        assert.deepEqual(readPublished(secret), { ...newest, mode, served, publishedAt });
+        assert.deepEqual(Object.keys(secret.data ?? {}).toSorted(), allKeys.toSorted());
+      },
+    ),
+  );
+});
+
+const emptyBeside: readonly (readonly [
+  condition: string,
+  served: Declared["served"],
+  text: string,
 ])[] = [
-  ["the same is not published again", published(), staged(published()), false, false],
-  [
-    "a revision that is not staged yet is not published again",
-    published(),
-    staged(published(), 3),
-    false,
-    false,
-  ],
-  ["one that no template has seen is not", published(), staged(undefined), false, false],
-  [
-    "another document is",
-    published({ document: "{}" }),
-    staged(published({ document: "{}" })),
-    true,
-    false,
-  ],
-  [
-    "other sources are",
-    published({ sourcesText: '{"a":"original"}' }),
-    staged(published(), 3),
-    true,
-    false,
-  ],
-  ["another intent is", published({ intent: "release" }), staged(published(), 3), true, false],
-  [
-    "a Secret of a controller that made no salt is",
-    published({ salt: Buffer.alloc(0) }),
-    staged(undefined, 4),
-    true,
-    false,
-  ],
-  ["a missing Secret is", undefined, staged(published()), true, true],
-  [
-    "a revision edited into nonsense is",
-    published({ revision: 0 }),
-    staged(published()),
-    true,
-    true,
-  ],
-  ["a Secret restored from long ago is", published(), staged(published(), 7), true, true],
-  [
-    "the number of another content, restored or installed anew, is",
-    published(),
-    staged(other),
-    true,
-    true,
-  ],
-  [
-    "a template whose digest somebody took away is",
-    published(),
-    { revision: 4, digest: "" },
-    true,
-    true,
-  ],
-  [
-    "a salt that somebody replaced is",
-    edited("salt", newSalt().toString("base64")),
-    staged(published()),
-    true,
-    true,
-  ],
-  ["a salt that somebody cut is", edited("salt", "AAAA"), staged(published()), true, true],
-  [
-    "an intent that somebody replaced is",
-    edited("intent", encoded("release")),
-    staged(published()),
-    true,
-    true,
-  ],
-  [
-    "an intent that somebody edited into nonsense is",
-    edited("intent", encoded("aply")),
-    staged(published()),
-    true,
-    true,
-  ],
-  ["an intent that somebody took away is", edited("intent", ""), staged(published()), true, true],
+  ["nothing is served", "nothing", "0"],
+  ["the newest content is served", numbered(4), "4"],
 ];
-for (const [sentence, before, template, pending, lost] of cases) {
-  test(`publish: ${sentence}`, () => {
-    assert.equal(isPending(before, wanted, template), pending);
-    assert.equal(isLost(before, template), lost);
+for (const [condition, served, number] of emptyBeside)
+  test(`empties the other keys of the served slot when ${condition}`, () => {
+    const { data = {} } = globalSecret(declared({ served }));
+    const { revision, ...others } = servedKeys;
+    assert.equal(data[revision], encoded(number));
+    for (const key of Object.values(others)) assert.equal(data[key], "", key);
   });
-}
 
-for (const key of ["salt", "intent", "sources", "revision", ".dockerconfigjson"]) {
-  test(`a ${key} that somebody else wrote makes the Secret an edited one`, () => {
-    const keys = ["salt", "intent", "sources", "revision", ".dockerconfigjson"];
-    const fields = (left: readonly string[]) => ({
-      "f:data": Object.fromEntries(left.map((one) => [`f:${one}`, {}])),
-    });
-    const by = (left: readonly string[]) => ({
-      metadata: {
-        managedFields: [
-          { manager: "global-pull-secret-controller", operation: "Apply", fieldsV1: fields(left) },
-          { manager: "kubectl", operation: "Update", fieldsV1: fields([key]) },
-        ],
-      },
-    });
-    assert.equal(isEdited(by(keys)), false);
-    assert.equal(isEdited(by(keys.filter((one) => one !== key))), true);
+const edits: readonly (readonly [
+  what: string,
+  data: Readonly<Record<string, string | undefined>>,
+  expected: "absent" | Partial<ReturnType<typeof readPublished>>,
+])[] = [
+  ["a revision of 0", { revision: encoded("0") }, "absent"],
+  ["a revision that is not a number", { revision: encoded("four") }, "absent"],
+  ["a revision of 16 digits", { revision: encoded("1".repeat(16)) }, "absent"],
+  ["a revision that is not base64", { revision: "////" }, "absent"],
+  ["no revision", { revision: undefined }, "absent"],
+  ["a mode that is unknown", { mode: encoded("Later") }, { mode: undefined }],
+  ["no mode", { mode: undefined }, { mode: undefined }],
+  ["no served revision", { "served.revision": undefined }, { served: undefined }],
+  [
+    "a served revision that is not a number",
+    { "served.revision": encoded("x") },
+    { served: "nothing" },
+  ],
+  [
+    "a served revision above the newest",
+    { "served.revision": encoded("5") },
+    { served: "nothing" },
+  ],
+  ["the newest revision as served", { "served.revision": encoded("4") }, { served: numbered(4) }],
+  [
+    "an intent that is unknown",
+    { intent: encoded("aply") },
+    { intent: "apply", salt: Buffer.alloc(0) },
+  ],
+  [
+    "an intent to hold, of version 0.2",
+    { intent: encoded("hold") },
+    { intent: "apply", salt: Buffer.alloc(0) },
+  ],
+];
+for (const [what, data, expected] of edits)
+  test(`reads ${what} as ${expected === "absent" ? "an absent Secret" : "far as it is valid"}`, () => {
+    const secret = globalSecret(declared());
+    const read = readPublished({ ...secret, data: { ...secret.data, ...data } as never });
+    if (expected === "absent") assert.equal(read, undefined);
+    else assert.partialDeepStrictEqual(read, expected);
   });
-}
 
-test("law: the revision grows past whatever is remembered anywhere", () => {
-  const revision = fc.nat(1e9);
+test("law: never throws, whatever the Secret holds", () => {
+  const key = fc.constantFrom(...allKeys);
+  const value = fc.oneof(fc.string(), fc.base64String(), fc.string().map(encoded));
   fc.assert(
-    fc.property(
-      fc.option(revision, { nil: undefined }),
-      revision,
-      revision,
-      (known, template, served) => {
-        const before = known === undefined ? undefined : published({ revision: known });
-        const next = nextRevision(before, template, served);
-        assert.ok(next > template && next > served && next > (known ?? 0));
-        const after = published({ revision: next });
-        assert.equal(isPending(after, wanted, staged(after)), false);
-      },
-    ),
+    fc.property(fc.dictionary(key, value), fc.string(), (data, published) => {
+      const annotations = { "globalpullsecret.io/published": published };
+      const read = readPublished({ data, metadata: { annotations } });
+      if (read === undefined) return;
+      suppliersIn(read);
+      contentDigest(read);
+      assert.ok(read.revision > 0 && Number.isFinite(read.publishedAt));
+    }),
   );
+  for (const secret of [undefined, {}, { data: {} }])
+    assert.equal(readPublished(secret), undefined);
 });
 
-test("law: what is written is read back", () => {
-  fc.assert(
-    fc.property(
-      fc.string(),
-      fc.dictionary(fc.string(), fc.constantFrom("original", "additional")),
-      fc.integer({ min: 1 }),
-      fc.constantFrom("apply", "release", "hold"),
-      (document, sources, revision, intent) => {
-        const content = { document, sources: JSON.stringify(sources), intent, salt, revision };
-        const read = readPublished(globalSecret(content));
-        assert.equal(read?.intent, intent);
-        assert.deepEqual(read.salt, salt);
-        assert.equal(read.document, Buffer.from(document).toString());
-        assert.deepEqual(
-          { ...read.sources },
-          { ...(JSON.parse(JSON.stringify(sources)) as object) },
-        );
-        assert.equal(read.revision, revision);
-      },
-    ),
+test("reads a Secret of version 0.2, which has neither a mode, a served slot nor a time", () => {
+  const { data = {} } = globalSecret(declared());
+  const older = Object.fromEntries(
+    ["revision", ".dockerconfigjson", "salt", "intent", "sources"].map((key) => [
+      key,
+      data[key] ?? "",
+    ]),
   );
-});
-
-test("a malformed Secret reads as absent, and nothing throws", () => {
-  const read = readPublished({
-    data: { revision: "////", sources: "e30x", ".dockerconfigjson": "" },
+  assert.deepEqual(readPublished({ data: older }), {
+    ...numbered(4),
+    mode: undefined,
+    served: undefined,
+    publishedAt: 0,
   });
-  assert.deepEqual(read, {
-    document: "",
-    sources: {},
-    sourcesText: "{}1",
-    intent: "release",
-    salt: Buffer.alloc(0),
-    revision: 0,
+});
+
+const others: readonly (readonly [what: string, changes: Partial<Numbered>])[] = [
+  ["another document", { document: "{}" }],
+  ["other sources", { sources: "{}" }],
+  ["another intent", { intent: "release" }],
+  ["another salt", { salt: newSalt() }],
+];
+for (const [what, changes] of others)
+  test(`gives ${what} another digest`, () => {
+    assert.notEqual(contentDigest(numbered(4, changes)), contentDigest(numbered(4)));
   });
-  assert.equal(readPublished({})?.revision, 0);
-  assert.equal(readPublished(undefined), undefined);
+
+test("gives the same content under another number the same digest", () => {
+  const { salt } = numbered(4);
+  assert.equal(contentDigest(numbered(5, { salt })), contentDigest(numbered(4)));
 });
 
-test("an older Secret's intent is read off its sources, as its agents did, and it has no digest", () => {
-  const older = (sources: string) =>
-    readPublished({
-      data: { revision: encoded("3"), sources: encoded(sources), ".dockerconfigjson": "e30=" },
-    });
-  assert.equal(older('{"a":"additional"}')?.intent, "apply");
-  const released = older('{"a":"original"}');
-  assert.ok(released);
-  assert.equal(released.intent, "release");
-  assert.equal(publishedDigest(released), "");
+test("gives a content without a usable salt no digest", () => {
+  for (const length of [0, 3, 31, 33])
+    assert.equal(contentDigest(numbered(4, { salt: Buffer.alloc(length) })), "");
 });
 
-test("sources of a shape that this version does not know name no source of its own, and nothing throws", () => {
+const manager = "global-pull-secret-controller";
+const fields = (keys: readonly string[]) => ({
+  "f:data": Object.fromEntries(keys.map((one) => [`f:${one}`, {}])),
+});
+/** The Secret, of whose keys another client wrote one. */
+function written(key: string | undefined, data = globalSecret(declared()).data ?? {}): V1Secret {
+  const ours = Object.keys(data).filter((one) => one !== key);
+  return {
+    data,
+    metadata: {
+      managedFields: [
+        { manager, operation: "Apply", fieldsV1: fields(ours) },
+        ...(key === undefined
+          ? []
+          : [{ manager: "kubectl", operation: "Update", fieldsV1: fields([key]) }]),
+      ],
+    },
+  };
+}
+for (const key of allKeys)
+  test(`finds an edit when another client wrote ${key}`, () => {
+    assert.equal(isEdited(written(undefined)), false);
+    assert.equal(isEdited(written(key)), true);
+  });
+
+test("finds an edit when another client removed a key of the newest content", () => {
+  const { data = {} } = globalSecret(declared());
+  for (const key of ["salt", "intent", "sources", "revision"]) {
+    const { [key]: _, ...left } = data;
+    assert.equal(isEdited(written(undefined, left)), true, key);
+  }
+});
+
+test("finds no edit in a Secret of version 0.2, which lacks the newer keys", () => {
+  const { data = {} } = globalSecret(declared());
+  const older = ["revision", ".dockerconfigjson", "salt", "intent", "sources"];
+  const left = Object.fromEntries(older.map((key) => [key, data[key] ?? ""]));
+  assert.equal(isEdited(written(undefined, left)), false);
+});
+
+test("finds no edit when keys of others were added", () => {
+  const data = { ...globalSecret(declared()).data, theirs: "eA==" };
+  assert.equal(isEdited(written("theirs", data)), false);
+});
+
+test("names no supplier when the sources have a shape that this version does not know", () => {
   for (const said of [
     '{"a.io":{"source":"additional"}}',
     '{"a.io":["additional"]}',
     '["additional"]',
     "null",
     "1",
-  ]) {
-    const read = readPublished({ data: { sources: Buffer.from(said).toString("base64") } });
-    assert.ok(read, said);
-    assert.equal(read.sources["a.io"] === "additional", false, said);
-    assert.equal(read.sourcesText, said);
-  }
+    "{]",
+    "",
+  ])
+    assert.notEqual(suppliersIn({ sources: said })["a.io"], "additional", said);
+  assert.equal(suppliersIn({ sources: "{}" })["constructor"], undefined);
 });

@@ -1,4 +1,4 @@
-/** global-pull-secret: what it holds, and whether that is what it should hold. */
+/** global-pull-secret: the newest content, and what new nodes may take meanwhile. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
@@ -7,118 +7,112 @@ import {
   type DeliveryMode,
   type RevisionContent,
   globalSecretName,
-  type Intent,
   namespace,
-  type Registration,
   secretKeys,
   secretType,
   servedKeys,
 } from "#contract/names.ts";
 import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
+import { annotations } from "./daemonset/annotation-names.ts";
+
+/** A content under its number. `salt`: empty in what other versions wrote. */
+export type Numbered = RevisionContent & Readonly<{ revision: number; salt: Buffer }>;
 
 /**
  * The Secret as it is. Whatever was edited into something malformed reads as absent, and is then
  * written again.
  */
-export type Published = Readonly<{
-  document: string;
-  sources: Readonly<Record<string, string>>;
-  sourcesText: string;
-  /** Secrets of controllers that wrote none: read off the sources, as their agents did. */
-  intent: Intent;
-  /** Empty in Secrets of controllers that wrote none. */
-  salt: Buffer;
-  /** 0 when missing or not a number. */
-  revision: number;
-}>;
+export type Published = Numbered &
+  Readonly<{
+    /** Undefined in Secrets of versions that wrote none. */
+    mode: DeliveryMode | undefined;
+    /**
+     * What new nodes may take: nothing, or a content of this number, which is the newest one where
+     * the numbers are equal. Undefined in Secrets of versions that wrote none.
+     */
+    served: Numbered | "nothing" | undefined;
+    /** When the newest content was published, seconds since 1970; 0 where nobody wrote it. */
+    publishedAt: number;
+  }>;
 
 /**
- * The digest that agents demand of the mounted Secret besides the revision; empty when there is no
- * salt.
+ * The digest that agents demand of a content besides its number; empty when there is no salt.
  */
-export function publishedDigest({ salt, intent, sourcesText, document }: Published): string {
+export function contentDigest({
+  salt,
+  intent,
+  sources,
+  document,
+}: Omit<Numbered, "revision">): string {
   if (salt.length !== saltLength) return "";
-  return digestOf({
-    salt,
-    intent,
-    sources: Buffer.from(sourcesText),
-    document: Buffer.from(document),
-  });
+  return digestOf({ salt, intent, sources: Buffer.from(sources), document: Buffer.from(document) });
+}
+
+/** Registry → id of its source; empty where the text is malformed. */
+export function suppliersIn({ sources }: Pick<Numbered, "sources">): Record<string, string> {
+  const none = Object.create(null) as Record<string, string>;
+  try {
+    return Object.assign(none, JSON.parse(sources) as object);
+  } catch {
+    return none;
+  }
 }
 
 /** A salt for a new revision. */
 export const newSalt = (): Buffer => randomBytes(saltLength);
 
+/** Reads the Secret; undefined where it has no revision of ours. Never throws. */
 export function readPublished(secret: V1Secret | undefined): Published | undefined {
-  if (secret === undefined) return undefined;
-  const text = (key: string) => Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8");
-  const revision = text(secretKeys.revision);
-  const sourcesText = text(secretKeys.sources);
-  const sources = readSources(sourcesText);
-  const intent = text(secretKeys.intent);
-  const salt = Buffer.from(secret.data?.[secretKeys.salt] ?? "", "base64");
-  const known = intent === "apply" || intent === "release" || intent === "hold";
-  const inferred = Object.values(sources).includes("additional") ? "apply" : "release";
+  const newest = readSlot(secret, newestKeys);
+  if (newest === undefined) return undefined;
+  const mode = textOf(secret, modeKey);
+  const at = Date.parse(secret?.metadata?.annotations?.[annotations.published] ?? "");
   return {
-    document: text(secretKeys.document),
-    sources,
-    sourcesText,
-    intent: known ? intent : inferred,
-    // No digest of ours covers an unknown intent, so this counts as having no salt.
-    salt: known ? salt : Buffer.alloc(0),
-    revision: /^[1-9]\d{0,14}$/.test(revision) ? Number(revision) : 0,
+    ...newest,
+    mode: modes.find((one) => one === mode),
+    served: readServed(secret, newest),
+    publishedAt: Number.isNaN(at) ? 0 : at / 1000,
   };
 }
 
-function readSources(text: string): Record<string, string> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Object.assign(Object.create(null) as object, value) as Record<string, string>;
-  } catch {
-    return {};
-  }
+const modes = ["Restart", "Reread", "CredentialProvider"] as const satisfies DeliveryMode[];
+
+const { mode: modeKey, ...newestKeys } = secretKeys;
+
+function readServed(secret: V1Secret | undefined, newest: Numbered): Published["served"] {
+  const revision = textOf(secret, servedKeys.revision);
+  if (revision === "") return undefined;
+  if (revision === String(newest.revision)) return newest;
+  const served = readSlot(secret, servedKeys);
+  return served === undefined || served.revision > newest.revision ? "nothing" : served;
 }
 
-/**
- * Revision and digest in the DaemonSet's template. The revision is 0 at birth, and when there is
- * none.
- */
-type Template = Readonly<{ revision: number; digest: string }>;
-
-/**
- * True when agents wait for content that global-pull-secret does not hold. It is gone, malformed or
- * older than the template; or it has the template's revision and other content, because etcd was
- * restored or somebody edited either.
- */
-export function isLost(published: Published | undefined, template: Template): boolean {
-  if (published === undefined || published.revision === 0 || published.revision < template.revision)
-    return true;
-  return published.revision === template.revision && publishedDigest(published) !== template.digest;
+function readSlot(
+  secret: V1Secret | undefined,
+  keys: typeof servedKeys | typeof newestKeys,
+): Numbered | undefined {
+  const revision = textOf(secret, keys.revision);
+  if (!/^[1-9]\d{0,14}$/.test(revision)) return undefined;
+  const intent = textOf(secret, keys.intent);
+  const isKnown = intent === "apply" || intent === "release";
+  return {
+    revision: Number(revision),
+    document: textOf(secret, keys.document),
+    sources: textOf(secret, keys.sources),
+    intent: isKnown ? intent : "apply",
+    // No digest of ours covers an unknown intent, such as `hold` of version 0.2, so this counts as
+    // having no salt.
+    salt: isKnown ? Buffer.from(secret?.data?.[keys.salt] ?? "", "base64") : Buffer.alloc(0),
+  };
 }
 
-/**
- * True when a new revision is due: for another document or other sources (both are canonical, so
- * other bytes are another meaning), for another intent, for a Secret that an older controller
- * wrote, or for one that is lost.
- */
-export function isPending(
-  published: Published | undefined,
-  wanted: RevisionContent,
-  template: Template,
-): boolean {
-  if (published === undefined || isLost(published, template)) return true;
-  if (published.salt.length !== saltLength || published.intent !== wanted.intent) return true;
-  return published.document !== wanted.document || published.sourcesText !== wanted.sources;
-}
-
-/** The keys of the newest content. An edit of another key is repaired under the same revision. */
-const { mode: _mode, registration: _registration, ...newest } = secretKeys;
-const judged = Object.values(newest);
+const textOf = (secret: V1Secret | undefined, key: string): string =>
+  Buffer.from(secret?.data?.[key] ?? "", "base64").toString("utf8");
 
 /**
- * True when somebody else wrote the Secret's data, since changing a field takes it from its field
- * manager. Agents may then read content under a revision that we never published, so the repair
- * does not wait for a wave.
+ * True when another client wrote one of our keys, since changing a field takes it from its field
+ * manager. Agents may then read content under a revision that we never published. Only keys of the
+ * newest content must exist: versions until 0.2 wrote no others.
  */
 export function isEdited(secret: V1Secret | undefined): boolean {
   const managed = secret?.metadata?.managedFields;
@@ -127,56 +121,49 @@ export function isEdited(secret: V1Secret | undefined): boolean {
     ({ manager, operation }) => manager === fieldManager && operation === "Apply",
   );
   const data = (ours?.fieldsV1 as Record<string, object> | undefined)?.["f:data"] ?? {};
-  return judged.some((key) => !(`f:${key}` in data));
-}
-
-/**
- * The next revision, greater than all before, even after objects were deleted or restored. `seen`:
- * revisions that are remembered elsewhere.
- */
-export function nextRevision(published: Published | undefined, ...seen: readonly number[]): number {
-  return Math.max(published?.revision ?? 0, ...seen) + 1;
+  const isOthers = (key: string) => !(`f:${key}` in data);
+  const exists = (key: string) => secret?.data?.[key] !== undefined;
+  return (
+    Object.values(newestKeys).some(isOthers) ||
+    [modeKey, ...Object.values(servedKeys)].some((key) => exists(key) && isOthers(key))
+  );
 }
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
-type Salted = RevisionContent & Readonly<{ salt: Buffer; revision: number }>;
-
-/** What new nodes may take; the newest content where it has the newest revision. */
-export type ServedContent = Salted | undefined;
-
-/** What the Secret tells besides the newest content. */
-type Beside = Readonly<{
-  registration: Registration;
+/** What is declared: `served` as it is read. */
+export type Declared = Readonly<{
+  newest: Numbered;
   mode: DeliveryMode;
-  served: ServedContent;
+  served: Numbered | "nothing";
+  publishedAt: number;
 }>;
 
-const nothingBeside: Beside = { registration: "proved", mode: "Restart", served: undefined };
-
-/** The Secret as we declare it. */
-export function globalSecret(
-  content: Salted,
-  { registration, mode, served }: Beside = nothingBeside,
-): V1Secret {
-  const other = served?.revision === content.revision ? undefined : served;
+/** The Secret as we declare it. All keys always exist: a volume of ours names each of them. */
+export function globalSecret({ newest, mode, served, publishedAt }: Declared): V1Secret {
+  const number = served === "nothing" ? 0 : served.revision;
+  const other = served === "nothing" || number === newest.revision ? undefined : served;
   return {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name: globalSecretName, namespace, labels: { ...ownerLabels } },
+    metadata: {
+      name: globalSecretName,
+      namespace,
+      labels: { ...ownerLabels },
+      annotations: { [annotations.published]: new Date(publishedAt * 1000).toISOString() },
+    },
     type: secretType,
     data: {
-      ...slot(secretKeys, content),
-      [secretKeys.registration]: encode(registration),
-      [secretKeys.mode]: encode(mode),
+      ...slot(newestKeys, newest),
+      [modeKey]: encode(mode),
       ...slot(servedKeys, other),
-      [servedKeys.revision]: encode(String(served?.revision ?? 0)),
+      [servedKeys.revision]: encode(String(number)),
     },
   };
 }
 
 /** The keys of one content; all empty without one. */
-function slot(keys: typeof servedKeys | typeof newest, content: Salted | undefined) {
+function slot(keys: typeof servedKeys | typeof newestKeys, content: Numbered | undefined) {
   return {
     [keys.document]: encode(content?.document ?? ""),
     [keys.revision]: encode(String(content?.revision ?? 0)),

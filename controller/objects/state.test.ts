@@ -6,21 +6,12 @@ import { character } from "#pullsecret/arbitrary.fixture.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { noState, readState, stateSecret, writeState, type RememberedState } from "./state.ts";
 
-const served = { revision: 3, intent: "apply", document: '{"auths":{}}', sources: "{}" } as const;
+const rollout = { revision: 3, halted: true };
 
 const states: fc.Arbitrary<RememberedState> = fc.record({
   accepted: fc.dictionary(fc.stringMatching(/^[a-z0-9-]{1,12}$/), fc.string({ unit: character })),
-  served: fc.option(
-    fc.record({
-      revision: fc.integer({ min: 1 }),
-      intent: fc.constantFrom("apply", "release", "hold"),
-      document: fc.string({ unit: character }),
-      sources: fc.string({ unit: character }),
-      registered: fc.string(),
-    }),
-    { nil: undefined },
-  ),
-  halted: fc.option(fc.jsonValue(), { nil: undefined }),
+  rollout: fc.option(fc.jsonValue(), { nil: undefined }),
+  servedBefore: fc.nat(),
   policy: fc.option(fc.jsonValue(), { nil: undefined }),
   sourcesFrom: fc.option(fc.uuid(), { nil: undefined }),
   absentSince: fc
@@ -38,8 +29,8 @@ test("law: what is written is read back, byte for byte", () => {
     fc.property(states, (state) => {
       const read = readState(stateSecret(state));
       assert.deepEqual({ ...read.accepted }, { ...state.accepted });
-      assert.deepEqual(plain(read.served ?? null), plain(state.served ?? null));
-      assert.deepEqual(plain(read.halted), plain(state.halted));
+      assert.deepEqual(plain(read.rollout), plain(state.rollout));
+      assert.equal(read.servedBefore, state.rollout === undefined ? state.servedBefore : 0);
       assert.deepEqual(read.absentSince, state.absentSince);
       assert.deepEqual(plain(read.policy), plain(state.policy));
       assert.equal(read.sourcesFrom, state.sourcesFrom);
@@ -48,14 +39,7 @@ test("law: what is written is read back, byte for byte", () => {
 });
 
 test("law: nothing in the Secret makes a reader throw", () => {
-  const key = fc.constantFrom(
-    "served",
-    "served.document",
-    "served.sources",
-    "halted",
-    "absent-since",
-    "source.original",
-  );
+  const key = fc.constantFrom("served", "rollout", "policy", "absent-since", "source.original");
   const value = fc.oneof(
     fc.base64String(),
     fc.string(),
@@ -69,24 +53,30 @@ test("law: nothing in the Secret makes a reader throw", () => {
 });
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
-const nonsense: readonly (readonly [
-  sentence: string,
-  key: string,
-  text: string,
-  part: keyof RememberedState,
-])[] = [
-  ["a served revision that is no JSON", "served", "{]", "served"],
-  ["a served revision that is no number", "served", '{"revision":"3","intent":"apply"}', "served"],
-  ["a served revision of 0", "served", '{"revision":0,"intent":"apply"}', "served"],
-  ["a served intent that is none", "served", '{"revision":3,"intent":"maybe"}', "served"],
-  ["a halted revision that is no JSON", "halted", "no", "halted"],
+const nonsense: readonly (readonly [what: string, key: string, text: string])[] = [
+  ["a rollout that is not JSON", "rollout", "{]"],
+  ["a served revision that is not JSON", "served", "{]"],
+  ["a served revision that is not a number", "served", '{"revision":"3","intent":"apply"}'],
+  ["a served revision that is not an integer", "served", '{"revision":3.5}'],
+  ["a served revision of 0", "served", '{"revision":0,"intent":"apply"}'],
+  ["a served revision that is null", "served", "null"],
+  ["a policy that is not JSON", "policy", "no"],
 ];
-for (const [sentence, key, text, part] of nonsense) {
-  test(`${sentence} reads as absent`, () => {
-    const whole = stateSecret({ ...noState, served, halted: {}, absentSince: new Map() });
-    assert.equal(readState({ data: { ...whole.data, [key]: encode(text) } })[part], undefined);
+for (const [what, key, text] of nonsense)
+  test(`reads ${what} as absent`, () => {
+    const { rollout, servedBefore, policy } = readState({ data: { [key]: encode(text) } });
+    assert.deepEqual([rollout, servedBefore, policy], [undefined, 0, undefined]);
   });
-}
+
+test("reads the revision that version 0.2 recorded, until a rollout is recorded", () => {
+  const served = encode('{"revision":3,"intent":"apply","registered":"x"}');
+  const older = {
+    data: { served, "served.document": encode("{}"), "served.sources": encode("{}") },
+  };
+  assert.equal(readState(older).servedBefore, 3);
+  const { data = {} } = stateSecret({ ...readState(older), rollout });
+  assert.deepEqual(Object.keys(data), ["rollout"]);
+});
 
 test("a malformed time reads as absent, and each source has its own", () => {
   const since = new Map([["team-a", new Date(0)]]);
@@ -102,11 +92,6 @@ test("an older controller's time of absence is the additional's", () => {
 
 test("a source that was never accepted has no document, whatever its name", () => {
   assert.equal(readState({ data: {} }).accepted["constructor"], undefined);
-});
-
-test("a served revision without its document reads as absent", () => {
-  const { data } = stateSecret({ ...noState, served });
-  assert.equal(readState({ data: { served: data?.["served"] ?? "" } }).served, undefined);
 });
 
 type Asked = { method: string; body?: V1Secret; force?: boolean; manager?: string };
@@ -145,7 +130,7 @@ test("a new state is applied without force, under a manager of its own", async (
 
 test("an existing state is written only in the version that was seen", async () => {
   const { asked, cluster } = scripted();
-  await writeState(cluster, live(noState), { ...noState, served });
+  await writeState(cluster, live(noState), { ...noState, rollout });
   assert.equal(asked[0]?.force, true);
   assert.deepEqual(asked[0].body?.metadata?.resourceVersion, "7");
   assert.deepEqual(asked[0].body.metadata.uid, "u");
@@ -153,7 +138,7 @@ test("an existing state is written only in the version that was seen", async () 
 
 test("nothing is sent when nothing changed, whatever keys somebody else put there", async () => {
   const { asked, cluster } = scripted();
-  const state = { ...noState, served, accepted: { additional: "{}" } };
+  const state = { ...noState, rollout, accepted: { additional: "{}" } };
   const found = live(state, { data: { ...stateSecret(state).data, theirs: "eA==" } });
   assert.equal(await writeState(cluster, found, state), found);
   assert.deepEqual(asked, []);
@@ -164,7 +149,8 @@ const changes: readonly (readonly [sentence: string, from: V1Secret])[] = [
     "a document of a source that is forgotten",
     live({ ...noState, accepted: { additional: "{}" } }),
   ],
-  ["a served revision that is forgotten", live({ ...noState, served })],
+  ["a rollout that is forgotten", live({ ...noState, rollout })],
+  ["a revision of version 0.2 that is forgotten", live({ ...noState, servedBefore: 3 })],
   ["our label, which somebody took away", live(noState, { metadata: { ...metadata, labels: {} } })],
 ];
 for (const [sentence, from] of changes) {
@@ -177,11 +163,11 @@ for (const [sentence, from] of changes) {
 
 test("a state that somebody made immutable is created again with the same content", async () => {
   const { asked, cluster } = scripted();
-  const state = { ...noState, served };
+  const state = { ...noState, rollout };
   await writeState(cluster, live(state, { immutable: true }), state);
   assert.deepEqual(
     asked.map(({ method }) => method),
     ["remove", "apply"],
   );
-  assert.deepEqual(readState(asked[1]?.body).served, served);
+  assert.deepEqual(readState(asked[1]?.body).rollout, rollout);
 });

@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { type RevisionContent, namespace, sourceIds, stateSecretName } from "#contract/names.ts";
+import { namespace, sourceIds, stateSecretName } from "#contract/names.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { ownerLabels, stateManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
@@ -15,13 +15,10 @@ export type RememberedState = Readonly<{
    * when the source is refused, unknown or missing.
    */
   accepted: Readonly<Record<string, string>>;
-  /** The last revision that every living node had. */
-  served: Served | undefined;
-  /**
-   * What is known of a halted revision: any JSON. It is validated when read, because people can
-   * write here as well.
-   */
-  halted: unknown;
+  /** What is known of the rollout: any JSON, validated when read: people can write here as well. */
+  rollout: unknown;
+  /** The revision that every node had, as versions until 0.2 wrote it; they had no served slot. */
+  servedBefore: number;
   /** Source id → when its Secret was first seen to be absent; only while it is absent. */
   absentSince: ReadonlyMap<string, Date>;
   /** The spec of GlobalPullSecret that was last in force: any JSON, validated when read. */
@@ -30,37 +27,28 @@ export type RememberedState = Readonly<{
   sourcesFrom: string | undefined;
 }>;
 
-/**
- * The content of a revision of global-pull-secret; `sources` is its JSON text. `registered`: how
- * kubelets were told of our provider, as long as they need no restart for another answer of it.
- */
-type Served = RevisionContent & Readonly<{ revision: number; registered?: string | undefined }>;
-
 /** A state in which nothing is remembered. */
 export const noState: RememberedState = {
   accepted: {},
-  served: undefined,
-  halted: undefined,
+  rollout: undefined,
+  servedBefore: 0,
   absentSince: new Map(),
   policy: undefined,
   sourcesFrom: undefined,
 };
 
-/**
- * Keys of the Secret. The served document has one of its own: as text inside JSON its quotes would
- * be escaped, and 480 KiB of it could double.
- */
+/** Keys of the Secret. */
 const keys = {
   source: "source.",
-  served: "served",
-  servedDocument: "served.document",
-  servedSources: "served.sources",
-  halted: "halted",
+  rollout: "rollout",
   /** The additional Secret's; another source's has `.ID` appended. */
   absentSince: "absent-since",
   policy: "policy",
   sourcesFrom: "policy.sources-from",
 } as const;
+
+/** Written until 0.2. */
+const keyBefore = "served";
 
 const absentKey = (id: string) =>
   id === sourceIds.additional ? keys.absentSince : `${keys.absentSince}.${id}`;
@@ -80,12 +68,8 @@ export function readState(secret: V1Secret | undefined): RememberedState {
   }
   return {
     accepted,
-    served: readServed(
-      json(text(keys.served)),
-      text(keys.servedDocument),
-      text(keys.servedSources),
-    ),
-    halted: json(text(keys.halted)),
+    rollout: json(text(keys.rollout)),
+    servedBefore: numberBefore(json(text(keyBefore))),
     absentSince,
     policy: json(text(keys.policy)),
     sourcesFrom: text(keys.sourcesFrom),
@@ -119,22 +103,13 @@ export async function writeState(
 
 /** The Secret as we declare it. */
 export function stateSecret(state: RememberedState): V1Secret {
-  const { accepted, served, halted, absentSince, policy, sourcesFrom } = state;
+  const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
-  if (served !== undefined) {
-    data[keys.served] = encode(
-      JSON.stringify({
-        revision: served.revision,
-        intent: served.intent,
-        registered: served.registered,
-      }),
-    );
-    data[keys.servedDocument] = encode(served.document);
-    data[keys.servedSources] = encode(served.sources);
-  }
-  if (halted !== undefined) data[keys.halted] = encode(JSON.stringify(halted));
+  if (rollout !== undefined) data[keys.rollout] = encode(JSON.stringify(rollout));
+  // Until the served slot has it.
+  else if (servedBefore > 0) data[keyBefore] = encode(JSON.stringify({ revision: servedBefore }));
   for (const [id, since] of absentSince) data[absentKey(id)] = encode(since.toISOString());
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
   if (sourcesFrom !== undefined) data[keys.sourcesFrom] = encode(sourcesFrom);
@@ -154,10 +129,15 @@ function absentId(key: string): string | undefined {
   return key.startsWith(prefix) ? key.slice(prefix.length) : undefined;
 }
 
+const single: ReadonlySet<string> = new Set([
+  keys.rollout,
+  keyBefore,
+  keys.policy,
+  keys.sourcesFrom,
+]);
+
 const isOurKey = (key: string) =>
-  key.startsWith(keys.source) ||
-  absentId(key) !== undefined ||
-  Object.values(keys).some((known) => known !== keys.source && known === key);
+  key.startsWith(keys.source) || absentId(key) !== undefined || single.has(key);
 
 /** True when the Secret already holds this state. Keys of others stay, and are not read. */
 function isSame(live: V1Secret, declared: V1Secret): boolean {
@@ -171,28 +151,9 @@ function isSame(live: V1Secret, declared: V1Secret): boolean {
   );
 }
 
-function readServed(
-  value: unknown,
-  document: string | undefined,
-  sources: string | undefined,
-): Served | undefined {
-  if (
-    typeof value !== "object" ||
-    value === null ||
-    document === undefined ||
-    sources === undefined
-  )
-    return undefined;
-  const { revision, intent, registered } = value as Record<string, unknown>;
-  const known = intent === "apply" || intent === "release" || intent === "hold";
-  if (!known || !Number.isSafeInteger(revision) || (revision as number) < 1) return undefined;
-  return {
-    revision: revision as number,
-    intent,
-    document,
-    sources,
-    ...(typeof registered === "string" && { registered }),
-  };
+function numberBefore(value: unknown): number {
+  const { revision } = (value ?? {}) as Readonly<{ revision?: unknown }>;
+  return Number.isSafeInteger(revision) && (revision as number) > 0 ? (revision as number) : 0;
 }
 
 function json(text: string | undefined): unknown {

@@ -1,6 +1,6 @@
 /**
  * A label selector in kubectl's syntax. One text says which nodes get an agent: it becomes the
- * DaemonSet's node affinity, and the survey asks for the very same nodes with it.
+ * DaemonSet's node affinity, and the controller lists the very same Nodes with it.
  */
 import { Wrong } from "#contract/values.ts";
 import { isKey, isLabelValue } from "./labels.ts";

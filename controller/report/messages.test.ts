@@ -4,27 +4,6 @@ import { finding } from "#controller/sources/read/problems.ts";
 import * as messages from "./messages.ts";
 
 const problem = finding("wrongType", "additional-pull-secret", "type", "Opaque");
-const node = (name: string, message: string | undefined) => ({
-  name,
-  silent: false,
-  silentSeconds: 0,
-  podlessSeconds: 0,
-  controlPlane: false,
-  agent: {
-    current: true,
-    available: false,
-    running: true,
-    started: true,
-    proved: false,
-    ageSeconds: 9,
-    unavailableSeconds: 0,
-    gaveUp: message !== undefined,
-    gaveBack: false,
-    refused: false,
-    message,
-  },
-});
-
 test("a rejected Secret's Event has code, source, key path, what is wrong and what to do", () => {
   const { message } = messages.rejected([problem], false, "1");
   assert.equal(
@@ -44,16 +23,23 @@ test("one Event lists five problems and counts the rest", () => {
   assert.match(message, /and 3 more \(the last good entries stay in force\)$/);
 });
 
-test("a halted rollout names the nodes and the agents' last words", () => {
-  const { type, message } = messages.halted(3, [
-    node("a", "GPS203 kubelet.service failed three times"),
-    node("b", undefined),
+test("a halted rollout names the nodes, their agents' words and how to try again", () => {
+  const { type, message, lasting } = messages.halted(3, 2, [
+    { node: "a", message: "GPS203 kubelet.service failed three times" },
+    { node: "b", message: "its agent has not answered in time" },
   ]);
-  assert.equal(type, "Warning");
+  assert.deepEqual([type, lasting], ["Warning", true]);
   assert.match(
     message,
-    /^GPS305 .*revision 3 stopped at 2 nodes: a: GPS203 kubelet.service failed three times \| b: agent not available;/,
+    /^GPS305 .*revision 3 failed on 2 nodes and is granted to no other: a: GPS203 kubelet.service failed three times \| b: its agent has not answered in time; to try it again: kubectl annotate secret additional-pull-secret .* globalpullsecret.io\/retry=/,
   );
+});
+
+test("a rollout that cannot begin quotes what keeps each node from it", () => {
+  const { message } = messages.unserved(3, [
+    { node: "a", message: "its agent does not start: ImagePullBackOff" },
+  ]);
+  assert.match(message, /^GPS327 .*a: its agent does not start: ImagePullBackOff;/);
 });
 
 test("a removal that hangs is told with the command that finishes it", () => {
@@ -83,35 +69,4 @@ test("nodes that were not reached are named", () => {
     messages.leftBehind(4, ["a", "b", "c", "d", "e", "f"]).message,
     /6 nodes could not be asked and may keep the entries: a, b, c, d, e and 1 more;/,
   );
-});
-
-test("a hold says on which nodes it failed, when it is tried again and how at once; a stalled one whose fault it hardly is", () => {
-  const halt = {
-    content: "c",
-    revision: 7,
-    nodes: ["a", "b"],
-    since: "2026-11-23T00:00:00.000Z",
-    tries: 1,
-    retryAt: "2026-11-23T00:20:00.000Z",
-    asked: "",
-  };
-  const { message, lasting } = messages.held({ ...halt, reason: "failed" });
-  assert.match(
-    message,
-    /revision 7 failed on a, b; every node keeps what it has; it is tried again at 2026-11-23T00:20/,
-  );
-  assert.match(
-    message,
-    /kubectl annotate secret additional-pull-secret .* globalpullsecret.io\/retry=/,
-  );
-  assert.equal(lasting, true);
-  assert.match(
-    messages.held({ ...halt, reason: "stalled" }).message,
-    /kubelet restarts fail there.*seldom causes/,
-  );
-  assert.match(
-    messages.held({ ...halt, reason: "outage" }).message,
-    /it is tried again when they are back/,
-  );
-  assert.match(messages.outage(7, ["a", "b"]).message, /2 nodes out of reach.*: a, b/);
 });

@@ -10,12 +10,11 @@ import {
   withdrawNowAnnotation,
 } from "#contract/names.ts";
 import type { Notice } from "./events.ts";
-import type { Halt } from "#controller/rollout/halt/rollouts.ts";
 import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { finding } from "#controller/sources/read/problems.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
-import type { SurveyedNode } from "#controller/rollout/turn/survey-result.ts";
+import type { TroubledNode } from "../status/nodes.ts";
 import { troubles, type TroubleKind } from "../status/troubles.ts";
 
 /** Lines beyond this number are counted instead of shown: an Event holds 1,024 characters. */
@@ -151,15 +150,27 @@ export function rolledOut(
   return { type: "Normal", reason: "RolledOut", message, about: String(revision) };
 }
 
-const wordOf = (agent: SurveyedNode["agent"]) =>
-  agent === undefined ? "no agent's pod" : (agent.message ?? "agent not available");
-
-/** `troubled`: the nodes that hold the rollout up, worst first. */
-export function halted(revision: number, troubled: readonly SurveyedNode[]): Notice {
-  const some = troubled.slice(0, shown).map(({ name, agent }) => `${name}: ${wordOf(agent)}`);
+function listed(troubled: readonly TroubledNode[]): string {
+  const some = troubled.slice(0, shown).map(({ node, message }) => `${node}: ${message}`);
   const more = troubled.length > shown ? ` | and ${troubled.length - shown} more nodes` : "";
-  const what = `revision ${revision} stopped at ${nodes(troubled.length)}: ${some.join(" | ")}${more}`;
+  return some.join(" | ") + more;
+}
+
+/** `failures`: how many nodes failed, also those that are gone. `troubled`: those that are here. */
+export function halted(
+  revision: number,
+  failures: number,
+  troubled: readonly TroubledNode[],
+): Notice {
+  const command = `kubectl annotate secret ${additionalSecretName} -n ${namespace} --overwrite ${retryAnnotation}=$(date +%s)`;
+  const what = `revision ${revision} failed on ${nodes(failures)} and is granted to no other: ${listed(troubled)}; to try it again: ${command}`;
   return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
+}
+
+/** `troubled`: every node, with what keeps it from being served. */
+export function unserved(revision: number, troubled: readonly TroubledNode[]): Notice {
+  const what = `revision ${revision} waits for a node that can be served: ${listed(troubled)}`;
+  return lasting("unserved", line(finding("unserved", "rollout", "nodes", what)), String(revision));
 }
 
 /** `at`: when the withdrawal begins. */
@@ -168,35 +179,6 @@ export function withdrawing(at: Date): Notice {
   const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
   const message = `deleted: from ${when} on its entries are taken back, unless it is created again; to begin at once: ${command}`;
   return { type: "Normal", reason: "WithdrawalAwaited", message, about: when };
-}
-
-/** Why every node keeps what it has, and when the halted revision is tried again. */
-export function held({ revision, reason, nodes: names, retryAt }: Halt): Notice {
-  const what = {
-    failed: `revision ${revision} failed on ${list(names) || "a node"}`,
-    stalled:
-      `revision ${revision} failed on other nodes when it was tried again (${list(names)}): ` +
-      "kubelet restarts fail there, which the document seldom causes",
-    outage: `revision ${revision} met an outage: too many nodes are out of reach`,
-  }[reason];
-  const command = `kubectl annotate secret ${additionalSecretName} -n ${namespace} --overwrite ${retryAnnotation}=$(date +%s)`;
-  const next =
-    reason === "outage" ? "when they are back" : `at ${retryAt}, or at once with: ${command}`;
-  const message = line(
-    finding(
-      "halted",
-      "rollout",
-      "nodes",
-      `${what}; every node keeps what it has; it is tried again ${next}`,
-    ),
-  );
-  return lasting("held", message, `${revision}/${reason}/${retryAt}`);
-}
-
-/** `away`: names of the nodes that are out of reach. */
-export function outage(revision: number, away: readonly string[]): Notice {
-  const what = `revision ${revision} waits: ${nodes(away.length)} out of reach, too many to go on without: ${list(away)}`;
-  return lasting("held", line(finding("halted", "rollout", "nodes", what)), `${revision}/outage`);
 }
 
 export function removing(revision: number): Notice {

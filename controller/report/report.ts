@@ -3,7 +3,7 @@
  * in an Event when it is new or lasts.
  */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
-import { haltOf, newsOf, type Trouble } from "./news.ts";
+import { newsOf, troublesOf, type Trouble } from "./news.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "../metrics/gauges.ts";
@@ -22,7 +22,7 @@ import type { Admitted } from "#kube/apply/admission.ts";
 import { sourceFacts } from "../status/sources.ts";
 import { statusReporter } from "./status-reporter.ts";
 import type { StatusWriter } from "./status-writer.ts";
-import { kindOf, troubles } from "../status/troubles.ts";
+import { troubles } from "../status/troubles.ts";
 
 type Options = Readonly<{
   cluster: Cluster;
@@ -68,7 +68,7 @@ export function createReport({
   const occasions = new Occasions();
   const podless = podlessClock(cluster, now);
   const lasting = new Map<Area, readonly Trouble[]>();
-  let lastTurn = "";
+  let lastLine = "";
   const requests = new RequestTroubles();
   let secret: V1ObjectMeta | undefined;
 
@@ -84,15 +84,11 @@ export function createReport({
     for (const area of areas) stands(area, []);
   }
 
-  function logTurn({ turn, revision, daemonSetState }: Progress) {
-    const reason = turn.kind === "survey" ? "" : turn.reason;
-    const line = `${turn.kind}/${revision}/${reason}`;
-    if (line !== lastTurn)
-      log(
-        { turn: turn.kind, revision, template: daemonSetState?.template ?? null, reason },
-        "rollout",
-      );
-    lastTurn = line;
+  function logProgress({ view, revision, served }: Progress) {
+    const line = `${view?.phase} ${revision} ${served} ${view?.failures} ${view?.pending}`;
+    if (line !== lastLine)
+      log({ phase: view?.phase, revision, served, nodes: view?.counts }, "rollout");
+    lastLine = line;
   }
 
   const standingTroubles = () =>
@@ -183,7 +179,7 @@ export function createReport({
     },
 
     async progress(progress, snapshot) {
-      logTurn(progress);
+      logProgress(progress);
       gauges.show(metrics, gauges.gaugesOf(progress, false));
       secret = snapshot.additional?.metadata;
       ends("removal");
@@ -195,12 +191,9 @@ export function createReport({
         found.push(["podsRefused", messages.podsRefused(without.count, without.quoted)]);
       stands("template", found);
       status.reached({ kind: "rollout", progress });
-      const news = newsOf(progress, now());
-      if (news === undefined) return;
-      const { notice } = news;
-      const kind = kindOf(notice?.reason);
-      stands("rollout", notice !== undefined && kind !== undefined ? [[kind, notice]] : []);
-      if (notice !== undefined && kind === undefined) announce(notice, secret);
+      stands("rollout", troublesOf(progress));
+      const news = newsOf(progress);
+      if (news !== undefined) announce(news, secret);
     },
 
     async removal(removal, snapshot) {
@@ -211,10 +204,8 @@ export function createReport({
       const event = (notice: Notice) => announce(life(notice), undefined);
       const found: Trouble[] = [];
       if (progress === undefined) log({ step, revision }, "removal");
-      else logTurn(progress);
+      else logProgress(progress);
       gauges.show(metrics, progress ? gauges.gaugesOf(progress, true) : gauges.deleting(revision));
-      const halted = progress && haltOf(progress);
-      if (halted !== undefined) found.push([kindOf(halted.reason) ?? "halted", life(halted)]);
       if (overdue !== undefined)
         found.push([
           "overdue",

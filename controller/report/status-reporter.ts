@@ -9,7 +9,7 @@ import {
   type ServedVersions,
   type Versions,
 } from "../status/served-versions.ts";
-import { isOut } from "../status/summary.ts";
+import { isPublishedOut } from "../status/summary.ts";
 import { statusOf } from "../status/status.ts";
 import type { StatusWriter } from "./status-writer.ts";
 
@@ -36,9 +36,10 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
     const { object, policy, wishes, waits } = steered ?? {};
     if (object === undefined || policy === undefined) return;
     if (stage.kind === "rollout") {
-      const { revision, waiting } = stage.progress;
+      const { revision, view } = stage.progress;
+      const waiting = view?.pending !== "no";
       const versions = versionsOf(judged.sources);
-      const out = isOut({ ...stage.progress, waiting: false });
+      const out = isPublishedOut(stage.progress);
       known = after(known, { revision, same: !waiting, out, versions });
     }
     const facts: StatusFacts = {

@@ -1,22 +1,24 @@
-/**
- * What a rollout works with: its cluster, its policy, and what this process remembers of earlier
- * looks.
- */
+/** What a rollout works with: its cluster, its policy, and what this process remembers. */
+import type { Now } from "#controller/grants/facts.ts";
+import type { Memory } from "#controller/grants/memory.ts";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
-import type { Lookout } from "./lookout.ts";
-import type { NudgeClock } from "./nudge.ts";
-import type { Policy } from "../policy/policy.ts";
 import type { Wishes } from "#controller/policy/spec/policy-in-force.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import type { CollectionInformer } from "#kube/watch/informer.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { AgentPod } from "./pods.ts";
 
 export type RolloutContext = Readonly<{
   cluster: Cluster;
   admitted: Admitted;
   agent: Agent;
-  policy: Pick<Policy, "rollout" | "managementState">;
+  policy: Pick<Policy, "rollout" | "withdrawal" | "managementState">;
   wishes: Wishes;
-  lookout: Lookout;
-  nudgeSeconds: NudgeClock;
+  pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
+  /** What decisions remember. It lives as long as this process leads. */
+  memory: { grants: Memory };
+  /** The times of a decision: of a clock that never goes back, and of the API server. */
+  times: () => Now;
   now: () => Date;
 }>;

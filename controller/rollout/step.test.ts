@@ -1,110 +1,362 @@
-/**
- * The whole controller on a cluster in memory: what it writes, in which order, and what that does
- * to the nodes.
- */
+/** Steps of a rollout on an API server in memory: what is written, in which order. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { retryAnnotation } from "#contract/names.ts";
+import type { V1Secret } from "@kubernetes/client-node";
+import { retryAnnotation, syncAnnotation } from "#contract/names.ts";
+import { globalSecret, readPublished } from "#controller/objects/global-secret.ts";
+import { noState, stateSecret } from "#controller/objects/state.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
-import { revisionOf } from "../objects/daemonset/daemonset-state.ts";
+import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { intervalLeft } from "./decision.ts";
-import { createLookout } from "./lookout.ts";
-import { additionalPath, deployed, text, World } from "./world.fixture.ts";
+import type { Progress } from "./step.ts";
+import { content, nothingLeft, World } from "./world.fixture.ts";
 
-test("born unavailable, then one patch brings the first revision to one node, then to the others", async () => {
-  const world = await World.of(3);
-  world.declare("a:1");
-  await world.pass(3);
-  assert.equal(world.daemonSet?.spec?.minReadySeconds, 86_400);
-  await world.pass(60, () => revisionOf(world.daemonSet) > 0);
-  assert.equal(world.daemonSet?.spec?.minReadySeconds, 3);
-  await world.pass(60);
-  assert.deepEqual([world.having("a:1"), world.nodes.mostAtOnce], [3, 1]);
-});
+const [one, two] = [content("u:1"), content("u:2")];
+const isServed = ({ view, served, revision }: Progress): boolean =>
+  view?.phase === "served" && served === revision && view.places === 0;
 
-test("a halt is remembered before it is published, and published before the template has it", async () => {
-  const world = await deployed(4);
-  world.declare("a:2");
-  world.bad.add(text("a:2"));
-  await world.pass(60, () => world.published?.document === text("a:2"));
-  world.api.asked.length = 0;
-  await world.pass(120, () => world.published?.intent === "hold");
-  const { state, global, daemonSet } = Object.fromEntries(
-    Object.entries({ state: owned.state, global: owned.global, daemonSet: owned.daemonSet }).map(
-      ([name, path]) => [name, world.writes.indexOf(path.split("/").at(-1) ?? "")],
-    ),
-  ) as Record<"state" | "global" | "daemonSet", number>;
-  assert.ok(state >= 0 && state < global && global < daemonSet, world.writes.join());
-  assert.equal(world.published?.document, text("a:1"));
+async function deployed(): Promise<World> {
+  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+  await world.until(one, isServed);
+  return world;
+}
+
+test("publishes first, then writes the agents' rights, then the DaemonSet", async () => {
+  const world = await World.of({ a: "proves" });
+  const { revision, served } = await world.step(one);
+  assert.deepEqual([revision, served], [1, 0]);
   assert.deepEqual(
-    [world.halt?.revision, world.halt?.nodes.length, world.halt?.reason],
-    [2, 1, "failed"],
-  );
-  await world.pass(60);
-  assert.equal(world.having("a:1"), 4);
-});
-
-test("a controller that starts anew in a hold keeps it, and an asked-for retry ends it", async () => {
-  const world = await deployed(4);
-  world.declare("a:2");
-  world.bad.add(text("a:2"));
-  await world.pass(120, () => world.published?.intent === "hold");
-  Object.assign(world.reconciler, { lookout: createLookout(() => world.seconds) });
-  await world.pass(120);
-  assert.equal(world.published?.intent, "hold");
-  world.bad.clear();
-  world.declare("a:2", { [retryAnnotation]: "1" });
-  await world.pass(120);
-  assert.deepEqual(
-    [world.having("a:2"), world.published?.intent, world.halt],
-    [4, "apply", undefined],
+    world.writes,
+    // The second write of the Secret and that of the state record that nodes may hold our entries.
+    ["global", "serviceAccount", "role", "roleBinding", "state", "global", "daemonSet"],
   );
 });
 
-test("an edit that overrides all that the original has is held like any other when nodes fail with it", async () => {
-  const world = await World.of(4);
-  const path = `${collections.secrets}/pull-secret`;
-  world.putSecret(path, text("o:1"));
-  const original = { name: "kube-system/pull-secret", read: async () => world.object(path) };
-  Object.assign(world.reconciler, { original });
-  world.putSecret(additionalPath, JSON.stringify({ auths: { "own.example": { auth: "dTpw" } } }));
-  await world.pass(200);
-  assert.deepEqual(Object.values(world.published?.sources ?? {}), ["additional", "original"]);
-  world.declare("a:2");
-  world.bad.add(text("a:2"));
-  await world.pass(120, () => world.published?.intent === "hold");
-  assert.equal(world.published?.intent, "hold");
+test("decides nothing until the agents' pods have been read", async () => {
+  const world = await World.of({ a: "proves" });
+  const pods = { view: { synced: false, items: new Map() }, wrote: () => {} };
+  Object.assign(world.remover, { pods });
+  const { view, again } = await world.step(one);
+  assert.deepEqual([view, again, world.writes], [undefined, 1, []]);
 });
 
-test("a hold never carries what is withdrawn", async () => {
-  const world = await deployed(3);
-  world.remove(additionalPath);
-  await world.pass(3);
-  assert.equal(world.published?.intent, "release");
-  assert.equal(world.state.served, undefined);
+test("records the canary before its grant, and grants nobody else until it gave its word", async () => {
+  const world = await World.of({ a: "ignores", b: "ignores", c: "ignores" });
+  await world.until(one, () => Object.values(world.granted).includes(1));
+  assert.deepEqual(world.writes.slice(-2), ["state", "pod-of-a"]);
+  assert.equal(world.state.canary?.node, "a");
+  for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
+  assert.deepEqual(world.granted, { a: 1, b: undefined, c: undefined });
+  world.nodes.set("a", "proves");
+  await world.until(one, ({ state }) => state.word);
+  await world.step(one);
+  assert.equal(world.granted["b"], 1);
 });
 
-test("H21: where somebody deleted DaemonSet and Secret, a withdrawal in mid-birth asks the nodes all the same", async () => {
-  const world = await deployed(3);
-  world.remove(owned.daemonSet);
-  world.remove(owned.global);
-  await world.pass(1);
-  assert.equal(revisionOf(world.daemonSet), 0);
-  world.remove(additionalPath);
-  await world.pass(120, () => world.published?.intent === "release");
-  assert.equal(world.published?.intent, "release");
-  assert.ok(world.daemonSet, "nobody is there to ask the nodes");
+test("serves new nodes nothing until all that existed have proved it, and then writes no more", async () => {
+  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+  const progress = await world.until(one, ({ promoted }) => promoted);
+  assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
+  assert.equal(progress.served, 1);
+  await world.step(one);
+  const { length } = world.writes;
+  for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
+  assert.deepEqual(world.writes.slice(length), []);
 });
 
-test("a rollout that another controller's clock put into the future holds no change up for longer than the interval", () => {
-  const now = () => new Date("2026-11-23T00:00:00Z");
-  const rest = (rolledAt: string, minIntervalSeconds: number) =>
-    intervalLeft(
-      { halt: undefined, excused: [], rolledAt },
-      { policy: policyWith({ minIntervalSeconds }), now },
+test("keeps the older content served while newer content is on its way, and replaces no pod", async () => {
+  const world = await deployed();
+  const template = world.daemonSet?.metadata?.generation;
+  const pods = world.pods.map(({ metadata }) => metadata?.uid);
+  const { revision, served } = await world.step(two);
+  assert.deepEqual([revision, served], [2, 1]);
+  assert.equal(world.published?.served === "nothing", false);
+  await world.until(two, isServed);
+  assert.deepEqual(world.granted, { a: 2, b: 2, c: 2 });
+  assert.deepEqual(
+    world.pods.map(({ metadata }) => metadata?.uid),
+    pods,
+  );
+  assert.equal(world.daemonSet?.metadata?.generation, template);
+});
+
+test("records a halt before it takes grants back, publishes nothing, and continues on a retry", async () => {
+  const world = await deployed();
+  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 0 }) });
+  for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
+  const { length } = world.writes;
+  const { served } = await world.until(two, ({ view }) => view?.phase === "halted");
+  assert.equal(served, 1);
+  await world.step(two);
+  const writes = world.writes.slice(length).filter((name) => name !== "global");
+  const { node = "" } = world.state.canary ?? {};
+  assert.deepEqual(writes.slice(-2), ["state", `pod-of-${node}`]);
+  assert.deepEqual([world.state.halted, world.granted[node]], [true, 0]);
+  assert.equal(world.published?.revision, 2);
+  for (const name of world.nodes.keys()) world.nodes.set(name, "proves");
+  Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry: "1" } });
+  await world.until(two, isServed);
+  assert.deepEqual([world.state.retry, world.state.halted], ["1", false]);
+});
+
+test("follows a retry that either of two objects requests", async () => {
+  const world = await deployed();
+  Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry: "object" } });
+  await world.step(one);
+  assert.equal(world.state.retry, "object");
+  const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
+  const data = { ".dockerconfigjson": btoa("{}") };
+  await world.cluster.create(collections.secrets, { metadata, data });
+  await world.step(one);
+  assert.equal(world.state.retry, "secret object");
+});
+
+test("withdraws at once: nothing is served any more, and every node gives its word", async () => {
+  const world = await deployed();
+  const first = await world.step(nothingLeft);
+  assert.deepEqual([first.intent, first.served, first.completed], ["release", 0, undefined]);
+  const last = await world.until(nothingLeft, ({ completed }) => completed !== undefined);
+  assert.deepEqual(last.completed, { isConfirmed: true });
+  assert.deepEqual(world.granted, { a: 2, b: 2, c: 2 });
+});
+
+test("withdraws what is on its way without waiting for its canary", async () => {
+  const world = await deployed();
+  world.nodes.set("a", "ignores");
+  await world.step(two);
+  await world.step(two);
+  const { intent, revision } = await world.step(nothingLeft);
+  assert.deepEqual([intent, revision], ["release", 3]);
+});
+
+test("writes a DaemonSet again that somebody deleted during a withdrawal, and calls nothing confirmed", async () => {
+  const world = await deployed();
+  world.nodes.set("a", "ignores");
+  await world.step(nothingLeft);
+  world.delete(owned.daemonSet);
+  const { completed } = await world.step(nothingLeft);
+  assert.equal(completed, undefined);
+  assert.ok(world.daemonSet);
+  world.nodes.set("a", "proves");
+  const last = await world.until(nothingLeft, (progress) => progress.completed !== undefined);
+  assert.deepEqual(last.completed, { isConfirmed: true });
+  assert.deepEqual(world.granted, { a: 2, b: 2, c: 2 });
+});
+
+const planted: readonly (readonly [what: string, time: string | null])[] = [
+  ["lies in the future", "2999-01-01T00:00:00Z"],
+  ["is not a time", "soon"],
+  ["is missing", null],
+];
+for (const [what, time] of planted)
+  test(`forgets a node that stays away when the time of the publication ${what}`, async () => {
+    const world = await deployed();
+    world.nodes.set("b", "away");
+    await world.step(nothingLeft);
+    world.edit(owned.global, {
+      metadata: { annotations: { "globalpullsecret.io/published": time } },
+    });
+    world.seconds += 600;
+    const { completed } = await world.step(nothingLeft);
+    assert.equal(completed, undefined, "a wait of an hour ended at once");
+    world.seconds += 3601;
+    assert.deepEqual((await world.step(nothingLeft)).completed, { isConfirmed: false });
+  });
+
+test("creates an immutable Secret again, with what it held", async () => {
+  const world = await deployed();
+  const before = world.published;
+  world.edit(owned.global, { immutable: true });
+  // Only metadata of an immutable Secret can be changed.
+  world.edit(owned.global, { metadata: { labels: { "app.kubernetes.io/managed-by": "x" } } });
+  await world.step(one);
+  await world.until(two, isServed);
+  const secret = world.api.object<V1Secret>(owned.global);
+  assert.equal(secret?.immutable, undefined);
+  assert.deepEqual([before?.revision, world.published?.revision], [1, 2]);
+});
+
+const edits: readonly (readonly [what: string, data: Readonly<Record<string, string | null>>])[] = [
+  ["document", { ".dockerconfigjson": btoa('{"auths":{}}') }],
+  ["revision", { revision: btoa("9") }],
+  ["salt", { salt: null }],
+  ["intent", { intent: btoa("release") }],
+  ["mode", { mode: btoa("Reread") }],
+  ["served revision", { "served.revision": btoa("1"), "served..dockerconfigjson": btoa("{}") }],
+];
+for (const [what, data] of edits)
+  test(`publishes under a higher number when somebody edited the ${what}, also with our label gone`, async () => {
+    const world = await deployed();
+    await world.step(two);
+    const { length } = world.writes;
+    world.edit(owned.global, {
+      metadata: { labels: { "app.kubernetes.io/managed-by": null } },
+      data,
+    });
+    await world.step(two);
+    assert.ok(world.writes.slice(length).includes("global"));
+    const { revision = 0, document, served, mode, intent } = world.published ?? {};
+    assert.ok(revision > 2, String(revision));
+    assert.deepEqual(
+      [document, served, mode, intent],
+      [two.document, "nothing", "Restart", "apply"],
     );
-  assert.equal(rest("2026-11-23T01:00:00Z", 0), 0);
-  assert.equal(rest("2026-11-23T01:00:00Z", 60), 60);
-  assert.equal(rest("2026-11-22T23:59:50Z", 60), 50);
+    await world.until(two, isServed);
+  });
+
+test("puts back a deleted Secret under a number that no node has", async () => {
+  const world = await deployed();
+  world.delete(owned.global);
+  await world.step(one);
+  assert.deepEqual([world.published?.revision, world.published?.document], [2, one.document]);
+  await world.until(one, isServed);
+});
+
+test("repairs what others changed of the agents' rights and of the DaemonSet, and replaces no pod", async () => {
+  const world = await deployed();
+  const pods = world.pods.map(({ metadata }) => metadata?.uid);
+  world.delete(owned.role);
+  world.edit(owned.daemonSet, { spec: { minReadySeconds: 9 } });
+  await world.step(one);
+  assert.ok(world.api.object(owned.role));
+  assert.equal(world.daemonSet?.spec?.minReadySeconds, 3);
+  await world.until(one, isServed);
+  assert.deepEqual(
+    world.pods.map(({ metadata }) => metadata?.uid),
+    pods,
+  );
+});
+
+test("replaces pods of an older template one after the other, and records each before", async () => {
+  const world = await deployed();
+  const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
+  const { length } = world.writes;
+  Object.assign(world.remover, {
+    agent: { ...world.remover.agent, image: "example.invalid/agent:2" },
+  });
+  await world.until(one, () => world.pods.every(({ metadata }) => !before.has(metadata?.uid)));
+  const writes = world.writes.slice(length);
+  const deletions = writes.filter((name) => name.startsWith("-"));
+  assert.deepEqual(deletions, ["-pod-of-a", "-pod-of-b", "-pod-of-c"]);
+  for (const name of deletions) assert.equal(writes[writes.indexOf(name) - 1], "state", name);
+});
+
+test("adopts what version 0.2 published, and serves new nodes what every node had", async () => {
+  const world = new World();
+  const newest = { ...one, revision: 5, salt: Buffer.alloc(32, 1) };
+  const made = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
+  const older = ["revision", ".dockerconfigjson", "salt", "intent", "sources"];
+  const data = Object.fromEntries(older.map((key) => [key, made.data?.[key]]));
+  const { annotations: _, ...metadata } = made.metadata ?? {};
+  const how = { manager: "global-pull-secret-controller", force: true };
+  await world.cluster.apply(owned.global, { ...made, metadata, data }, how);
+  const state = stateSecret({ ...noState, servedBefore: 5 });
+  await world.cluster.apply(owned.state, state, { ...how, manager: `${how.manager}-state` });
+  const { revision, served } = await world.step(one);
+  assert.deepEqual([revision, served], [5, 5]);
+  assert.equal(world.published?.mode, "Restart");
+});
+
+/** Lets a policy of others refuse all patches of this node's pod. */
+function refusing(world: World, node: string): void {
+  const path = `${collections.pods}/pod-of-${node}-`;
+  world.api.refuses = (request, verb) =>
+    verb === "patch" && request.userAgent === fieldManager && request.path.startsWith(path)
+      ? refuse(403, "Forbidden", "denied by a policy of theirs")
+      : undefined;
+}
+
+test("reports why a grant is refused, and grants the others", async () => {
+  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }) });
+  await world.step(one);
+  refusing(world, "b");
+  const { refusals } = await world.until(one, () => world.granted["c"] === 1);
+  assert.match(refusals.get("b") ?? "", /policy of theirs/);
+  assert.deepEqual((await world.step(one)).view?.refused, ["b"]);
+  assert.deepEqual(world.granted, { a: 1, b: undefined, c: 1 });
+});
+
+test("reports a refusal also when later writes of the same step succeed", async () => {
+  const world = await deployed();
+  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 5 }) });
+  for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
+  await world.until(two, () => Object.values(world.granted).includes(2));
+  const { node = "" } = world.state.canary ?? {};
+  refusing(world, node);
+  // Its grant cannot be taken back; a pod of the older template is deleted after that.
+  const agent = { ...world.remover.agent, image: "example.invalid/agent:2" };
+  Object.assign(world.remover, { agent });
+  const { length } = world.writes;
+  const { refusals } = await world.step(two);
+  assert.ok(world.writes.slice(length).some((name) => name.startsWith("-pod-of-")));
+  assert.match(refusals.get(node) ?? "", /policy of theirs/);
+});
+
+/** What all ends must have in common, whatever happened before. */
+function endOf(world: World): object {
+  const { document, intent, served, mode } = world.published ?? {};
+  const isServed = served !== "nothing" && served?.document === document;
+  const templates = world.pods.map(({ metadata }) => {
+    const { [syncAnnotation]: _, ...annotations } = metadata?.annotations ?? {};
+    return annotations["globalpullsecret.io/template"];
+  });
+  const grants = new Set(Object.values(world.granted));
+  return { document, intent, mode, isServed, templates, grants: grants.size };
+}
+
+test("comes to the same end when the controller is killed before any write of two rollouts", async () => {
+  const straight = await deployed();
+  await straight.until(two, isServed);
+  const count = straight.writes.length;
+  for (let at = 0; at < count; at += 1) {
+    const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+    await killedAt(world, at);
+    assert.deepEqual(endOf(world), endOf(straight), `killed before write ${at} of ${count}`);
+  }
+});
+
+/** Rolls two contents out, and kills the controller before its nth write, counted from 0. */
+async function killedAt(world: World, at: number): Promise<void> {
+  let isDead = false;
+  world.api.refuses = ({ userAgent, query }, verb) => {
+    if (userAgent !== fieldManager) return undefined;
+    const isWrite = !["get", "list"].includes(verb) && query?.["dryRun"] === undefined;
+    isDead ||= isWrite && world.writes.length === at;
+    return isDead ? refuse(500, "InternalError", "nobody is there to ask") : undefined;
+  };
+  for (const wanted of [one, two])
+    await world.until(wanted, isServed).catch(async (error: unknown) => {
+      if (!isDead) throw error;
+      world.api.refuses = () => undefined;
+      world.restart();
+      await world.until(wanted, isServed);
+    });
+  assert.ok(isDead);
+}
+
+test("reads back what it wrote last", async () => {
+  const world = await deployed();
+  const { global } = await world.step(two);
+  assert.deepEqual(readPublished(global), world.published);
+});
+
+test("promotes without a node that was served before and has been away for a minute", async () => {
+  const world = await deployed();
+  world.nodes.set("b", "away");
+  const { view } = await world.until(two, ({ promoted }) => promoted);
+  assert.deepEqual(view?.excused, [{ node: "b", reason: "away", waitingReason: undefined }]);
+  assert.deepEqual(world.granted, { a: 2, b: 1, c: 2 });
+});
+
+test("promotes without a node that failed before the others were granted the content", async () => {
+  const world = await deployed();
+  const { policy } = world.remover;
+  const rollout = { ...policy.rollout, maxFailures: 1 };
+  Object.assign(world.remover, { policy: { ...policy, rollout } });
+  world.nodes.set("b", "fails");
+  await world.until(two, ({ promoted }) => promoted);
+  assert.ok(world.seconds < 300, "it did not wait until the failed node was granted it again");
+  assert.deepEqual(world.granted, { a: 2, b: 0, c: 2 });
 });

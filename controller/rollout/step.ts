@@ -1,185 +1,315 @@
 /**
- * One step towards every node having what is wanted. Writes Secret, ServiceAccount, Role,
- * RoleBinding and DaemonSet, in this order.
+ * One step towards every node having what is wanted: look, decide, write, until a decision has
+ * nothing more to write. Writes Secret, ServiceAccount, Role, RoleBinding and DaemonSet, in this
+ * order, and grants to the agents' pods.
  */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
-import type { Intent, Registration } from "#contract/names.ts";
-import type { WantedContent } from "../sources/accept.ts";
-import type { RolloutContext } from "./context.ts";
+import { retryAnnotation } from "#contract/names.ts";
+import type { Action, Decision, View } from "#controller/grants/decision.ts";
+import { decide } from "#controller/grants/decide.ts";
+import type { StateFacts } from "#controller/grants/facts.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
-import { decided } from "./decision.ts";
-import { ensure, isDrifted } from "#kube/apply/ensure.ts";
-import type { Rollouts } from "#controller/rollout/halt/rollouts.ts";
-import { takesBack } from "#controller/rollout/halt/source-withdrawal.ts";
-import { recall, remember } from "../objects/annotations.ts";
-import { nudge } from "./nudge.ts";
-import type { Fates, FateCounts } from "#controller/rollout/turn/node-state.ts";
-import type { Snapshot } from "#controller/sources/read/snapshot.ts";
-import { owned } from "#kube/client/paths.ts";
+import { recall, remember } from "#controller/objects/annotations.ts";
 import {
   globalSecret,
+  isEdited,
   newSalt,
-  nextRevision,
-  publishedDigest,
   readPublished,
-} from "../objects/global-secret.ts";
-import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
-import { servedContent } from "../objects/served-content.ts";
-import { writeState } from "../objects/state.ts";
-import type { Strategy } from "#controller/rollout/turn/strategy.ts";
-import type { DaemonSetState, Turn } from "#controller/rollout/turn/turn.ts";
-import { declaredAsIs, daemonSetState } from "#controller/objects/daemonset/daemonset-state.ts";
+  type Declared,
+  type Published,
+} from "#controller/objects/global-secret.ts";
+import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
+import { readState, writeState } from "#controller/objects/state.ts";
+import type { WantedContent } from "#controller/sources/accept.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import { ensure, isDrifted } from "#kube/apply/ensure.ts";
+import { owned } from "#kube/client/paths.ts";
+import type { RolloutContext } from "./context.ts";
+import { factsOf } from "./facts.ts";
+import { noNodes, readNodes } from "./nodes.ts";
+import type { AgentPod } from "./pods.ts";
+import { readRollout } from "./state.ts";
+import { isOfPod, writePods, type Refusals } from "./write.ts";
 
+/** What became of the rollout in this step. */
 export type Progress = Readonly<{
-  turn: Turn;
-  /** Revision of global-pull-secret, after this step. */
+  /** Undefined until the agents' pods have been read for the first time. */
+  view: View | undefined;
+  /** Of global-pull-secret: its newest content, and what new nodes may take; 0: nothing. */
   revision: number;
-  published: boolean;
-  global: V1Secret;
-  /** global-pull-secret-state, after this step. */
+  served: number;
+  intent: "apply" | "release";
+  /** When the newest content was published, seconds since 1970 by the API server's clock. */
+  publishedAt: number;
+  /** The time of this step by the same clock. */
+  now: number;
+  /** In this step the newest content became what new nodes take. */
+  promoted: boolean;
+  /** A withdrawal is over. `isConfirmed`: every node has given back, as far as they are known. */
+  completed: Readonly<{ isConfirmed: boolean }> | undefined;
+  state: StateFacts;
+  /**
+   * Nodes that should have an agent, and agents that are Ready, as the DaemonSet controller counts
+   * them. `isCounted`: it has seen the present DaemonSet.
+   */
+  desired: number;
+  isCounted: boolean;
+  available: number;
+  pods: readonly AgentPod[];
+  /** Why admission refuses grants, by node. */
+  refusals: Refusals;
+  /** Seconds until the next look; infinite: when something changes. */
+  again: number;
+  global: V1Secret | undefined;
   stateSecret: V1Secret | undefined;
-  daemonSetState: DaemonSetState | undefined;
-  /** Nodes counted by fate, where a survey was needed. With every agent available none is. */
-  counts: FateCounts | undefined;
-  fates: Fates;
-  /** Before this step, every node that can be served had the template's revision. */
-  complete: boolean;
-  /** Before this step, what is wanted was not what is published: a halt or a pause may hold it. */
-  waiting: boolean;
-  /** What global-pull-secret tells the nodes, after this step. */
-  intent: Intent;
-  /** Revision that every node that can be served had last; undefined: none, or withdrawn. */
-  served: number | undefined;
-  /** What halted, and which nodes are excused. */
-  rollouts: Rollouts;
-  /** Seconds until the DaemonSet controller may need a nudge. */
-  nudgeIn: number | undefined;
 }>;
+
+/**
+ * Decisions in one step: a publication, its grants, and what these allow. More would only delay
+ * status and Events.
+ */
+const mostDecisions = 4;
 
 export async function takeStep(
   context: RolloutContext,
-  snapshot: Snapshot,
+  found: Snapshot,
   wanted: WantedContent,
 ): Promise<Progress> {
-  const { cluster, agent } = context;
-  const daemonSetState = snapshot.daemonSet && (await stateOf(context, snapshot.daemonSet));
-  const { turn, published, publish, state, rollouts, rolled, registers, ...seen } = await decided(
-    context,
-    snapshot,
-    wanted,
-    daemonSetState,
-  );
-  // The state comes first: a halt that is not remembered would publish again what halted.
-  const stateSecret = snapshot.state && (await writeState(cluster, snapshot.state, state));
-  const revision =
-    publish === undefined
-      ? (published?.revision ?? 0)
-      : nextRevision(published, daemonSetState?.template ?? 0, state.served?.revision ?? 0);
-  const kept = published && { ...published, sources: published.sourcesText };
-  const content =
-    publish === undefined && kept ? kept : { ...(publish ?? wanted), salt: newSalt() };
-  const declaration = declarationOf(turn, revision, daemonSetState);
-  let global = await ensure<V1Secret>(
-    context,
-    owned.global,
-    snapshot.global,
-    globalSecret(
-      { ...content, revision },
-      {
-        registration: registrationIn(registers, declaration),
-        mode: agent.delivery.mode,
-        served: servedContent({
-          served: state.served,
-          newest: { intent: content.intent, revision },
-          live: snapshot.global,
-          published,
-          takesBack: takesBack(state.served?.sources, wanted.sources, Object.keys(state.accepted)),
-        }),
-      },
-    ),
-  );
-  await ensure(context, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
-  await ensure(context, owned.role, snapshot.role, role);
-  await ensure(context, owned.roleBinding, snapshot.roleBinding, roleBinding);
-  if (declaration.template > 0 || rolled) {
-    // Written before the template: from here on a node may hold our entries, and a removal must ask
-    // for them back. A Secret that was deleted meanwhile is told anew.
-    global = await remember(cluster, global, { ...recall(global), rolled: true });
+  const step = new Step(context, found, wanted);
+  await step.repair();
+  for (let round = 0; round < mostDecisions; round += 1) if (!(await step.advance())) break;
+  return step.progress();
+}
+
+class Step {
+  readonly #context: RolloutContext;
+  readonly #wanted: WantedContent;
+  readonly #retry: string;
+  #objects: Snapshot;
+  #published: Published | undefined;
+  #decision: Decision | undefined;
+  #state: StateFacts;
+  #refusals: Refusals = new Map();
+  #promoted = false;
+  #completed: Progress["completed"];
+
+  constructor(context: RolloutContext, found: Snapshot, wanted: WantedContent) {
+    this.#context = context;
+    this.#wanted = wanted;
+    this.#objects = found;
+    this.#published = this.#read(found.global);
+    this.#state = readRollout(readState(found.state).rollout);
+    // Either object may ask for a retry, and another value on one of them is another request.
+    const asked = found.additional?.metadata?.annotations?.[retryAnnotation] ?? "";
+    this.#retry = [asked, context.wishes.retry].filter((one) => one !== "").join(" ");
   }
-  const digest = digestFor(declaration.template, { global, revision, daemonSetState });
-  const declaredSet = daemonSet(
-    agent,
-    { revision: declaration.template, digest },
-    declaration.strategy,
-  );
-  const live = await ensure<V1DaemonSet>(context, owned.daemonSet, snapshot.daemonSet, declaredSet);
-  const nudgeIn = context.nudgeSeconds(live);
-  if (nudgeIn === 0) await nudge(cluster, live, context.now());
-  return {
-    turn,
-    revision,
-    published: publish !== undefined,
-    global,
-    stateSecret,
-    daemonSetState,
-    intent: content.intent,
-    served: state.served?.revision,
-    rollouts,
-    ...seen,
-    nudgeIn,
-  };
-}
 
-async function stateOf(context: RolloutContext, live: V1DaemonSet): Promise<DaemonSetState> {
-  return daemonSetState(live, await isDrifted(context, live, declaredAsIs(live, context.agent)));
-}
+  /** Brings what exists back to what was declared, whatever is decided next. */
+  async repair(): Promise<void> {
+    const { global, daemonSet: live } = this.#objects;
+    // To write an edited one as it is would make it ours; it is published again instead.
+    if (this.#published !== undefined && !isEdited(global)) await this.#declare({});
+    if (live !== undefined) await this.#writeAccess();
+  }
 
-type Written = Readonly<{
-  global: V1Secret;
-  revision: number;
-  daemonSetState: DaemonSetState | undefined;
-}>;
+  /** Decides once and writes that. True if another decision may follow at once. */
+  async advance(): Promise<boolean> {
+    const { cluster, agent, pods, memory, times } = this.#context;
+    const { synced, items } = pods.view;
+    if (!synced) return false;
+    const { daemonSet: live } = this.#objects;
+    const declared = daemonSet(agent, live);
+    const seen = {
+      objects: this.#objects,
+      published: this.#published,
+      wanted: this.#wanted,
+      pods: items.values(),
+      isDrifted: live !== undefined && (await isDrifted(this.#context, live, declared)),
+      retry: this.#retry,
+    };
+    const facts = factsOf(this.#context, { ...seen, nodes: noNodes });
+    let decision = decide(facts, memory.grants, times());
+    const { reads } = decision;
+    if (reads.all || reads.nodes.size > 0) {
+      const nodes = await readNodes(cluster, agent, reads);
+      decision = decide({ ...facts, nodes }, memory.grants, times());
+    }
+    this.#decision = decision;
+    memory.grants = decision.memory;
+    await this.#write(decision.actions);
+    return decision.actions.some((action) => !isOfPod(action) && action.kind !== "complete");
+  }
 
-/**
- * Digest for the template. The published revision's comes from the Secret as the API server
- * answered it; a template that is kept keeps its own.
- */
-function digestFor(template: number, { global, revision, daemonSetState }: Written): string {
-  if (template === 0) return "";
-  const published = template === revision ? readPublished(global) : undefined;
-  return published === undefined ? (daemonSetState?.digest ?? "") : publishedDigest(published);
-}
+  progress(): Progress {
+    const { pods } = this.#context;
+    const { status, metadata } = this.#objects.daemonSet ?? {};
+    const {
+      desiredNumberScheduled = 0,
+      numberAvailable = 0,
+      observedGeneration = 0,
+    } = status ?? {};
+    const published = this.#published;
+    const served = published?.served;
+    return {
+      view: this.#decision?.view,
+      revision: published?.revision ?? 0,
+      served: served === undefined || served === "nothing" ? 0 : served.revision,
+      intent: published?.intent === "release" ? "release" : "apply",
+      publishedAt: published?.publishedAt ?? 0,
+      now: this.#context.times().api,
+      promoted: this.#promoted,
+      completed: this.#completed,
+      state: this.#state,
+      desired: desiredNumberScheduled,
+      isCounted: metadata?.generation !== undefined && observedGeneration >= metadata.generation,
+      available: numberAvailable,
+      pods: [...pods.view.items.values()],
+      refusals: this.#refusals,
+      again: this.#decision?.again ?? 1,
+      global: this.#objects.global,
+      stateSecret: this.#objects.state,
+    };
+  }
 
-/**
- * What the Secret says of the registration. It is written before the strategy of a wave, so that a
- * pod of the wave mounts what is true.
- */
-function registrationIn(registers: boolean, { strategy }: Declaration): Registration {
-  return registers && strategy.stage === "canary" ? "proving" : "proved";
-}
+  async #write(actions: readonly Action[]): Promise<void> {
+    for (let at = 0; at < actions.length;) {
+      const action = actions[at];
+      if (action === undefined) return;
+      if (isOfPod(action)) {
+        const end = actions.findIndex((one, index) => index > at && !isOfPod(one));
+        const several = actions.slice(at, end === -1 ? undefined : end).filter(isOfPod);
+        this.#refusals = new Map([...this.#refusals, ...(await writePods(this.#context, several))]);
+        at += several.length;
+      } else {
+        await this.#writeObject(action);
+        at += 1;
+      }
+    }
+  }
 
-type Declaration = { template: number; strategy: Strategy };
+  async #writeObject(action: Exclude<Action, { pod: unknown }>): Promise<void> {
+    const published = this.#published;
+    switch (action.kind) {
+      case "publish": {
+        const served =
+          action.served === "nothing" || published === undefined
+            ? "nothing"
+            : action.served === "newest"
+              ? published
+              : (published.served ?? "nothing");
+        const { document, sources, intent } = this.#wanted;
+        const { revision, mode } = action;
+        await this.#declare({
+          newest: { document, sources, intent, revision, salt: newSalt() },
+          mode,
+          served,
+          publishedAt: this.#context.times().api,
+        });
+        return;
+      }
+      case "empty-served":
+        return await this.#declare({ served: "nothing" });
+      case "promote":
+        await this.#declare({ served: published ?? "nothing" });
+        this.#promoted = true;
+        return;
+      case "save":
+      case "halt":
+        return await this.#save(action.state);
+      case "write-template":
+        return await this.#writeTemplate();
+      case "complete":
+        this.#completed = { isConfirmed: action.isConfirmed };
+    }
+  }
 
-function declarationOf(
-  turn: Turn,
-  revision: number,
-  daemonSetState: DaemonSetState | undefined,
-): Declaration {
-  const template = daemonSetState?.template ?? 0;
-  const kept = {
-    stage: daemonSetState?.stage ?? "wave",
-    maxUnavailable: daemonSetState?.maxUnavailable ?? 1,
-  } as const;
-  switch (turn.kind) {
-    case "roll":
-      return {
-        template: turn.revision === "published" ? revision : turn.revision,
-        strategy: turn.strategy,
+  /**
+   * The Secret. Where the time of its publication is unknown or lies in the future, that is now: a
+   * withdrawal's end is counted from it.
+   */
+  #read(secret: V1Secret | undefined): Published | undefined {
+    const published = readPublished(secret);
+    const now = this.#context.times().api;
+    const isKnown = published !== undefined && published.publishedAt > 0;
+    if (published === undefined || (isKnown && published.publishedAt <= now)) return published;
+    return { ...published, publishedAt: now };
+  }
+
+  /** Writes the Secret as it is, with these changes. */
+  async #declare(changes: Partial<Declared>): Promise<void> {
+    const { agent } = this.#context;
+    const before = this.#published;
+    const newest = changes.newest ?? before;
+    if (newest === undefined) throw new Error("nothing is published");
+    const declared = globalSecret({
+      newest,
+      mode: before?.mode ?? agent.delivery.mode,
+      served: before?.served ?? this.#servedBefore(),
+      publishedAt: before?.publishedAt ?? 0,
+      ...changes,
+    });
+    const { global } = this.#objects;
+    if (global?.immutable === true) {
+      // Somebody made it immutable, which no apply can undo.
+      const { uid = "", resourceVersion } = global.metadata ?? {};
+      await this.#context.cluster.remove(owned.global, uid, resourceVersion);
+      this.#objects = { ...this.#objects, global: undefined };
+    }
+    const live = this.#objects.global;
+    const written = await ensure<V1Secret>(this.#context, owned.global, live, declared);
+    this.#objects = { ...this.#objects, global: written };
+    this.#published = this.#read(written);
+  }
+
+  /** Until 0.2 the state told what every node had. */
+  #servedBefore(): Declared["served"] {
+    const { servedBefore } = readState(this.#objects.state);
+    const published = this.#published;
+    return published?.revision === servedBefore ? published : "nothing";
+  }
+
+  async #save(state: StateFacts): Promise<void> {
+    const { cluster } = this.#context;
+    const before = readState(this.#objects.state);
+    const written = await writeState(cluster, this.#objects.state, { ...before, rollout: state });
+    this.#objects = { ...this.#objects, state: written };
+    this.#state = state;
+  }
+
+  async #writeAccess(): Promise<void> {
+    const context = this.#context;
+    const found = this.#objects;
+    this.#objects = {
+      ...found,
+      serviceAccount: await ensure(
+        context,
+        owned.serviceAccount,
+        found.serviceAccount,
+        serviceAccount,
+      ),
+      role: await ensure(context, owned.role, found.role, role),
+      roleBinding: await ensure(context, owned.roleBinding, found.roleBinding, roleBinding),
+    };
+  }
+
+  async #writeTemplate(): Promise<void> {
+    const { cluster, agent } = this.#context;
+    await this.#writeAccess();
+    const { global, daemonSet: live } = this.#objects;
+    // Both are written before the DaemonSet: from here on a node may hold our entries. A removal
+    // must ask for them back, even if only one of the two Secrets is left.
+    if (readState(this.#objects.state).rollout === undefined) await this.#save(this.#state);
+    if (global !== undefined)
+      this.#objects = {
+        ...this.#objects,
+        global: await remember(cluster, global, { ...recall(global), rolled: true }),
       };
-    case "wait":
-    case "served":
-      return { template, strategy: turn.strategy };
-    case "survey":
-      return { template, strategy: kept };
+    const written = await ensure<V1DaemonSet>(
+      this.#context,
+      owned.daemonSet,
+      live,
+      daemonSet(agent, live),
+    );
+    this.#objects = { ...this.#objects, daemonSet: written };
   }
 }

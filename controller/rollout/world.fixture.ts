@@ -1,218 +1,284 @@
 /**
- * For tests: the whole controller on a fake API server, whose nodes and DaemonSet controller are
- * the model's. A clock of its own drives them all.
+ * For tests: an API server in memory with nodes whose agents answer a grant within a second, and
+ * the controller's steps, on a clock that a test moves.
  */
 import assert from "node:assert/strict";
-import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
-import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
-import {
-  askingSeconds,
-  type Registration,
-  revisionAnnotation,
-  secretKeys,
-  secretType,
-} from "#contract/names.ts";
-import { readRollouts } from "#controller/rollout/halt/rollouts.ts";
+import type { V1DaemonSet, V1Pod, V1Secret } from "@kubernetes/client-node";
+import { grantOf, keyOf } from "#contract/grant.ts";
+import { agentContainer, agentName } from "#contract/names.ts";
+import { messageOf, type WordKind } from "#contract/word.ts";
+import { noMemory } from "#controller/grants/memory.ts";
+import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
+import { readPublished } from "#controller/objects/global-secret.ts";
+import { readState } from "#controller/objects/state.ts";
+import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
+import type { WantedContent } from "#controller/sources/accept.ts";
+import { observe } from "#controller/sources/read/snapshot.ts";
+import type { Remover } from "#controller/withdrawal/removal.ts";
+import { stillClock } from "#controller/withdrawal/standstill.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
-import { collections, owned } from "#kube/client/paths.ts";
-import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
+import { collections, owned, type OwnedName } from "#kube/client/paths.ts";
+import { CollectionInformer } from "#kube/watch/informer.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { Store } from "#test/harness/api/store.ts";
-import { agentOf } from "#test/harness/nodes/agent.ts";
-import { NodesDriver } from "#test/harness/nodes/drive.ts";
-import { type ModelNode, type ModelPod, NodesModel } from "#test/harness/nodes/nodes.ts";
-import { revisionOf } from "../objects/daemonset/daemonset-state.ts";
-import { readPublished } from "../objects/global-secret.ts";
-import { readState } from "../objects/state.ts";
-import type { DeliveryPolicy } from "../policy/delivery.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import type { Report } from "../report/outcome.ts";
-import { reconcile } from "../reconcile.ts";
-import type { Reconciler } from "../reconciler.ts";
-import { createLookout } from "./lookout.ts";
-import type { Progress } from "./step.ts";
+import { agentsSelector, keepPod, type AgentPod } from "./pods.ts";
+import { readRollout } from "./state.ts";
+import { takeStep, type Progress } from "./step.ts";
 
-export const additionalPath = `${collections.secrets}/additional-pull-secret`;
-export const text = (pair: string) =>
-  JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
-const nothing = async () => {};
-const silence: Report = {
-  begins: () => {},
-  paused: () => {},
-  unsupported: nothing,
-  foreign: nothing,
-  verdict: nothing,
-  progress: nothing,
-  removal: nothing,
-  failed: () => {},
-  idle: () => {},
-  succeeded: () => {},
-};
+/**
+ * What a node's agent does with a grant. `away`: the node does not answer any more. `podless`: it
+ * has no agent.
+ */
+export type Behaviour = "proves" | "fails" | "ignores" | "away" | "podless";
+
+const born = Date.parse("2026-01-01T00:00:00Z");
+const stamp = (time: number): string => new Date(time).toISOString().replace(".000Z", "Z");
+
+/** A document, and who supplies it. */
+export const content = (pair: string, changes: Partial<WantedContent> = {}): WantedContent => ({
+  document: JSON.stringify({ auths: { "quay.io": { auth: btoa(pair) } } }),
+  sources: '{"quay.io":"additional"}',
+  intent: "apply",
+  entries: 1,
+  fromAdditional: 1,
+  ...changes,
+});
+
+/** The content of a withdrawal. */
+export const nothingLeft = content("", {
+  document: '{"auths":{}}',
+  sources: "{}",
+  intent: "release",
+});
 
 export class World {
-  /** Documents that no kubelet survives. */
-  readonly bad = new Set<string>();
-  /** Seconds until a pod pulls on a node; undefined: agents tell kubelets of no provider. */
-  pulls: number | undefined;
-  /** The reason that the last step of the rollout gave. */
-  reason = "";
-  /** Most nodes at work while none had the template's revision. */
-  mostBeforeProof = 0;
-  readonly api: FakeApi;
-  readonly nodes: NodesDriver;
-  readonly reconciler: Reconciler;
-  /** When each node's kubelet was told of a provider. */
-  readonly #told = new WeakMap<ModelNode, number>();
-  #now = Date.parse("2026-01-01T00:00:00Z");
+  seconds = 0;
+  readonly api = new FakeApi(new Store(() => new Date(this.now)));
+  readonly cluster = directly(this.api, fieldManager);
+  readonly nodes = new Map<string, Behaviour>();
+  /** Nodes whose agents do not end when the DaemonSet is gone. */
+  readonly stuck = new Set<string>();
+  readonly #kubelets = directly(this.api, "kubelet");
+  readonly #pods = new CollectionInformer<AgentPod>(keepPod);
+  readonly #answered = new Map<string, string>();
+  #names = 0;
+  readonly remover: Remover = {
+    cluster: this.cluster,
+    agent,
+    policy: policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 3600 }),
+    wishes: noWishes,
+    admitted: new Admitted({ now: () => new Date(this.now) }),
+    pods: this.#pods,
+    memory: { grants: noMemory },
+    times: () => ({ steady: this.seconds, api: this.now / 1000 }),
+    now: () => new Date(this.now),
+    stillSeconds: stillClock(() => this.seconds),
+  };
 
-  constructor() {
-    const now = () => new Date(this.#now);
-    this.api = new FakeApi(new Store(now));
-    const cluster = directly(this.api, fieldManager);
-    const model = new NodesModel(agentOf((node) => this.#isAsked(node)));
-    model.behaviour = ({ journal }) =>
-      this.bad.has(journal?.begun?.document ?? "") ? "breaks" : "ready";
-    const kubelets = directly(this.api, "kubelet");
-    this.nodes = new NodesDriver(kubelets, { model, daemonSets: true, clock: () => this.#now });
-    this.reconciler = {
-      cluster,
-      live: cluster,
-      original: undefined,
-      extras: { read: async () => [] },
-      now,
-      report: {
-        ...silence,
-        progress: async ({ turn }: Progress) => {
-          this.reason = "reason" in turn ? turn.reason : "";
-        },
-      },
-      lookout: createLookout(() => this.seconds),
-      stillSeconds: () => 0,
-      nudgeSeconds: () => undefined,
-      platform: async () => undefined,
-      policy: policyWith(
-        { maxUnavailable: 1, probationSeconds: 3 },
-        { graceSeconds: 0, forgetAfterSeconds: 3600 },
-      ),
-      wishes: noWishes,
-      steering: { accepted: undefined, orphans: [] },
-      agent: { ...agentFixture, probationSeconds: 3 },
-      admitted: new Admitted({ now }),
-    } as unknown as Reconciler;
-  }
-
-  static async of(size: number): Promise<World> {
+  static async of(nodes: Readonly<Record<string, Behaviour>>): Promise<World> {
     const world = new World();
-    for (let one = 0; one < size; one++) await world.nodes.add(`n${one}`);
+    for (const [name, does] of Object.entries(nodes)) await world.join(name, does);
     return world;
   }
 
-  get seconds(): number {
-    return this.#now / 1000;
+  get now(): number {
+    return born + this.seconds * 1000;
   }
 
-  /** Sets another party's admission, which may change the DaemonSet. */
-  set admits(change: (daemonSet: V1DaemonSet) => void) {
-    this.api.store.admit = (object) => {
-      if (object.kind === "DaemonSet") change(object as unknown as V1DaemonSet);
-    };
+  async join(name: string, does: Behaviour = "proves"): Promise<void> {
+    this.nodes.set(name, does);
+    const status = { conditions: [{ type: "Ready", status: "True" }] };
+    const metadata = { name, labels: { "kubernetes.io/os": "linux" } };
+    await this.#kubelets.create(collections.nodes, { metadata, status });
   }
 
-  /** Names of the objects that the controller wrote, in order. */
-  get writes(): string[] {
-    const written = this.api.asked.filter(
-      ({ userAgent, verb }) =>
-        userAgent === fieldManager && (verb === "patch" || verb === "update"),
-    );
-    return written.map(({ name }) => name);
+  /** Deletes a Node, and its pod with it. */
+  leave(name: string): void {
+    this.nodes.delete(name);
+    this.delete(`${collections.nodes}/${name}`);
+    for (const pod of this.pods) if (pod.spec?.nodeName === name) this.#drop(pod);
   }
 
-  /** The object as it is now. */
-  object<T extends KubernetesObject>(path: string): T | undefined {
-    const answer = this.api.answer({ method: "GET", path });
-    return answer.status === 200 && "body" in answer ? (answer.body as T) : undefined;
-  }
-
-  /** Deletes the object, as an administrator may. */
-  remove(path: string): void {
+  /** Deletes an object, as an administrator may. */
+  delete(path: string): void {
     this.api.answer({ method: "DELETE", path });
   }
 
-  get daemonSet(): V1DaemonSet | undefined {
-    return this.object(owned.daemonSet);
+  /** Writes fields of an object, as an administrator may. */
+  edit(path: string, body: object): void {
+    const type = "application/merge-patch+json";
+    const query = { fieldManager: "kubectl" };
+    assert.equal(this.api.answer({ method: "PATCH", path, query, body, type }).status, 200);
   }
 
-  declare(pair: string, said: Record<string, string> = {}): void {
-    this.putSecret(additionalPath, text(pair), said);
+  /** A controller that has just been started: it remembers nothing. */
+  restart(): void {
+    this.remover.memory.grants = noMemory;
   }
 
-  /** Writes a Secret with this document. */
-  putSecret(path: string, document: string, annotations: Record<string, string> = {}): void {
-    const data = { ".dockerconfigjson": Buffer.from(document).toString("base64") };
-    const metadata = { name: path.split("/").at(-1), annotations };
-    const body = { apiVersion: "v1", kind: "Secret", type: secretType, data, metadata };
-    const query = { fieldManager: "admin", force: "true" };
-    assert.ok(this.api.answer({ method: "PATCH", path, query, body }).status < 300);
+  /** Moves the clock on, lets the nodes act, and takes a step. */
+  async step(wanted: WantedContent): Promise<Progress> {
+    await this.look();
+    return takeStep(this.remover, await observe(this.cluster, undefined), wanted);
   }
 
-  /** Steers the agents' delivery as an edit of the object's spec does. */
-  deliverBy(delivery: DeliveryPolicy): void {
-    Object.assign(this.reconciler, { agent: { ...this.reconciler.agent, delivery } });
+  /** Takes a step each second until this is so; fails after ten minutes. */
+  async until(wanted: WantedContent, isSo: (progress: Progress) => boolean): Promise<Progress> {
+    for (let steps = 0; steps < 600; steps += 1) {
+      const progress = await this.step(wanted);
+      if (isSo(progress)) return progress;
+    }
+    throw new Error(`it does not come to that: ${JSON.stringify(await this.step(wanted))}`);
+  }
+
+  /** Moves the clock on, lets the nodes act, and shows the informer the pods. */
+  async look(): Promise<void> {
+    this.seconds += 1;
+    await this.#act();
+    this.#pods.begins();
+    const [labelSelector, path] = [agentsSelector, collections.pods];
+    const { store } = this.api;
+    await this.cluster.pages<V1Pod>(path, { labelSelector }, (items) => this.#pods.page(items));
+    this.#pods.listed(store.version);
+  }
+
+  get pods(): V1Pod[] {
+    const answer = this.api.answer({ method: "GET", path: collections.pods });
+    return "body" in answer ? (answer.body as { items: V1Pod[] }).items : [];
+  }
+
+  /** The revision that each node's pod is granted. */
+  get granted(): Record<string, number | undefined> {
+    const entries = this.pods.map(({ metadata, spec }) => [
+      spec?.nodeName ?? "",
+      grantOf(metadata?.annotations)?.revision,
+    ]);
+    return Object.fromEntries(entries) as Record<string, number | undefined>;
   }
 
   get published() {
-    return readPublished(this.object<V1Secret>(owned.global));
+    return readPublished(this.api.object<V1Secret>(owned.global));
   }
 
   get state() {
-    return readState(this.object<V1Secret>(owned.state));
+    return readRollout(readState(this.api.object<V1Secret>(owned.state)).rollout);
   }
 
-  get halt() {
-    return readRollouts(this.state.halted).halt;
+  get daemonSet(): V1DaemonSet | undefined {
+    return this.api.object<V1DaemonSet>(owned.daemonSet);
   }
 
-  get registration(): Registration {
-    return this.nodes.model.secret[secretKeys.registration] as Registration;
+  /**
+   * The controller's writes so far, by the name of the object, or `pod-of-NODE`; a deletion has a
+   * minus sign before it.
+   */
+  get writes(): string[] {
+    const paths = new Map(Object.entries(owned).map(([name, path]) => [path, name as OwnedName]));
+    return this.api.asked
+      .filter(
+        ({ userAgent, verb, query, status }) =>
+          userAgent === fieldManager &&
+          verb !== "get" &&
+          verb !== "list" &&
+          query["dryRun"] === undefined &&
+          status < 300,
+      )
+      .map(({ verb, resource, name }) => {
+        const plural = resource.split("/").at(-1) ?? "";
+        const path = [...paths.keys()].find((one) => one.endsWith(`/${plural}/${name}`));
+        const short = path === undefined ? name.replace(/-\d+$/, "") : (paths.get(path) ?? name);
+        return verb === "delete" ? `-${short}` : short;
+      });
   }
 
-  /** The first node that registers a provider is Ready when its kubelet has asked. */
-  #isAsked(node: ModelNode): boolean {
-    if (this.pulls === undefined || this.registration === "proved") return true;
-    const told = this.#told.get(node) ?? this.seconds;
-    this.#told.set(node, told);
-    return this.seconds - told >= Math.min(this.pulls, askingSeconds);
-  }
-
-  async pass(seconds: number, until: () => boolean = () => false): Promise<void> {
-    for (let second = 0; second < seconds && !until(); second++) {
-      this.#now += 1000;
-      await this.nodes.step();
-      if (!this.#isProved())
-        this.mostBeforeProof = Math.max(this.mostBeforeProof, this.nodes.atWork);
-      await reconcile(this.reconciler);
+  async #act(): Promise<void> {
+    const { daemonSet } = this;
+    const living = new Set<string>();
+    for (const pod of this.pods) {
+      const node = pod.spec?.nodeName ?? "";
+      const isLeft = daemonSet === undefined && !this.stuck.has(node);
+      const isEnding = pod.metadata?.deletionTimestamp !== undefined;
+      if (isLeft || isEnding || this.nodes.get(node) === "podless") this.#drop(pod);
+      else {
+        living.add(node);
+        await this.#answer(pod, node);
+      }
     }
+    if (daemonSet === undefined) return;
+    for (const [node, does] of this.nodes)
+      if (!living.has(node) && does !== "podless") await this.#start(daemonSet, node);
+    const count = this.nodes.size;
+    const { resourceVersion = "", uid = "" } = this.daemonSet?.metadata ?? {};
+    await this.#kubelets.patch(`${owned.daemonSet}/status`, {
+      metadata: { uid, resourceVersion },
+      status: { desiredNumberScheduled: count, numberAvailable: count },
+    });
   }
 
-  #isProved(): boolean {
-    const revision = String(revisionOf(this.daemonSet));
-    const has = ({ wasReady, annotations }: ModelPod) =>
-      wasReady && annotations[revisionAnnotation] === revision;
-    return this.nodes.model.nodes.some(({ pods }) => pods.some(has));
+  async #start({ spec }: V1DaemonSet, node: string): Promise<void> {
+    const ownerReferences = [
+      { apiVersion: "apps/v1", kind: "DaemonSet", name: agentName, uid: "d", controller: true },
+    ];
+    this.#names += 1;
+    const metadata = {
+      ...spec?.template.metadata,
+      name: `pod-of-${node}-${this.#names}`,
+      ownerReferences,
+    };
+    const pod = await this.#kubelets.create<V1Pod>(collections.pods, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata,
+      spec: { nodeName: node, containers: [{ name: agentContainer }] },
+    });
+    await this.#report(pod, undefined);
   }
 
-  having = (pair: string) =>
-    this.nodes.model.nodes.filter(({ applied }) => applied === text(pair)).length;
-}
+  /** Lets the agent answer a grant that it has not answered yet. */
+  async #answer(pod: V1Pod, node: string): Promise<void> {
+    const does = this.nodes.get(node) ?? "away";
+    const { uid = "", annotations } = pod.metadata ?? {};
+    const grant = grantOf(annotations);
+    if (does === "away") {
+      if (this.#answered.get(uid) === "away") return;
+      this.#answered.set(uid, "away");
+      return this.#report(pod, undefined, "False");
+    }
+    if (grant === undefined || does === "ignores" || this.#answered.get(uid) === keyOf(grant))
+      return;
+    this.#answered.set(uid, keyOf(grant));
+    const kind: WordKind = does === "fails" && grant.revision > 0 ? "failed" : "proved";
+    const speaks = grant.word || kind === "failed";
+    const word = { kind, grant, journal: grant.revision };
+    await this.#report(pod, speaks ? messageOf("GPS200 an answer", word) : undefined);
+  }
 
-/** With `delivery` from the beginning; else as by default. */
-export async function deployed(size: number, delivery?: DeliveryPolicy): Promise<World> {
-  const world = await World.of(size);
-  if (delivery !== undefined) world.deliverBy(delivery);
-  world.declare("a:1");
-  await world.pass(120, () => world.state.served?.revision === 1);
-  assert.equal(world.having("a:1"), size);
-  return world;
+  async #report(pod: V1Pod, message: string | undefined, ready = "True"): Promise<void> {
+    const { name = "", uid = "" } = pod.metadata ?? {};
+    const resourceVersion = pod.metadata?.resourceVersion ?? "";
+    const lastTransitionTime = stamp(this.now);
+    const before = pod.status?.containerStatuses?.[0]?.lastState;
+    const said = { terminated: { message, finishedAt: lastTransitionTime } };
+    const lastState = message === undefined ? (before ?? {}) : said;
+    await this.#kubelets.patch(`${collections.pods}/${name}/status`, {
+      metadata: { uid, resourceVersion },
+      status: {
+        conditions: [
+          { type: "ContainersReady", status: "True", lastTransitionTime },
+          { type: "Ready", status: ready, lastTransitionTime },
+        ],
+        containerStatuses: [
+          { name: agentContainer, ready: true, state: { running: {} }, lastState },
+        ],
+      },
+    });
+  }
+
+  #drop({ metadata }: V1Pod): void {
+    const path = `${collections.pods}/${metadata?.name}`;
+    this.api.answer({ method: "DELETE", path, body: { gracePeriodSeconds: 0 } });
+  }
 }

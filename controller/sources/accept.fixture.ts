@@ -65,7 +65,10 @@ export const acceptedFrom = (given: Partial<Finds>) => remembered(accept(sources
 
 export function remembered({ wanted, accepted }: SourcesVerdict) {
   assert.ok(wanted);
-  const published = readPublished(globalSecret({ ...wanted, salt: newSalt(), revision: 1 }));
+  const newest = { ...wanted, salt: newSalt(), revision: 1 };
+  const published = readPublished(
+    globalSecret({ newest, mode: "Restart", served: newest, publishedAt: 1 }),
+  );
   assert.ok(published);
   return { published, state: readState(stateSecret({ ...noState, accepted })) };
 }

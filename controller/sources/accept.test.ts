@@ -114,7 +114,7 @@ test("both invalid: what is published stays, and both are told", () => {
     policy,
   );
   assert.equal(wanted?.document, before.published.document);
-  assert.equal(wanted.sources, before.published.sourcesText);
+  assert.equal(wanted.sources, before.published.sources);
   assert.equal(problems.additional.length, 1);
   assert.equal(problems.original.length, 1);
 });
@@ -199,7 +199,7 @@ test("a flag that forbids even what is in force leaves it in force, so that its 
     strict,
   );
   assert.equal(wanted?.document, before.published.document);
-  assert.equal(wanted.sources, before.published.sourcesText);
+  assert.equal(wanted.sources, before.published.sources);
   assert.equal(problems.additional.length, 1);
   assert.deepEqual({ ...accepted }, { ...before.state.accepted });
 });
@@ -280,23 +280,23 @@ test("an original that grows too large is refused alone: the additional's change
   assert.deepEqual(problems.additional, []);
 });
 
-test("law: what is remembered and published, and published once more as served, fits into the Secrets", () => {
-  const worst = { document: '"'.repeat(capacity - 2), sources: "{}" };
-  const revision = { revision: Number.MAX_SAFE_INTEGER, intent: "release" as const, ...worst };
+test("law: what is remembered fits into one Secret, and what is published and served into the other", () => {
+  const worst = { document: '"'.repeat(capacity - 2), sources: "{}", intent: "release" } as const;
+  const revision = 999_999_999_999_999;
   const state = {
     ...noState,
     accepted: { original: '"'.repeat(capacity) },
-    served: revision,
     absentSince: new Map([["additional", new Date()]]),
   };
   const bytes = (data: Record<string, string> = {}) =>
     Object.values(data).reduce((sum, value) => sum + Buffer.from(value, "base64").length, 0);
   const left = 1024 * 1024 - bytes(stateSecret(state).data);
-  assert.ok(left >= 63 * 1024, `${left} bytes are left for what is known of a halted revision`);
-  const slot = { ...revision, intent: "apply" as const, salt: newSalt() };
-  const both = globalSecret(
-    { ...slot, revision: slot.revision - 1 },
-    { registration: "proving", mode: "CredentialProvider", served: slot },
-  );
+  assert.ok(left >= 512 * 1024, `${left} bytes are left for what is known of the rollout`);
+  const both = globalSecret({
+    newest: { ...worst, revision, salt: newSalt() },
+    mode: "CredentialProvider",
+    served: { ...worst, revision: revision - 1, salt: newSalt() },
+    publishedAt: 1,
+  });
   assert.ok(bytes(both.data) < 1024 * 1024);
 });

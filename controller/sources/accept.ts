@@ -6,7 +6,7 @@
 import { sourceIds, type RevisionContent } from "#contract/names.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
-import type { Published } from "../objects/global-secret.ts";
+import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 import { choose, type JoinedSources, type SourceReading } from "./choice.ts";
 import type { Given } from "#controller/sources/read/input.ts";
@@ -132,10 +132,9 @@ const isUnknown = (readings: readonly SourceReading[]) =>
  * objects are kept in repair.
  */
 function asPublished(published: Published | undefined): WantedContent | undefined {
-  if (published === undefined || published.revision === 0 || published.intent !== "apply")
-    return undefined;
-  const froms = Object.values(published.sources);
+  if (published?.intent !== "apply") return undefined;
+  const froms = Object.values(suppliersIn(published));
   const fromAdditional = froms.filter((from) => from === sourceIds.additional).length;
-  const { document, sourcesText, intent } = published;
-  return { document, sources: sourcesText, intent, entries: froms.length, fromAdditional };
+  const { document, sources, intent } = published;
+  return { document, sources, intent, entries: froms.length, fromAdditional };
 }

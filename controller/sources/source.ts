@@ -15,7 +15,7 @@ import type {
   OriginalGiven,
 } from "#controller/sources/read/input.ts";
 import { grantFor } from "./rights.ts";
-import type { Published } from "../objects/global-secret.ts";
+import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 
 /** What a source supplies, as one of its documents says. */
@@ -183,7 +183,8 @@ export function lastGood(
   // happens once, because the outcome is remembered.
   const all = reread(published.document, id, "original");
   if (all === undefined) return undefined;
-  const ours = all.entries.filter(({ registry }) => published.sources[registry] === id);
+  const suppliers = suppliersIn(published);
+  const ours = all.entries.filter(({ registry }) => suppliers[registry] === id);
   if (ours.length === 0 && !isAlways(id)) return undefined;
   const entries = { ...all, entries: ours, rest: role === "original" ? all.rest : {} };
   return { entries, text: canonical(entries), problems: [], present: true };

@@ -1,86 +1,90 @@
-/** Nodes, counted, and ten of them named. Pure. */
+/** Nodes, counted, and ten of them named with their reason. Pure. */
 import type { NodeFailure, NodesStatus } from "#api/global-pull-secret.ts";
-import { pick, type Fates } from "#controller/rollout/turn/node-state.ts";
-import type { SurveyedNode } from "#controller/rollout/turn/survey-result.ts";
-import type { Progress } from "../rollout/step.ts";
+import type { Listed } from "#controller/grants/decision.ts";
 import { timeOf } from "#kube/conditions.ts";
+import type { Progress } from "../rollout/step.ts";
 
 /** Most nodes that a status names, however many there are. */
 const mostNames = 10;
 /** Most characters of a failure's message that the API server accepts. */
 const longestMessage = 1024;
 
-/**
- * Counts of nodes. `before`: the counts when nodes were last read, used while the DaemonSet's
- * counters tell enough.
- */
-export function nodesOf(
-  { daemonSetState, counts, fates }: Progress,
-  before: NodesStatus | undefined,
-): NodesStatus {
-  const { desired = 0, updated = 0, available = 0 } = daemonSetState ?? {};
-  const summary = `${available}/${desired}`;
-  const counted = {
-    summary,
-    desired,
-    updated,
-    available,
-    ...(counts === undefined ? prospectsBefore(before) : prospectsOf(fates)),
-  };
-  if (counts !== undefined) {
-    const { refused, unreachable, excused, failed, stuck } = counts;
-    return { ...counted, unfit: refused, unreachable, failed: failed + stuck + excused };
-  }
-  const none = { unfit: 0, unreachable: 0, failed: 0 };
-  if (available === desired || before === undefined) return { ...counted, ...none };
-  const { unfit, unreachable, failed } = before;
-  return { ...counted, unfit, unreachable, failed };
-}
-
-type Prospects = Pick<NodesStatus, "registrable" | "prepared">;
-
-/** How many nodes could use mode CredentialProvider, of those whose agents have reported that. */
-function prospectsOf(fates: Fates): Prospects {
-  const count = (by: "Agent" | "Preinstalled") =>
-    fates.filter(([{ agent }]) => agent?.prospects?.includes(by)).length;
-  return { registrable: count("Agent"), prepared: count("Preinstalled") };
-}
-
-function prospectsBefore(before: NodesStatus | undefined): Prospects {
-  const { registrable, prepared } = before ?? {};
+/** Counts of nodes; undefined before the agents' pods were read. */
+export function nodesOf({ view, desired, available }: Progress): NodesStatus | undefined {
+  if (view === undefined) return undefined;
+  const { counts, excused, failed } = view;
+  const unfit = excused.filter(({ reason }) => reason === "unfit").length;
   return {
-    ...(registrable !== undefined && { registrable }),
-    ...(prepared !== undefined && { prepared }),
+    summary: `${counts.current}/${desired}`,
+    desired,
+    updated: counts.current,
+    available,
+    unfit,
+    unreachable: excused.length - unfit,
+    failed: failed.length,
   };
 }
 
-/** Nodes that failed, that are alive but cannot be served, or that are unfit: the worst first. */
+/** Nodes that failed, and nodes that cannot be served: the worst first. */
 export function failuresOf(
-  { fates, counts, daemonSetState }: Progress,
+  progress: Progress,
   before: readonly NodeFailure[],
   now: Date,
 ): readonly NodeFailure[] {
-  if (counts === undefined)
-    return daemonSetState?.available === daemonSetState?.desired ? [] : before;
-  return pick(fates, "failed", "stuck", "excused", "refused")
+  const { view } = progress;
+  if (view === undefined) return before;
+  return troubledOf(progress)
     .slice(0, mostNames)
-    .map((node) => failureOf(node, before, now));
+    .map(({ node, message: said }) => {
+      const message = said.slice(0, longestMessage);
+      const [code] = /^GPS\d{3}\b/.exec(message) ?? [];
+      const last = before.find((one) => one.node === node && one.code === code);
+      const since = last?.since ?? timeOf(now);
+      const failure = { node, message, since };
+      return code === undefined ? failure : Object.assign(failure, { code });
+    });
 }
 
-function failureOf(
-  { name, agent }: SurveyedNode,
-  before: readonly NodeFailure[],
-  now: Date,
-): NodeFailure {
-  const message = (agent?.message ?? "its agent does not become ready").slice(0, longestMessage);
-  const [code] = /^GPS\d{3}\b/.exec(message) ?? [];
-  const last = before.find((one) => one.node === name && one.code === code);
-  const since = last?.since ?? timeOf(now);
-  return { node: name, ...(code === undefined ? {} : { code }), message, since };
+/** A node, and what keeps it from having the newest content. */
+export type TroubledNode = Readonly<{ node: string; message: string }>;
+
+/** Failed nodes, then excused ones, each with its agent's own words where it has said any. */
+export function troubledOf(progress: Progress): readonly TroubledNode[] {
+  const { view } = progress;
+  return [...(view?.failed ?? []), ...(view?.excused ?? [])].map((one) => ({
+    node: one.node,
+    message: messageOf(one, progress),
+  }));
+}
+
+/** Why a node is not served, for people. */
+function messageOf(
+  { node, reason, waitingReason }: Listed,
+  { pods, refusals }: Pick<Progress, "pods" | "refusals">,
+): string {
+  const because = waitingReason === undefined ? "" : `: ${waitingReason}`;
+  switch (reason) {
+    case "word":
+    case "unfit":
+    case "behind":
+      return pods.find((pod) => pod.node === node)?.message ?? "its agent refused";
+    case "late":
+      return "its agent has not answered in time";
+    case "away":
+      return "its kubelet has not been reachable for a minute";
+    case "not-started":
+      return `its agent does not start${because}`;
+    case "not-ready":
+      return `its agent is not Ready${because}`;
+    case "podless":
+      return "it has no agent's pod";
+    case "admission":
+      return `an admission policy refuses its grant: ${refusals.get(node) ?? "see the log"}`;
+  }
 }
 
 /** Names of nodes that cannot be served now, ten at most, and how many there are. */
-export function leftOut(fates: Fates): Readonly<{ names: readonly string[]; count: number }> {
-  const nodes = pick(fates, "refused", "excused", "unreachable");
-  return { names: nodes.slice(0, mostNames).map(({ name }) => name), count: nodes.length };
+export function leftOut({ view }: Progress): Readonly<{ names: readonly string[]; count: number }> {
+  const nodes = view?.excused ?? [];
+  return { names: nodes.slice(0, mostNames).map(({ node }) => node), count: nodes.length };
 }

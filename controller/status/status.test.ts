@@ -1,44 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SurveyedNode } from "#controller/rollout/turn/survey-result.ts";
-import { noRollouts, type Halt } from "#controller/rollout/halt/rollouts.ts";
-import { countFates as count, type Fate, type Fates } from "#controller/rollout/turn/node-state.ts";
-import type { Phase, Turn } from "#controller/rollout/turn/turn.ts";
-import type { Progress } from "../rollout/step.ts";
+import { idleView } from "#controller/grants/view.ts";
+import { listed, progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import type { Removal } from "../withdrawal/removal.ts";
 import type { StatusFacts, SourceFacts } from "./facts.ts";
 import { statusOf } from "./status.ts";
 import { after, nothingKnown } from "./served-versions.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
-const strategy = { stage: "wave", maxUnavailable: 1 } as const;
-const served: Turn = { kind: "served", strategy, reason: "", again: undefined };
-const wait = (phase: Phase): Turn => ({ kind: "wait", phase, strategy, reason: "why", again: 1 });
-const counters = { desired: 3, updated: 3, ready: 3, available: 3, observed: true };
-const daemonSetState = { ...strategy, template: 7, digest: "", drifted: false, ...counters };
-
-const progressWith = (changes: Partial<Progress>): Progress => ({
-  turn: served,
-  revision: 7,
-  published: false,
-  global: {},
-  stateSecret: undefined,
-  daemonSetState,
-  counts: undefined,
-  fates: [],
-  complete: true,
-  waiting: false,
-  intent: "apply",
-  served: 7,
-  rollouts: noRollouts,
-  nudgeIn: undefined,
-  ...changes,
-});
-const rollout = (changes: Partial<Progress> = {}): StatusFacts["stage"] => ({
+const rollout = (changes: Parameters<typeof progressWith>[0] = {}): StatusFacts["stage"] => ({
   kind: "rollout",
   progress: progressWith(changes),
 });
-const rolling = { complete: false, served: 6 };
 const removal = (changes: object): StatusFacts["stage"] => ({
   kind: "removal",
   removal: { step: "release", revision: 8, released: false, ...changes } as Removal,
@@ -68,23 +41,16 @@ const factsWith = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
 const told = (kind: StatusFacts["troubles"][number]["kind"]) => ({
   troubles: [{ kind, message: `GPS3xx ${kind}` }],
 });
-const halt = (reason: Halt["reason"]): Halt => ({
-  content: "",
-  revision: 6,
-  reason,
-  nodes: [],
-  since: now.toISOString(),
-  tries: 0,
-  retryAt: now.toISOString(),
-  asked: "",
-});
-const held = (reason: Halt["reason"]) =>
-  rollout({
-    turn: wait("held"),
-    intent: "hold",
-    waiting: true,
-    rollouts: { ...noRollouts, halt: halt(reason) },
-  });
+const unread: StatusFacts["stage"] = {
+  kind: "rollout",
+  progress: { ...progressWith(rollingOut("canary")), view: undefined },
+};
+const startingAll = { phase: "canary", counts: { ...idleView.counts, starting: 3 } } as const;
+const allAway = {
+  phase: "canary",
+  counts: { ...idleView.counts, excused: 3 },
+  excused: ["a", "b", "c"].map((node) => listed(node, "away")),
+} as const;
 const paused = { managementState: "Paused" } as const;
 
 /** Facts → Ready and its reason; whether Reconciling, whether Stalled; RolledOut. */
@@ -93,39 +59,40 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["served", {}, "True InForce - - True"],
   [
     "no node",
-    { stage: rollout({ daemonSetState: { ...daemonSetState, desired: 0 } }) },
+    {
+      stage: rollout({ desired: 0, served: 0, view: { phase: "canary", counts: idleView.counts } }),
+    },
     "True NoNodes - - True",
   ],
   ["no source", { stage: { kind: "nothing" }, sources: [] }, "True NoSource - - True"],
+  ["pods not read yet", { stage: unread }, "Unknown Starting R - Unknown"],
   [
-    "birth",
-    { stage: rollout({ ...rolling, turn: wait("birth") }) },
+    "agents starting",
+    { stage: rollout({ ...rollingOut("canary"), view: startingAll }) },
     "False StartingAgents R - False",
   ],
-  [
-    "canary",
-    { stage: rollout({ ...rolling, turn: wait("canary") }) },
-    "False OneNodeFirst R - False",
-  ],
-  ["wave", { stage: rollout({ ...rolling, turn: wait("wave") }) }, "False RollingOut R - False"],
+  ["canary", { stage: rollout(rollingOut("canary")) }, "False OneNodeFirst R - False"],
+  ["window", { stage: rollout(rollingOut("rollout")) }, "False RollingOut R - False"],
   [
     "interval",
-    { stage: rollout({ waiting: true, turn: wait("interval") }) },
+    { stage: rollout({ view: { pending: "interval" } }) },
     "False RollingOutLater R - True",
   ],
-  ["halted", { stage: rollout({ ...rolling, turn: wait("halted") }) }, "False Halted - S False"],
-  ["held", { stage: held("failed") }, "False Halted - S False"],
-  ["held by an outage", { stage: held("outage") }, "False NodesOutOfReach R - False"],
+  ["halted", { ...told("halted"), stage: rollout(rollingOut("halted")) }, "False Halted - S False"],
   [
-    "outage",
-    { stage: rollout({ ...rolling, turn: wait("outage") }) },
+    "no node can be reached",
+    { stage: rollout({ ...rollingOut("canary"), view: allAway }) },
     "False NodesOutOfReach R - False",
   ],
-  ["repair of agents", { stage: rollout({ turn: wait("wave") }) }, "True InForce - - True"],
   [
-    "published, not in the template",
-    { stage: rollout({ revision: 8, turn: wait("wave") }) },
-    "False RollingOut R - False",
+    "no node can start its agent",
+    { ...told("unserved"), stage: rollout({ ...rollingOut("canary"), view: allAway }) },
+    "False NoNodeCanBeServed - S False",
+  ],
+  [
+    "late nodes after the promotion",
+    { stage: rollout({ view: { counts: { ...idleView.counts, current: 1, changing: 2 } } }) },
+    "True InForce - - True",
   ],
   [
     "source refused",
@@ -181,14 +148,14 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ],
   [
     "pods refused",
-    { ...told("podsRefused"), stage: rollout({ ...rolling, turn: wait("birth") }) },
+    { ...told("podsRefused"), stage: rollout({ ...rollingOut("canary"), view: startingAll }) },
     "False PodsRefused - S False",
   ],
   ["admission changes ours", told("mutated"), "True InForce - - True"],
   ["paused, nothing waits", paused, "True Paused - - True"],
   [
     "paused, a change waits",
-    { ...paused, stage: rollout({ waiting: true }) },
+    { ...paused, stage: rollout({ view: { pending: "paused" } }) },
     "False Paused - S True",
   ],
   ["paused, spec waits", { ...paused, specWaits: true }, "False Paused - S True"],
@@ -201,7 +168,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["paused before the first", { ...paused, stage: { kind: "blocked" } }, "False Paused - S False"],
   [
     "paused in mid-wave",
-    { ...paused, stage: rollout({ ...rolling, turn: wait("wave") }) },
+    { ...paused, stage: rollout(rollingOut("rollout")) },
     "False RollingOut R - False",
   ],
   ["grace", { withdrawsAt: now }, "False WithdrawalAwaited R - True"],
@@ -209,7 +176,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["withdrawal overdue", { stage: removal({}), ...told("overdue") }, "False Overdue - S False"],
   [
     "nodes awaited",
-    { stage: removal({ awaited: { names: ["n"], until: "u", seconds: 1 } }) },
+    { stage: removal({ awaited: { names: ["n"], until: "u" } }) },
     "True NodesAwaited - - True",
   ],
   [
@@ -243,43 +210,45 @@ test("law: never Reconciling and Stalled; Ready is True only when nobody has to 
     }
 });
 
-const fateOf = (at: number): Fate =>
-  (["refused", "unreachable", "failed", "served"] as const)[at % 4] ?? "served";
-const fates: Fates = Array.from({ length: 5000 }, (_, at) => [
-  { name: `n${at}`, agent: { message: `GPS206 ${"x".repeat(5000)}` } } as SurveyedNode,
-  fateOf(at),
-]);
+const many = (count: number, reason: Parameters<typeof listed>[1]) =>
+  Array.from({ length: count }, (_, at) => listed(`${reason}${at}`, reason));
+const crowd = progressWith({
+  ...rollingOut("rollout"),
+  desired: 5000,
+  view: {
+    phase: "rollout",
+    failed: many(1250, "word"),
+    excused: [...many(1250, "unfit"), ...many(1250, "away")],
+  },
+  pods: ["word0", "word1"].map((node) => ({
+    node,
+    message: `GPS206 ${"x".repeat(5000)}`,
+  })) as never,
+});
 
 test("5,000 nodes and 1,000 registries: ten names, ten failures, 200 registries, and the rest is counted", () => {
   const registries = Array.from({ length: 1000 }, (_, at) => ({ registry: `r${at}`, source: "s" }));
-  const stage = rollout({ fates, counts: count(fates), turn: wait("wave"), complete: false });
+  const stage = { kind: "rollout", progress: crowd } as const;
   const status = statusOf(factsWith({ stage, registries }), undefined, now);
   assert.equal(status.registries?.length, 200);
   assert.equal(status.registriesOmitted, 800);
   assert.equal(status.failures?.length, 10);
   assert.equal(status.failures?.[0]?.code, "GPS206");
+  assert.equal(status.failures?.[0]?.message.length, 1024);
   assert.partialDeepStrictEqual(status.nodes, { unfit: 1250, unreachable: 1250, failed: 1250 });
   const left = status.conditions?.find(({ type }) => type === "NodesLeftOut");
-  assert.match(left?.message ?? "", /^n0, n4, .* and 2490 more$/);
+  assert.match(left?.message ?? "", /^unfit0, unfit1, .* and 2490 more$/);
   assert.ok(JSON.stringify(status).length < 100_000);
 });
 
-test("on how many nodes a provider is possible is counted when nodes are read, and kept until they are read again", () => {
-  const all = [["Agent"], ["Agent", "Preinstalled"], ["Preinstalled"], [], ["Preinstalled"]];
-  const read: Fates = all.map((prospects, at) => [
-    { name: `n${at}`, agent: { prospects } } as unknown as SurveyedNode,
-    "served",
-  ]);
-  const first = statusOf(
-    factsWith({ stage: rollout({ fates: read, counts: count(read) }) }),
-    undefined,
-    now,
+test("a node that cannot be served is named with what keeps it from it", () => {
+  const excused = [listed("a", "not-started", "ImagePullBackOff"), listed("b", "podless")];
+  const stage = rollout({ view: { excused } });
+  const { failures = [] } = statusOf(factsWith({ stage }), undefined, now);
+  assert.deepEqual(
+    failures.map(({ node, message }) => `${node}: ${message}`),
+    ["a: its agent does not start: ImagePullBackOff", "b: it has no agent's pod"],
   );
-  assert.partialDeepStrictEqual(first.nodes, { registrable: 2, prepared: 3 });
-  const second = statusOf(factsWith({ stage: rollout({}) }), first, now);
-  assert.partialDeepStrictEqual(second.nodes, { registrable: 2, prepared: 3 });
-  const never = statusOf(factsWith({ stage: rollout({}) }), undefined, now);
-  assert.ok(!("registrable" in (never.nodes ?? {})));
 });
 
 test("a registry whose name the definition does not take is counted, and costs no other its place", () => {
@@ -295,22 +264,32 @@ test("a registry whose name the definition does not take is counted, and costs n
   assert.equal(status.registriesOmitted, 1);
 });
 
-test("a time changes with its condition's status, not with its words; what was counted stays until it is looked at", () => {
-  const first = statusOf(
-    factsWith({ stage: rollout({ fates, counts: count(fates) }) }),
-    undefined,
-    now,
-  );
+test("a time changes with its condition's status, not with its words; what is known stays until the pods are read", () => {
+  const counted = factsWith({ stage: { kind: "rollout", progress: crowd } });
+  const first = statusOf(counted, undefined, now);
   const later = new Date(now.getTime() + 60_000);
-  const short = { ...daemonSetState, available: 2 };
-  const second = statusOf(factsWith({ stage: rollout({ daemonSetState: short }) }), first, later);
-  assert.deepEqual(second.failures, first.failures);
-  assert.equal(second.nodes?.unfit, 1250);
+  const second = statusOf(factsWith({ stage: unread }), first, later);
+  assert.deepEqual([second.failures, second.nodes], [first.failures, first.nodes]);
+  const third = statusOf(counted, first, later);
   const timeOf = (status: typeof first, type: string) =>
     status.conditions?.find((one) => one.type === type)?.lastTransitionTime;
-  assert.equal(timeOf(second, "Ready"), timeOf(first, "Ready"));
-  const third = statusOf(factsWith(told("rejected")), second, later);
-  assert.equal(timeOf(third, "Ready"), "2026-01-01T00:01:00Z");
+  assert.equal(timeOf(third, "Ready"), timeOf(first, "Ready"));
+  const fourth = statusOf(factsWith(), third, later);
+  assert.equal(timeOf(fourth, "Ready"), "2026-01-01T00:01:00Z");
+});
+
+test("a revision that halted is named as refused, since it did, and what was in force stays so", () => {
+  const stage = rollout(rollingOut("halted"));
+  const facts = factsWith({ ...told("halted"), stage });
+  const first = statusOf(facts, undefined, now);
+  const since = "2026-01-01T00:00:00Z";
+  const expected = {
+    inForce: 6,
+    pending: 7,
+    refused: { revision: 7, since, reason: "RestartFailed" },
+  };
+  assert.deepEqual(first.revision, expected);
+  assert.deepEqual(statusOf(facts, first, new Date(now.getTime() + 9e6)).revision, expected);
 });
 
 test("a served version: not before its revision is out, at once where nothing changed, never lowered by a refusal", () => {
@@ -335,4 +314,22 @@ test("a served version: not before its revision is out, at once where nothing ch
     versions: { additional: undefined },
   });
   assert.equal(gone.served["additional"], undefined, "of a Secret that is not there none is");
+});
+
+test("never applies an object of no fields, of which the API server makes a null that it refuses", () => {
+  const served = { ...rollingOut("canary"), served: 0 };
+  for (const [name, changes] of [
+    ...table,
+    ["paused", { ...paused, stage: rollout(served) }] as const,
+  ])
+    assert.notDeepEqual(statusOf(factsWith(changes), undefined, now).revision, {}, name);
+});
+
+test("a cluster without nodes has its revision in force", () => {
+  const stage = rollout({
+    desired: 0,
+    served: 0,
+    view: { phase: "canary", counts: idleView.counts },
+  });
+  assert.deepEqual(statusOf(factsWith({ stage }), undefined, now).revision, { inForce: 7 });
 });

@@ -8,13 +8,12 @@ import type {
   SourceStatus,
   StatusCondition,
 } from "#api/global-pull-secret.ts";
-import type { Halt } from "#controller/rollout/halt/rollouts.ts";
 import type { Progress } from "../rollout/step.ts";
 import { conditionOf, timeOf } from "#kube/conditions.ts";
 import { dated, type Said } from "./conditions.ts";
 import type { StatusFacts, SourceFacts } from "./facts.ts";
 import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
-import { isOut, summaryOf, type Summary } from "./summary.ts";
+import { isPublishedOut, summaryOf, type Summary } from "./summary.ts";
 
 /**
  * Most registries listed, so that the object fits etcd with others' fields: 200 registries are 200
@@ -37,10 +36,10 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
   const { generation, stage, sources, served, registries } = facts;
   const progress = progressOf(facts);
   const summary = summaryOf(facts);
-  const revision = revisionOf(progress, summary);
+  const revision = revisionOf(progress, summary, before?.revision, now);
   const failures = progress && failuresOf(progress, before?.failures ?? [], now);
   const kept = stage.kind === "nothing" ? undefined : before;
-  const nodes = progress === undefined ? kept?.nodes : nodesOf(progress, kept?.nodes);
+  const nodes = (progress && nodesOf(progress)) ?? kept?.nodes;
   const listed = registries
     .filter(({ registry }) => registry.length <= longestRegistry)
     .slice(0, mostRegistries);
@@ -55,7 +54,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
   ];
   return {
     observedGeneration: generation,
-    ...(revision === undefined ? optional("revision", kept?.revision) : { revision }),
+    ...optional("revision", progress === undefined ? kept?.revision : revision),
     sources: sources.map((one) => sourceOf(one, served)),
     registries: listed,
     ...(omitted > 0 ? { registriesOmitted: omitted } : {}),
@@ -71,25 +70,32 @@ function progressOf({ stage }: StatusFacts): Progress | undefined {
   return stage.kind === "removal" ? stage.removal.progress : undefined;
 }
 
-function revisionOf(progress: Progress | undefined, { next }: Summary): RevisionStatus | undefined {
+function revisionOf(
+  progress: Progress | undefined,
+  { next }: Summary,
+  before: RevisionStatus | undefined,
+  now: Date,
+): RevisionStatus | undefined {
   if (progress === undefined) return undefined;
-  const { revision, served, intent, rollouts } = progress;
-  const goes = revision > 0 && revision !== served && intent !== "hold" && next !== "nobody";
-  return {
-    ...optional("inForce", served),
+  const { revision, served, view } = progress;
+  const goes = revision > 0 && revision !== served && next !== "nobody";
+  // What was served last, until something else is: in mid-rollout the Secret may offer nothing.
+  const last = served > 0 ? served : before?.inForce;
+  // Without nodes nothing is ever served, and every node has the revision.
+  const inForce = isPublishedOut(progress) ? revision : last;
+  const found = {
+    ...optional("inForce", inForce),
     ...(goes ? { pending: revision } : {}),
-    ...optional("refused", rollouts.halt && refusedOf(rollouts.halt)),
+    ...(view?.phase === "halted" ? { refused: refusedOf(revision, before, now) } : {}),
   };
+  // An API server makes null of an object whose last field an apply takes, and then refuses that.
+  return Object.keys(found).length > 0 ? found : undefined;
 }
 
-const refusals = {
-  failed: "RestartFailed",
-  stalled: "RestartFailedElsewhere",
-  outage: "NodesOutOfReach",
-} as const;
-
-function refusedOf({ revision, since, reason }: Halt) {
-  return { revision, since: timeOf(new Date(since)), reason: refusals[reason] };
+function refusedOf(revision: number, before: RevisionStatus | undefined, now: Date) {
+  const last = before?.refused;
+  const since = last?.revision === revision ? last.since : timeOf(now);
+  return { revision, since, reason: "RestartFailed" };
 }
 
 function sourceOf(one: SourceFacts, served: StatusFacts["served"]): SourceStatus {
@@ -123,15 +129,11 @@ function sourcesAccepted(sources: readonly SourceFacts[]): Said {
 /** The RolledOut condition, about what is published: a change that waits does not take it back. */
 function rolledOut(progress: Progress | undefined, summary: Summary): Said {
   const type = "RolledOut";
-  if (
-    progress !== undefined &&
-    progress.intent === "apply" &&
-    isOut({ ...progress, waiting: false })
-  )
+  if (progress !== undefined && isPublishedOut(progress))
     return {
       type,
       status: "True",
-      reason: progress.daemonSetState?.desired === 0 ? "NoNodes" : "InForce",
+      reason: progress.desired === 0 ? "NoNodes" : "InForce",
       message: `revision ${progress.revision} is on every node that can be served`,
     };
   const status = summary.next === "nobody" ? "True" : summary.ready;
@@ -154,14 +156,11 @@ function nodesLeftOut(
   const awaited = stage.kind === "removal" ? stage.removal.awaited : undefined;
   if (awaited !== undefined)
     return { type, status: "True", reason: "NodesAwaited", message: listOf(awaited.names) };
-  if (progress?.counts === undefined) {
+  if (progress?.view === undefined) {
     const last = conditionOf(before, type);
-    const all =
-      progress?.daemonSetState !== undefined &&
-      progress.daemonSetState.available === progress.daemonSetState.desired;
-    return last === undefined || all ? none : asBefore(type, last);
+    return last === undefined ? none : asBefore(type, last);
   }
-  const { names, count } = leftOut(progress.fates);
+  const { names, count } = leftOut(progress);
   if (count === 0) return none;
   return { type, status: "True", reason: "NodesCannotBeServed", message: listOf(names, count) };
 }

@@ -3,6 +3,7 @@
  * Reconciling and Stalled are two values of one field, so they cannot both be True.
  */
 import type { StatusCondition } from "#api/global-pull-secret.ts";
+import type { View } from "#controller/grants/decision.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { StatusFacts } from "./facts.ts";
 import type { ReadyReason, ReconcilingReason, StalledReason } from "#api/reasons.ts";
@@ -76,7 +77,7 @@ function ofRemoval(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, reason } = facts;
   if (stage.kind !== "removal") return undefined;
   const { awaited, released } = stage.removal;
-  const held = told("overdue", "podsRefused", "halted", "held")(facts);
+  const held = told("overdue", "podsRefused")(facts);
   if (held !== undefined) return held;
   if (awaited !== undefined && !released)
     return done(
@@ -96,7 +97,9 @@ function ofPause(facts: StatusFacts): Summary | undefined {
   const progress = stage.kind === "rollout" ? stage.progress : undefined;
   const what = [
     ...(withdrawsAt !== undefined || sources.some(isAwaited) ? ["a withdrawal"] : []),
-    ...(progress === undefined || progress.waiting ? ["a change of the Secrets"] : []),
+    ...(progress?.view === undefined || progress.view.pending !== "no"
+      ? ["a change of the Secrets"]
+      : []),
     ...(specWaits ? ["a change of spec"] : []),
   ];
   const waits = `${what.join(" and ")} ${what.length > 1 ? "wait" : "waits"}`;
@@ -122,44 +125,56 @@ function neverRead({ sources, served }: StatusFacts): Summary | undefined {
 function ofRollout(facts: StatusFacts): Summary | undefined {
   if (facts.stage.kind !== "rollout") return undefined;
   const { progress } = facts.stage;
-  const { revision, turn, daemonSetState, rollouts } = progress;
+  const { view, revision } = progress;
+  if (view === undefined) return goesOn("Starting", "the agents' pods are being read", "Unknown");
   if (isOut(progress))
-    return daemonSetState?.desired === 0
+    return hasNoNodes(progress)
       ? done("NoNodes", `revision ${revision} is ready for nodes; there are none`)
       : done("InForce", `revision ${revision} is on every node that can be served`);
-  const phase = turn.kind === "wait" ? turn.phase : "wave";
-  const message = turn.kind === "survey" ? "nodes are being read" : turn.reason;
-  if (phase === "outage" || (phase === "held" && rollouts.halt?.reason === "outage"))
-    return goesOn("NodesOutOfReach", message);
-  const stops = phase === "halted" || phase === "held";
   return (
-    told("podsRefused", ...(stops ? (["held", "halted"] as const) : []))(facts) ??
-    (stops ? stalls("Halted", message) : goesOn(reasonOf[phase], message))
+    told("podsRefused", "halted", "unserved")(facts) ??
+    goesOn(reasonOf(progress, view), messageOf(progress, view))
   );
 }
 
-const reasonOf = {
-  birth: "StartingAgents",
-  canary: "OneNodeFirst",
-  wave: "RollingOut",
-  interval: "RollingOutLater",
-} as const;
+function reasonOf({ desired }: Progress, view: View): ReconcilingReason {
+  const { counts, excused, pending, phase } = view;
+  if (pending === "interval") return "RollingOutLater";
+  if (desired === 0 || counts.starting === desired) return "StartingAgents";
+  if (phase !== "canary") return "RollingOut";
+  const begins = counts.changing + counts.waiting + counts.starting > 0;
+  return begins || excused.length === 0 ? "OneNodeFirst" : "NodesOutOfReach";
+}
+
+function messageOf({ revision, desired }: Progress, { counts, phase, pending }: View): string {
+  const { current, changing, waiting, failed, excused } = counts;
+  const parts = [
+    `${current} of ${desired} nodes have revision ${revision}`,
+    ...(phase === "canary" ? ["one node goes first"] : []),
+    ...(changing > 0 ? [`${changing} changing`] : []),
+    ...(waiting > 0 ? [`${waiting} waiting`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(excused > 0 ? [`${excused} left out`] : []),
+    ...(pending === "no" ? [] : ["a newer content waits"]),
+  ];
+  return parts.join(", ");
+}
 
 /**
  * True when what is published is what is wanted, and every node that can be served had it. What
  * becomes of a node or its agent later is no news of the rollout.
  */
-export function isOut({
-  waiting,
-  complete,
-  turn,
-  daemonSetState,
-  intent,
-  revision,
-}: Progress): boolean {
-  if (waiting || intent === "hold") return false;
-  return turn.kind === "served" || (complete && daemonSetState?.template === revision);
-}
+const isOut = (progress: Progress): boolean =>
+  progress.view?.pending === "no" && isPublishedOut(progress);
+
+/** True when what is published is on every node that can be served, whatever waits to follow it. */
+export const isPublishedOut = (progress: Progress): boolean => {
+  const { intent, revision, served } = progress;
+  return intent === "apply" && revision > 0 && (served === revision || hasNoNodes(progress));
+};
+
+const hasNoNodes = ({ desired, isCounted, pods }: Progress): boolean =>
+  isCounted && desired === 0 && pods.length === 0;
 
 const because = (reason: string) => (reason === "" ? "" : ` (${reason})`);
 

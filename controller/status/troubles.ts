@@ -43,16 +43,9 @@ export const troubles = {
   mutated: { event: "ObjectMutated", condition: undefined, reason: "InForce" },
   podsRefused: { event: "PodsRefused", condition: "Stalled", reason: "PodsRefused" },
   halted: { event: "RolloutHalted", condition: "Stalled", reason: "Halted" },
-  held: { event: "RolloutHeld", condition: "Stalled", reason: "Halted" },
+  unserved: { event: "NoNodeCanBeServed", condition: "Stalled", reason: "NoNodeCanBeServed" },
   overdue: { event: "RemovalOverdue", condition: "Stalled", reason: "Overdue" },
   awaited: { event: "NodesAwaited", condition: "NodesLeftOut", reason: "NodesAwaited" },
 } as const satisfies Record<string, Row>;
 
 export type TroubleKind = keyof typeof troubles;
-
-/**
- * The kind whose Event has this reason; undefined for an Event that tells news and does not last.
- */
-export function kindOf(event: string | undefined): TroubleKind | undefined {
-  return (Object.keys(troubles) as TroubleKind[]).find((kind) => troubles[kind].event === event);
-}

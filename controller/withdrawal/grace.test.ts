@@ -57,7 +57,7 @@ for (const [sentence, given, since, begins, due] of cases) {
 
 const secret = (intent: string, annotations: Record<string, string> = {}): V1Secret => ({
   metadata: { annotations, labels: { "app.kubernetes.io/managed-by": "global-pull-secret" } },
-  data: { intent: Buffer.from(intent).toString("base64") },
+  data: { revision: btoa("3"), intent: btoa(intent) },
 });
 const setting = {
   now: () => at(10),

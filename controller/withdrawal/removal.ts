@@ -3,11 +3,12 @@ import type { Again } from "#kube/loop.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { RolloutContext } from "../rollout/context.ts";
 import type { Progress } from "../rollout/step.ts";
-import type { Awaited, GivebackPatience } from "./giveback.ts";
 import type { WithdrawalStep } from "./withdrawal.ts";
 
+/** `until`: when we stop waiting for them, ISO 8601. */
+type Awaited = Readonly<{ names: readonly string[]; until: string }>;
+
 export type Remover = RolloutContext &
-  GivebackPatience &
   Readonly<{
     policy: Policy;
     /** How long the removal has been in this state. */

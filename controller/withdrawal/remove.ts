@@ -1,16 +1,14 @@
 /** One step of taking everything away again, after the additional Secret is gone. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import { revisionOf } from "#controller/objects/daemonset/daemonset-state.ts";
 import { ownedOf, type Snapshot } from "#controller/sources/read/snapshot.ts";
 import { isOurs } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { recall } from "../objects/annotations.ts";
 import { readPublished, type Published } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
-import { agentsLeft } from "../rollout/ending-pods.ts";
-import { hasRolled } from "../rollout/halt/rollouts.ts";
 import type { Sources } from "../sources/accept.ts";
 import { release } from "./release.ts";
+import { agentsLeft } from "./ending-pods.ts";
 import { overdue, uneventful, type Removal, type Remover } from "./removal.ts";
 import {
   nextWithdrawalStep,
@@ -26,12 +24,7 @@ import {
 export function takesAway(found: Snapshot): boolean {
   const snapshot = ours(found);
   if (ownedOf(snapshot).length === 0) return false;
-  const status = snapshot.daemonSet?.status;
-  const served =
-    status !== undefined &&
-    status.desiredNumberScheduled === status.updatedNumberScheduled &&
-    status.desiredNumberScheduled === (status.numberAvailable ?? 0);
-  return served || nextWithdrawalStep(inputOf(snapshot)) !== "release";
+  return nextWithdrawalStep(inputOf(snapshot)) !== "release";
 }
 
 export async function remove(
@@ -82,12 +75,15 @@ export async function remove(
 function inputOf(snapshot: Snapshot): WithdrawalInput {
   const notes = recall(snapshot.global);
   const published = readPublished(snapshot.global);
+  const state = readState(snapshot.state);
   return {
     rolled:
       notes.rolled ||
-      revisionOf(snapshot.daemonSet) > 0 ||
-      hasRolled(readState(snapshot.state)) ||
-      (snapshot.global === undefined && snapshot.daemonSet !== undefined),
+      // Without a note of ours, whoever made the DaemonSet may have touched nodes.
+      snapshot.daemonSet !== undefined ||
+      // The end of a withdrawal is that the state forgets its rollout.
+      state.rollout !== undefined ||
+      state.servedBefore > 0,
     released: notes.released === (published?.revision ?? 0) && withdraws(published),
     exists: {
       daemonSet: snapshot.daemonSet !== undefined,

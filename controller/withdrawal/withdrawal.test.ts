@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { SurveyedNode } from "#controller/rollout/turn/survey-result.ts";
-import { givenBack, nextWithdrawalStep, type WithdrawalInput } from "./withdrawal.ts";
+import { nextWithdrawalStep, pauseAfter, type WithdrawalInput } from "./withdrawal.ts";
 
 const all = {
   daemonSet: true,
@@ -119,38 +118,6 @@ test("law: whatever exists, doing the steps ends with nothing, and no object goe
   );
 });
 
-const agent = {
-  current: true,
-  available: true,
-  running: true,
-  started: true,
-  proved: true,
-  ageSeconds: 90,
-  unavailableSeconds: 0,
-  gaveUp: false,
-  gaveBack: true,
-  refused: false,
-  message: undefined,
-};
-const absent = { available: false, running: false, started: false, proved: false, gaveBack: false };
-const nodes: readonly (readonly [
-  what: string,
-  node: Partial<SurveyedNode>,
-  given: "back" | "lacking" | "away",
-])[] = [
-  ["it said so", {}, "back"],
-  ["it is available and has not said so", { agent: { ...agent, gaveBack: false } }, "lacking"],
-  ["it has no agent yet", { agent: undefined }, "lacking"],
-  ["its agent may still start", { agent: { ...agent, ...absent, ageSeconds: 59 } }, "lacking"],
-  ["its agent does not start", { agent: { ...agent, ...absent, ageSeconds: 60 } }, "away"],
-  ["it fell silent after it said so", { silent: true }, "back"],
-  ["it is silent", { silent: true, agent: { ...agent, gaveBack: false } }, "away"],
-];
-
-for (const [what, node, given] of nodes)
-  test(`of a node that is to give back, ${what}: ${given}`, () => {
-    const standing = { name: "n", silent: false, silentSeconds: 0, podlessSeconds: 0, agent };
-    const { lacking, away } = givenBack([{ ...standing, controlPlane: false, ...node }]);
-    const found = lacking.length > 0 ? "lacking" : away.length > 0 ? "away" : "back";
-    assert.equal(found, given);
-  });
+test("looks again every second at first, and every 30 s when nothing has moved for long", () => {
+  assert.deepEqual([0, 4, 40, 120, 1e6].map(pauseAfter), [1, 1, 10, 30, 30]);
+});

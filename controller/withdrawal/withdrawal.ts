@@ -3,7 +3,6 @@
  * they are our notes. Pure and derived from what exists, so that a controller that was killed goes
  * on where the last one stopped.
  */
-import type { Survey } from "#controller/rollout/turn/survey-result.ts";
 
 export type WithdrawalInput = Readonly<{
   /** A revision above 0 may have reached a node. */
@@ -49,39 +48,6 @@ export function nextWithdrawalStep({
   if (exists.serviceAccount) return "delete serviceAccount";
   if (exists.global) return "delete global";
   return exists.state ? "delete state" : "done";
-}
-
-/** Nodes by whether they have given back our entries. */
-export type GivenBack = Readonly<{
-  /** Living nodes that have not said that they did. */
-  lacking: readonly string[];
-  /**
-   * Nodes that cannot be asked now: unreachable ones, and living ones on which no agent starts.
-   * They may hold our entries, also where the agent before this one started.
-   */
-  away: readonly string[];
-}>;
-
-/** An agent that has not started this long after its pod was created may take hours. */
-const startSeconds = 60;
-
-/**
- * Which nodes have given back, among those that the DaemonSet calls served. An available agent is
- * no proof: any process on the node that takes the probe's port can make it available. Only the
- * agent itself can write its container's termination message.
- */
-export function givenBack(nodes: Survey): GivenBack {
-  const of = (state: keyof GivenBack) =>
-    nodes.filter((node) => stateOf(node) === state).map(({ name }) => name);
-  return { lacking: of("lacking"), away: of("away") };
-}
-
-function stateOf({ silent, agent }: Survey[number]): keyof GivenBack | "back" {
-  if (agent?.current && agent.gaveBack && (agent.available || silent)) return "back";
-  if (silent) return "away";
-  return agent !== undefined && !agent.started && agent.ageSeconds >= startSeconds
-    ? "away"
-    : "lacking";
 }
 
 /** Seconds until the next look at what stands still: 1 at first, 30 at most. */

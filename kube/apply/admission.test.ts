@@ -28,7 +28,6 @@ class Server {
     return {
       cluster: {
         apply: async (...args: unknown[]) => this.#apply(...(args as [string, Body, Options])),
-        replace: async (...args: unknown[]) => this.#apply(...(args as [string, Body, Options])),
       },
       admitted: this.admitted,
     } as unknown as {
@@ -41,7 +40,7 @@ class Server {
     return ensure(this.on, "/objects/x", structuredClone(this.live), declared(list));
   }
 
-  /** Another manager of a field in the spec, which admission puts back whenever we take it out. */
+  /** Another manager has a field in the spec. */
   foreign = false;
 
   /** Somebody else's write; admission has its say in it, too. */
@@ -134,16 +133,15 @@ test("a new declaration is written at once, whatever was admitted before", async
   assert.deepEqual(server.live?.spec.list, ["b", "added"]);
 });
 
-test("another manager's field that admission puts back is asked about once a minute, too, and left", async () => {
+test("leaves another manager's field, and asks nobody about it", async () => {
   const server = new Server();
   await server.ensure("a");
   server.foreign = true;
   server.edit(["a"]);
   for (; server.seconds < 3 * believedSeconds; server.seconds += 1) await server.ensure("a");
-  // By an apply and a replacement.
-  assert.deepEqual(server.asked, ["write", ...Array.from({ length: 6 }, () => "ask")]);
+  assert.deepEqual(server.asked, ["write"]);
   assert.deepEqual(server.changed, []);
-  // As declared, and more: nothing that anybody need be told.
+  // A field beside ours is not a difference.
   assert.deepEqual(server.admitted.differences, []);
 });
 

@@ -56,9 +56,8 @@ function ours(annotations: Readonly<Record<string, string>>): object {
 }
 
 /**
- * The fields that identify a revision, that let an agent find and prove it, and that stage the
- * kubelet restarts. A policy that opens the budget would restart all kubelets at once; one that
- * takes the revision from the template would leave every agent waiting.
+ * The fields that let an agent find its grant and prove it, and that keep the DaemonSet controller
+ * from replacing pods by itself.
  */
 function daemonSetDemands({ spec }: V1DaemonSet): object {
   if (spec === undefined) return {};

@@ -24,5 +24,10 @@ export async function restsFrom(
     { every: 500, timeout: 15_000, seen: () => since(begun) },
   );
   const rests = Date.now();
-  await stays("nothing is asked for", () => since(rests).length === 0, rest, 500);
+  const isQuiet = () => {
+    const [first] = since(rests);
+    if (first !== undefined) throw new Error(`asked at rest: ${first.verb} ${first.uri}`);
+    return true;
+  };
+  await stays("nothing is asked for", isQuiet, rest, 500);
 }

@@ -85,26 +85,26 @@ test("policies that add a label, an annotation, an env, a volume and a toleratio
   // beside ours may stay.
   assert.deepEqual(await tolerations(), ["every"]);
   await untilIdle();
-  assert.equal(kubelets.order(last).length, names.length, "an agent was replaced again");
+  assert.equal(kubelets.order(last).length, names.length, "a node was granted it again");
   await plane.clear(on);
   assert.equal(await controller.stop(), 0);
 });
 
 longTest(
-  "a policy that opens the budget stops the next rollout before it begins, and the log says what to do",
+  "a policy that changes the update strategy stops the next rollout before it begins, and the log shows what to do",
   async () => {
     await steer(on, 1);
     await using controller = plane.startController(on.kubeconfig);
     await rollsOut("one");
-    const open = policies.onDaemonSets(policies.openBudget);
-    await policies.impose(on, "open", open);
+    const rolling = policies.onDaemonSets(policies.rollingUpdate);
+    await policies.impose(on, "rolling", rolling);
     const started = kubelets.starts.length;
     await plane.declare(on, content("two"));
     const line =
-      /admission changes spec\.updateStrategy\.rollingUpdate\.maxUnavailable of daemonsets\/global-pull-secret-syncer: exempt/;
+      /admission changes spec\.updateStrategy\.type of daemonsets\/global-pull-secret-syncer: exempt/;
     await until("it is said", () => line.test(controller.output()));
-    await stays("no agent is replaced", () => kubelets.starts.length === started, 3000);
-    await policies.withdraw(on, "open", open);
+    await stays("nothing is granted", () => kubelets.starts.length === started, 3000);
+    await policies.withdraw(on, "rolling", rolling);
     await plane.untilRolledOut(on, await plane.untilPublished(on, content("two"), 90_000));
     assert.equal(kubelets.mostAtOnce, 1);
   },

@@ -1,14 +1,11 @@
 /**
- * How revisions pass nodes that fail, are unfit, unreachable or flicker, with the real DaemonSet
- * controller and fake kubelets.
+ * How revisions pass nodes that fail, are unfit, unreachable, or cannot start the agent, with the
+ * real DaemonSet controller and fake kubelets.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { longTest } from "../sample.ts";
-import type { V1DaemonSet } from "@kubernetes/client-node";
-import { until } from "../cluster/await.ts";
+import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
-import { paths } from "./plane.ts";
 import {
   content,
   kubelets,
@@ -18,65 +15,77 @@ import {
   served,
   started,
   undeclare,
-  untilIntent,
+  untilReady,
 } from "./rig.ts";
+import { untilCondition } from "./steer.ts";
 
 rig();
 
-test("a revision that fails stops at its first node, is told with the agent's last words, and gives way to a changed one", async () => {
-  const good = await served("60%");
-  kubelets.behaviour = (_, revision) =>
-    revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready";
+const failure = "GPS203 kubelet.service did not come back";
+const retry = () =>
+  on.cluster.kubectl(
+    "annotate",
+    "secret",
+    "additional-pull-secret",
+    "-n",
+    "kube-system",
+    "globalpullsecret.io/retry=now",
+  );
+
+/** The second content fails on its first node, and the rollout halts. Returns its revision. */
+async function halted(): Promise<number> {
+  const bad = (await served("60%")) + 1;
+  kubelets.behaviour = (_, revision) => (revision === bad ? failure : "ready");
   await plane.declare(on, content("bad"));
   const event = await plane.untilEvent(on, "RolloutHalted", "GPS203", 120_000);
-  assert.match(event.message, /stopped at 1 node: [a-c]: GPS203 kubelet.service did not come back/);
-  assert.equal(started(good + 1), 1);
-  await untilIntent("hold");
-  await plane.declare(on, content("corrected"));
-  await plane.untilRolledOut(on, good + 3);
-  assert.equal(started(good + 1), 1);
+  assert.match(event.message, /failed on 1 node and is granted to no other: [a-c]: GPS203/);
+  assert.equal(started(bad), 1);
+  return bad;
+}
+
+test("content that fails stops at its first node, whose grant is taken back, and no pod is replaced", async () => {
+  const bad = await halted();
+  const uids = async () => (await plane.agents(on)).map(({ metadata }) => metadata?.uid);
+  const before = await uids();
+  await until("the grant is taken back", async () =>
+    [...(await plane.grants(on)).values()].includes(0),
+  );
+  await kubelets.add("late");
+  await until("a joiner has what was served before", () =>
+    kubelets.model.nodes.some(
+      ({ name, journal }) => name === "late" && journal?.revision === bad - 1,
+    ),
+  );
+  await stays("no other node gets it", () => started(bad) === 1, 3000);
+  const after = await uids();
+  assert.ok(before.every((uid) => after.includes(uid)));
+  assert.ok(![...(await plane.grants(on)).values()].includes(bad));
 });
 
-longTest(
-  "what halted is held: joiners and replaced agents get the last good document, and an asked-for retry tries again",
-  async () => {
-    const good = await served(1);
-    kubelets.behaviour = (_, revision) =>
-      revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready";
-    await plane.declare(on, content("bad"));
-    await untilIntent("hold");
-    const held = await plane.published(on);
-    assert.deepEqual([held?.revision, held?.document], [good + 2, content("one")]);
-    await until("every node is told to keep what it has", () => started(good + 2) === names.length);
-    const mostBefore = started(good + 1);
-    await kubelets.add("late");
-    await until("a joiner is told so as well", () => kubelets.order(good + 2).includes("late"));
-    await on.cluster.kubectl(
-      "delete",
-      "pod",
-      "-n",
-      "kube-system",
-      "-l",
-      "name=global-pull-secret-syncer",
-      "--wait=false",
-    );
-    await until("and so are replaced agents", () => started(good + 2) >= 2 * names.length + 1);
-    assert.deepEqual([started(good + 1), mostBefore], [1, 1]);
-    kubelets.behaviour = () => "ready";
-    const retry = [
-      "annotate",
-      "secret",
-      "additional-pull-secret",
-      "-n",
-      "kube-system",
-      "globalpullsecret.io/retry=now",
-    ];
-    await on.cluster.kubectl(...retry);
-    await plane.untilRolledOut(on, good + 3);
-    assert.equal((await plane.published(on))?.document, content("bad"));
-    await kubelets.remove("late");
-  },
-);
+test("after a halt corrected content is rolled out", async () => {
+  const bad = await halted();
+  await plane.declare(on, content("corrected"));
+  await plane.untilRolledOut(on, bad + 1);
+  assert.equal(started(bad), 1);
+});
+
+test("after a halt a retry rolls the same content out, and begins on the node that failed", async () => {
+  const bad = await halted();
+  kubelets.behaviour = () => "ready";
+  await retry();
+  await plane.untilRolledOut(on, bad);
+  const [failed, again] = kubelets.order(bad);
+  assert.equal(again, failed);
+  assert.equal((await plane.published(on))?.document, content("bad"));
+});
+
+test("after a halt a withdrawal takes everything off every node", async () => {
+  const bad = await halted();
+  await undeclare();
+  await plane.untilGone(on);
+  assert.deepEqual(kubelets.order(bad + 1).toSorted(), names);
+  assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
+});
 
 test("a node that is unfit holds up neither a change nor a removal: the three others get both without waiting for it", async () => {
   await kubelets.add("odd");
@@ -105,35 +114,15 @@ test("a node that is unfit holds up neither a change nor a removal: the three ot
       timeout: 150_000,
     },
   );
-  assert.equal(kubelets.mostAtOnce, 2, "the odd one and another");
+  assert.equal(kubelets.mostAtOnce, 1);
   kubelets.behaviour = () => "ready";
   await plane.untilGone(on);
   await kubelets.remove("odd");
 });
 
-test("a Ready that flickers, as after a kubelet's restart, is counted as soon as it may: the DaemonSet is looked at again", async () => {
-  const revision = await served(1);
-  const nudged = async () =>
-    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.annotations?.[
-      "globalpullsecret.io/nudged"
-    ] ?? "";
-  const before = await nudged();
-  const since = new Map<string, number>();
-  kubelets.behaviour = (node, of) => {
-    if (of <= revision) return "ready";
-    if (!since.has(node)) since.set(node, Date.now());
-    const age = Date.now() - (since.get(node) ?? 0);
-    // Longer than the second to which Kubernetes rounds the time of a Ready.
-    return age > 100 && age < 1300 ? "hangs" : "ready";
-  };
-  await plane.declare(on, content("two"));
-  await plane.untilRolledOut(on, revision + 1);
-  assert.notEqual(await nudged(), before);
-  assert.equal(kubelets.mostAtOnce, 1);
-});
-
 test("an unreachable node neither eats the budget nor holds up rollout and removal, and catches up when it returns", async () => {
   const revision = await served(1);
+  await untilReady();
   await kubelets.die("b");
   await plane.declare(on, content("two"));
   const message = await plane.untilRolledOut(on, revision + 1);
@@ -142,3 +131,38 @@ test("an unreachable node neither eats the budget nor holds up rollout and remov
   await kubelets.revive("b");
   await until("b has it", () => kubelets.order(revision + 1).includes("b"));
 });
+
+test("nodes that cannot start the agent do not delay the others, and are listed with the kubelet's reason", async () => {
+  await kubelets.add("stuck");
+  kubelets.behaviour = (node) => (node === "stuck" ? "never starts" : "ready");
+  await served(1);
+  const found = await untilCondition(on, "NodesLeftOut", "True", undefined, 120_000);
+  assert.match(found.message, /stuck/);
+  kubelets.behaviour = () => "ready";
+  await until("it has the content once its agent starts", () =>
+    kubelets.model.nodes.every(({ applied }) => applied === content("one")),
+  );
+});
+
+for (const share of [34, 60])
+  test(`an outage of ${share} % of the nodes does not delay a withdrawal on the others`, async () => {
+    for (const name of ["d", "e"]) await kubelets.add(name);
+    const revision = await served("20%");
+    const away = ["d", "e", "c"].slice(0, Math.ceil((share * 5) / 100));
+    await untilReady();
+    for (const name of away) await kubelets.die(name);
+    await undeclare();
+    const others = ["a", "b", "c", "d", "e"].filter((name) => !away.includes(name));
+    await until(
+      "the others have given all back",
+      () =>
+        kubelets.model.nodes.every(
+          ({ name, applied }) => away.includes(name) || applied === undefined,
+        ),
+      { timeout: 120_000 },
+    );
+    assert.deepEqual(kubelets.order(revision + 1).toSorted(), others);
+    for (const name of away) await kubelets.revive(name);
+    await plane.untilGone(on);
+    assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
+  });

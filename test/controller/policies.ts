@@ -48,9 +48,9 @@ export const mirrorImages = patched(
     ' [JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "informer.example/" + object.spec.template.spec.containers[0].image}]',
 );
 
-/** Every node at a time. */
-export const openBudget = patched(
-  '[JSONPatch{op: "replace", path: "/spec/updateStrategy/rollingUpdate/maxUnavailable", value: "100%"}]',
+/** The DaemonSet controller replaces pods, by a budget of its own. */
+export const rollingUpdate = patched(
+  '[JSONPatch{op: "replace", path: "/spec/updateStrategy/type", value: "RollingUpdate"}]',
 );
 
 /** `{}` for every pull secret. */

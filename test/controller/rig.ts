@@ -3,11 +3,10 @@
  * own.
  */
 import { after, afterEach, before } from "node:test";
-import type { V1Pod, V1Secret } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
-import { document, paths } from "./plane.ts";
+import { document } from "./plane.ts";
 import { steer, type Wish } from "./steer.ts";
 
 export let on: plane.Plane;
@@ -36,8 +35,7 @@ export function rig(): void {
     for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
     await kubelets.reset(names);
     await plane.wipe(on);
-    kubelets.starts.length = 0;
-    kubelets.mostAtOnce = 0;
+    kubelets.forget();
   });
 }
 
@@ -49,33 +47,22 @@ export async function start(wish: Wish = {}, ...flags: string[]): Promise<plane.
   return controller;
 }
 
-export async function untilIntent(intent: string): Promise<void> {
-  const said = async () => (await on.api.get<V1Secret>(paths.global))?.data?.["intent"];
-  await until(
-    `the nodes are told to ${intent}`,
-    async () => (await said()) === Buffer.from(intent).toString("base64"),
-    {
-      timeout: 120_000,
-    },
-  );
-}
-
 export const content = (word: string) => document({ "quay.io": `robot:${word}` });
 export const undeclare = () =>
   on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
 export const started = (revision: number) => kubelets.order(revision).length;
 /** The nodes of the agents' pods that are not ending. */
-export async function agents(): Promise<string[]> {
-  const found: V1Pod[] = [];
-  await on.api.pages<V1Pod>(
-    "/api/v1/namespaces/kube-system/pods",
-    { labelSelector: "name=global-pull-secret-syncer" },
-    (items) => void found.push(...items),
-  );
-  return found
+export const agents = async (): Promise<string[]> =>
+  (await plane.agents(on))
     .filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
     .map(({ spec }) => spec?.nodeName ?? "");
-}
+/** How many nodes have no Ready agent. */
+export const unready = (): number =>
+  kubelets.model.nodes.filter(
+    ({ pods }) => !pods.some(({ state, ending }) => !ending && state.ready.is),
+  ).length;
+/** A container that has proved a revision by word starts again, which takes some seconds. */
+export const untilReady = () => until("every agent is Ready", () => unready() === 0);
 export const deployed = (word = "one") => plane.deployed(on, content(word));
 /**
  * Every node has the first content, brought to all of them at once, and a controller with this

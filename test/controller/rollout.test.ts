@@ -1,39 +1,55 @@
 /** How revisions reach nodes, with the real DaemonSet controller and fake kubelets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { V1DaemonSet } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { killedAtRandom } from "./killed.ts";
 import * as plane from "./plane.ts";
-import { paths } from "./plane.ts";
-import { content, deployed, kubelets, names, on, rig, served, start, started } from "./rig.ts";
+import {
+  content,
+  deployed,
+  kubelets,
+  names,
+  on,
+  rig,
+  running,
+  served,
+  start,
+  started,
+  unready,
+  untilReady,
+} from "./rig.ts";
 
 rig();
 
-test("agents come to every node before the first node is changed, and then one node follows the other", async () => {
+const uids = async () =>
+  (await plane.agents(on)).map(({ metadata }) => metadata?.uid ?? "").toSorted();
+
+test("one node gets the first revision alone and proves it, and then one node follows the other", async () => {
   await start(1);
   await deployed();
-  assert.deepEqual(
-    kubelets.starts.slice(0, 3).map(({ revision }) => revision),
-    [0, 0, 0],
-  );
   assert.deepEqual(kubelets.order(1).toSorted(), names);
   assert.equal(kubelets.mostAtOnce, 1);
+  const [canary] = kubelets.order(1);
+  const said = (await plane.agents(on)).flatMap(({ spec, status }) =>
+    status?.containerStatuses?.[0]?.lastState?.terminated ? [spec?.nodeName] : [],
+  );
+  assert.deepEqual(said, [canary], "only the canary ends its container to prove the revision");
 });
 
-test("born unavailable: rollout status waits until the first revision is on every node", async () => {
-  await start(1);
-  kubelets.behaviour = (_, revision) => (revision === 0 ? "ready" : "hangs");
-  await plane.declare(on, content("one"));
-  await until("the first revision has begun", () => started(1) > 0);
-  const status = ["rollout", "status", "daemonset/global-pull-secret-syncer", "-n", "kube-system"];
-  await assert.rejects(on.cluster.kubectl(...status, "--timeout=1s"));
-  const { spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
-  assert.equal(spec?.minReadySeconds, 3);
-  kubelets.behaviour = () => "ready";
-  await plane.untilRolledOut(on, 1);
-  await on.cluster.kubectl(...status, "--timeout=60s");
-  assert.equal(kubelets.mostAtOnce, 1);
+test("a wider window opens once the canary has proved the revision, and pods stay", async () => {
+  const before = await served("60%");
+  const pods = await uids();
+  let alone = 0;
+  kubelets.behaviour = (_, revision) => {
+    if (revision === before + 1 && started(revision) === 1)
+      alone = Math.max(alone, kubelets.atWork);
+    return "ready";
+  };
+  await plane.declare(on, content("two"));
+  await plane.untilRolledOut(on, before + 1);
+  assert.ok(alone <= 1);
+  assert.ok(kubelets.mostAtOnce <= 2);
+  assert.deepEqual(await uids(), pods);
 });
 
 test("quick changes are coalesced: no revision overlaps another, and the last one arrives", async () => {
@@ -48,54 +64,86 @@ test("quick changes are coalesced: no revision overlaps another, and the last on
 
 test("an edit of global-pull-secret in the middle of a rollout is repaired within seconds, not after it", async () => {
   const before = await served(1);
-  kubelets.behaviour = (_, revision) => (revision === before + 1 ? "hangs" : "ready");
   await plane.declare(on, content("two"));
   await until("the rollout is at its first node", () => started(before + 1) === 1);
   const data = { ".dockerconfigjson": Buffer.from(content("evil")).toString("base64") };
-  const patch = [
+  const patch = JSON.stringify({ data });
+  await on.cluster.kubectl(
+    "patch",
     "secret",
     "global-pull-secret",
     "-n",
     "kube-system",
     "-p",
-    JSON.stringify({ data }),
-  ];
-  await on.cluster.kubectl("patch", ...patch);
+    patch,
+  );
   const repaired = async () => (await plane.published(on))?.document === content("two");
   await until("it is repaired", repaired, { timeout: 10_000 });
-  await plane.untilRolledOut(on, before + 2);
-  assert.equal(kubelets.mostAtOnce, 1);
+  await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
+  assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));
 });
 
-test("a node that joins in the middle of a rollout gets the revision at once", async () => {
-  await start(1);
-  await plane.declare(on, content("one"));
-  await until("the rollout has begun", () => started(1) > 0);
+test("a node that joins while the canary is alone takes what was served before, and the newest in its turn", async () => {
+  const before = await served(1);
+  let isHeld = true;
+  kubelets.behaviour = (_, revision) => (isHeld && revision === before + 1 ? "hangs" : "ready");
+  await plane.declare(on, content("two"));
+  await until("the canary has its grant", () => started(before + 1) === 1);
   await kubelets.add("late");
-  await until("it has the revision", () => kubelets.order(1).includes("late"), { timeout: 10_000 });
-  await plane.untilRolledOut(on, 1);
-  assert.ok(!kubelets.order(0).includes("late"));
-  await kubelets.remove("late");
+  const late = () => kubelets.model.nodes.find(({ name }) => name === "late");
+  await until("it has what was served", () => late()?.applied === content("one"));
+  assert.equal(started(before + 1), 1);
+  isHeld = false;
+  await until("it has the newest", () => late()?.applied === content("two"), { timeout: 60_000 });
 });
 
 test("a controller killed at random in rollout and withdrawal comes to the same end", (context) =>
   killedAtRandom(context, 2));
 
-test("an upgrade of the agent keeps the revision and goes to one node first", async () => {
-  const revision = await served(2, "--kubelet-unit", "k3s.service");
-  await until("every agent was replaced", () => kubelets.starts.length === 2 * names.length);
-  const starts = kubelets.starts.slice(names.length);
-  assert.deepEqual([...new Set(starts.map((one) => one.revision))], [revision]);
-  assert.ok(
-    (starts[1]?.at ?? 0) - (starts[0]?.at ?? 0) >= 3000,
-    "the second followed before the first was available",
-  );
-  assert.equal(
-    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.metadata?.annotations?.[
-      "globalpullsecret.io/revision"
-    ],
-    String(revision),
-  );
+async function rested() {
+  await untilReady();
+  return uids();
+}
+
+/** With a budget of one: a pod that is replaced, and one that answers the grant of its content. */
+const mostUnready = 2;
+
+/** Most nodes without a Ready agent at any moment until every pod is another one. */
+async function replaced(before: readonly string[]): Promise<number> {
+  let most = 0;
+  await until("every pod was replaced", async () => {
+    const now = await uids();
+    most = Math.max(most, unready());
+    return (
+      unready() === 0 && now.length === names.length && !now.some((uid) => before.includes(uid))
+    );
+  });
+  return most;
+}
+
+test("an upgrade of the agent replaces pods within the budget, and touches no kubelet", async () => {
+  const revision = await served(1);
+  const before = await rested();
+  const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
+  const former = restarts();
+  await start(1, "--kubelet-unit", "k3s.service");
+  // The first gives the Lease back.
+  const [first] = running.splice(0, 1);
+  await first?.stop();
+  assert.ok((await replaced(before)) <= mostUnready);
+  assert.deepEqual(restarts(), former);
+  assert.equal((await plane.published(on))?.revision, revision);
+});
+
+test("kubectl rollout restart is accepted: pods are replaced within the budget, and no kubelet is touched", async () => {
+  await served(1);
+  const before = await rested();
+  const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
+  const former = restarts();
+  const daemonSet = "daemonset/global-pull-secret-syncer";
+  await on.cluster.kubectl("rollout", "restart", daemonSet, "-n", "kube-system");
+  assert.ok((await replaced(before)) <= mostUnready);
+  assert.deepEqual(restarts(), former);
 });
 
 test("nothing moves when nothing changed", async () => {

@@ -29,21 +29,6 @@ export function awayAtWithdrawal(on: () => Cluster): void {
     assert.equal(event.type, "Warning");
     for (const node of others) assert.equal(node.readFile("config.json"), undefined, node.name);
     assert.ok(cluster.registry.host in auths(away));
-    // The node's pods cannot go before its kubelet says so.
-    const placed = ["-o", `jsonpath={.items[?(@.spec.nodeName!="${away.name}")].metadata.name}`];
-    const elsewhere = () =>
-      cluster.kubectl(
-        "get",
-        "pods",
-        "-n",
-        names.namespace,
-        "-l",
-        `name=${names.agentName}`,
-        ...placed,
-      );
-    await until("the other nodes have no agent any more", async () => (await elsewhere()) === "", {
-      timeout: 60_000,
-    });
     const secrets = await cluster.kubectl("get", "secrets", "-n", names.namespace, "-o", "json");
     assert.ok(
       !secrets.includes(Buffer.from(cluster.registry.document("additional")).toString("base64")),

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
 import { after, before, test } from "node:test";
+import { grantOf } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
@@ -174,17 +175,9 @@ longTest(
           auths: { [cluster.registry.host]: ours(), [`round${round}.example`]: elsewhere },
         }),
       );
-      await until("the new agent is there", async () => {
-        const pod = await cluster.kubectl(
-          "get",
-          "-n",
-          names.namespace,
-          "pod",
-          (await agentOn(cluster, shared)).metadata.name,
-          "-o",
-          `jsonpath={.metadata.annotations.${names.revisionAnnotation.replace(".", "\\.")}}`,
-        );
-        return pod === String(served + 1);
+      await until("it is granted", async () => {
+        const pod = await agentOn(cluster, shared);
+        return grantOf(pod.metadata.annotations)?.revision === served + 1;
       });
       for (const node of cluster.nodes) {
         const { name } = (await agentOn(cluster, node)).metadata;

@@ -67,12 +67,11 @@ export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPodObj
 }
 
 export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
-  return await cluster.kubectl(
-    "logs",
-    "-n",
-    names.namespace,
-    (await agentOn(cluster, node)).metadata.name,
-  );
+  const { name } = (await agentOn(cluster, node)).metadata;
+  const log = ["logs", "-n", names.namespace, name];
+  // A first node proves by its container's end: what it did is in the log of the one before.
+  const before = await cluster.kubectl(...log, "--previous").catch(() => "");
+  return before + (await cluster.kubectl(...log));
 }
 
 /**

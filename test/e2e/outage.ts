@@ -1,5 +1,6 @@
 /** One whole life of a pull secret, during which the API server goes away at one stage. */
 import assert from "node:assert/strict";
+import { grantOf } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
@@ -7,13 +8,6 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { auths } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
-
-/**
- * Seconds without an API server after which nodes may have been missed. What the node controller
- * then marks in mid-rollout the DaemonSet controller replaces beside the budget
- * (docs/decisions/0047).
- */
-const missed = 30;
 
 export const stages = ["birth", "canary", "wave", "withdrawal"] as const;
 export type OutageStage = (typeof stages)[number];
@@ -49,17 +43,13 @@ export async function outlives(
   const before = await starts(cluster);
   const since = (more: number) => before.map((count) => count + more);
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  let back = 0;
-  if (stage !== "withdrawal") back = await outage(cluster, stage, seconds);
+  if (stage !== "withdrawal") await outage(cluster, stage, seconds);
   await product.untilServed(cluster, 1);
   await product.untilEvent(cluster, "RolledOut", /revision 1 is on/);
   assert.deepEqual(await starts(cluster), since(1), "every kubelet was restarted once");
   for (const node of cluster.nodes)
     assert.deepEqual(auths(node)[cluster.registry.host], cluster.registry.auth("additional"));
-  const isMarked = seconds >= missed;
-  if (stage === "birth" || stage === "withdrawal" || !isMarked)
-    await oneAfterTheOther(cluster, begun);
-  if (stage === "birth" && isMarked) await settles(cluster, back);
+  await oneAfterTheOther(cluster, begun);
 
   const removal = Date.now();
   await product.deleteAdditional(cluster);
@@ -67,7 +57,7 @@ export async function outlives(
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
   assert.deepEqual(await starts(cluster), since(2), "and once more for the removal");
-  if (stage !== "withdrawal" || !isMarked) await oneAfterTheOther(cluster, removal);
+  await oneAfterTheOther(cluster, removal);
   await cluster.kubectl("delete", "events", "-n", names.namespace, "--all");
 }
 
@@ -84,14 +74,8 @@ async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> 
   assert.fail(["not one node after the other", JSON.stringify(all), ...written].join("\n"));
 }
 
-/** Fails where a kubelet was restarted before kubelets and controllers had time to watch again. */
-async function settles(cluster: Cluster, back: number): Promise<void> {
-  const [first] = await restarts(cluster, back);
-  assert.ok(first && first.down - back >= 75_000, `${first?.down} after ${back}`);
-}
-
-/** Stops the API server at the stage, for so many seconds; when it is back, in milliseconds. */
-async function outage(cluster: Cluster, stage: OutageStage, seconds: number): Promise<number> {
+/** Stops the API server at the stage, for so many seconds. */
+async function outage(cluster: Cluster, stage: OutageStage, seconds: number): Promise<void> {
   await until(`the rollout is at its ${stage}`, async () => (await stageOf(cluster)) === stage, {
     seen: () => stageOf(cluster),
   });
@@ -102,19 +86,21 @@ async function outage(cluster: Cluster, stage: OutageStage, seconds: number): Pr
       () => true,
     );
   await stays("the API server is away", isAway, seconds * 1000, 1000);
-  const back = Date.now();
   await cluster.startApiServer();
-  return back;
 }
 
-type DaemonSet = {
-  metadata: { annotations: Record<string, string> };
-  spec: { template: { metadata: { annotations: Record<string, string> } } };
-};
-
 async function stageOf(cluster: Cluster): Promise<string | undefined> {
-  const found = await cluster.get<DaemonSet>("daemonset", names.agentName, "-n", names.namespace);
-  const revision = Number(found?.spec.template.metadata.annotations[names.revisionAnnotation]);
-  if (revision > 1) return "withdrawal";
-  return revision === 0 ? "birth" : found?.metadata.annotations["globalpullsecret.io/stage"];
+  const pods = await agentPods(cluster);
+  const revisions = pods.map(({ metadata }) => grantOf(metadata.annotations)?.revision ?? 0);
+  const highest = Math.max(0, ...revisions);
+  if (highest > 1) return "withdrawal";
+  if (highest === 0) return pods.length > 0 ? "birth" : undefined;
+  return revisions.includes(0) ? "canary" : "wave";
+}
+
+type Pods = Readonly<{ items: { metadata: { annotations?: Record<string, string> } }[] }>;
+
+async function agentPods(cluster: Cluster): Promise<Pods["items"]> {
+  const selected = ["-n", names.namespace, "-l", `name=${names.agentName}`];
+  return (await cluster.get<Pods>("pods", ...selected))?.items ?? [];
 }

@@ -125,15 +125,6 @@ test("a protected registry may not be shadowed: the Secret is refused, and its l
   assert.ok("other.example" in ((await fileOf()) as object));
 });
 
-test("the budget is the DaemonSet's own", async () => {
-  const path =
-    "jsonpath={.spec.updateStrategy.rollingUpdate.maxUnavailable} {.spec.minReadySeconds}";
-  assert.equal(
-    await cluster.kubectl("get", "daemonset", names.agentName, "-n", names.namespace, "-o", path),
-    "100% 3",
-  );
-});
-
 test("mode Reread: the agents are replaced, then a change reaches the file and is waited for, and the kubelet stays the same process", async () => {
   const first = await kubelet();
   const { uid } = (await agentOn(cluster, node)).metadata;

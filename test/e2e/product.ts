@@ -4,6 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
 import { until, type WaitOptions } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -100,16 +101,19 @@ export async function deleteAdditional(cluster: Cluster): Promise<void> {
   await cluster.kubectl("delete", "secret", names.additionalSecretName, "-n", names.namespace);
 }
 
-/** `kubectl rollout status` of the agents: returns when every node has what the template says. */
-export async function rolledOut(cluster: Cluster, timeout = "120s"): Promise<string> {
-  const target = `daemonset/${names.agentName}`;
-  return await cluster.kubectl(
-    "rollout",
-    "status",
-    target,
-    "-n",
-    names.namespace,
-    `--timeout=${timeout}`,
+/** Waits until what is published is on every node; returns the message of condition Ready. */
+export async function rolledOut(cluster: Cluster): Promise<string> {
+  const look = async () =>
+    (await cluster.get<GlobalPullSecret>("globalpullsecret", names.globalPullSecretName))?.status;
+  return await until(
+    "what is published is in force",
+    async () => {
+      const status = await look();
+      const ready = status?.conditions?.find(({ type }) => type === "Ready");
+      const isInForce = status?.revision?.inForce === (await revision(cluster));
+      return isInForce && ready?.status === "True" && ready.message;
+    },
+    { timeout: 120_000, seen: look },
   );
 }
 
@@ -126,33 +130,21 @@ export async function revision(cluster: Cluster): Promise<number | undefined> {
   );
 }
 
-type DaemonSet = {
-  metadata: { generation: number };
-  spec: { template: { metadata: { annotations: Record<string, string> } } };
-  status: {
-    observedGeneration: number;
-    desiredNumberScheduled: number;
-    updatedNumberScheduled: number;
-    numberAvailable: number;
-  };
-};
+type DaemonSet = { status: { desiredNumberScheduled: number; numberAvailable: number } };
 
-/** Waits until the DaemonSet carries this revision and every node has it available. */
+/** Waits until this revision is in force and every node's agent is available. */
 export async function untilServed(cluster: Cluster, wanted: number): Promise<void> {
-  const look = async (): Promise<DaemonSet | undefined> =>
-    await cluster.get("daemonset", names.agentName, "-n", names.namespace);
+  const look = async () =>
+    await Promise.all([
+      cluster.get<GlobalPullSecret>("globalpullsecret", names.globalPullSecretName),
+      cluster.get<DaemonSet>("daemonset", names.agentName, "-n", names.namespace),
+    ]);
   await until(
     `every node has revision ${wanted}`,
     async () => {
-      const found = await look();
-      if (found === undefined) return false;
-      const { metadata, spec, status } = found;
-      return (
-        spec.template.metadata.annotations[names.revisionAnnotation] === String(wanted) &&
-        status.observedGeneration === metadata.generation &&
-        status.updatedNumberScheduled === status.desiredNumberScheduled &&
-        status.numberAvailable === status.desiredNumberScheduled
-      );
+      const [object, daemonSet] = await look();
+      const { desiredNumberScheduled: desired, numberAvailable } = daemonSet?.status ?? {};
+      return object?.status?.revision?.inForce === wanted && desired === numberAvailable;
     },
     { timeout: 120_000, seen: look },
   );

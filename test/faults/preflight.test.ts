@@ -195,21 +195,21 @@ test("config.json and our folder are deleted together: both come again, since no
   await agent.shows(200, "GPS200", 40_000);
 });
 
-test("the agent of an unfit node ends once with the code of a refusal, and the next one stays and sees it heal", async () => {
+test("the agent of an unfit node ends once with the code of a refusal, and the next one waits for a new grant", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
-  rmSync(join(node.pod, "word"));
   node.sees({ "/.docker/config.json": "entries" });
   {
-    await using agent = await place.agent([], 0);
+    await using agent = await place.agent();
     assert.equal(await agent.ended(), exitCodes.refused);
     assert.match(node.message, /^GPS232 .*\/\.docker\/config\.json/);
   }
-  await using agent = await place.agent([], 0);
-  await agent.shows("5nn", "GPS232");
+  await using agent = await place.agent();
+  await agent.shows("5nn", "GPS257");
   untouched(place);
   writeFileSync(node.config, JSON.stringify({ auths: { "b.io": { auth: encode("theirs") } } }));
-  await agent.shows(200, "GPS201", 40_000);
+  node.grant(1, { since: "2026-11-26T19:00:00Z" });
+  await agent.shows(200, "GPS200", 40_000);
 });
 
 /** Node with these arguments, as in the first container: as root without capabilities. */

@@ -65,28 +65,36 @@ test("policy Never writes the file, asks nobody, and is ready when the kubelet m
   assert.deepEqual(place.systemd.calls, []);
 });
 
-test("revision 0 is ready and touches nothing", async () => {
+test("a node that is granted nothing is ready, and has nothing of ours but a record", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent([], 0);
   await agent.shows(200, "GPS201");
   assert.equal(place.node.file, undefined);
   assert.ok(place.systemd.calls.every((call) => call.startsWith("Get ")));
-  assert.ok(!existsSync(place.node.folder));
+  assert.deepEqual(place.node.kept, ["journal.json"]);
 });
+
+/** Another pod on the same node, with revision 2 mounted. */
+function besides({ node }: AgentPlace): NodeDirectory {
+  const other = new NodeDirectory(undefined, node.kubelet);
+  symlinkSync(node.dbus, other.dbus);
+  other.mount(2, { additional: { "a.io": "newer" } });
+  return other;
+}
 
 test("a second agent on the node touches nothing until the first has ended, whatever port it has", async () => {
   for (const samePort of [true, false]) {
     await using place = await AgentPlace.make();
     await using first = await place.agent();
     await first.shows(200, "GPS200");
-    place.node.mount(2, { additional: { "a.io": "newer" } });
+    using other = besides(place);
     const options = { revision: 2, healthzPort: place.systemd.healthzPort };
-    await using second = await AgentProcess.start(place.node, {
+    await using second = await AgentProcess.start(other, {
       ...options,
       ...(samePort && { probePort: first.port }),
     });
     assert.ok(await inTime(() => second.output.includes("GPS205")));
-    assert.ok(await inTime(async () => (await second.probe("?revision=2")).status === 505));
+    assert.ok(await inTime(async () => (await second.probe("?template=other")).status === 505));
     const { mtimeMs } = statSync(place.node.folder);
     const untouched = (): boolean =>
       place.node.file === ours && statSync(place.node.folder).mtimeMs === mtimeMs;
@@ -102,8 +110,9 @@ test("a frozen agent keeps the lock; killed, it gives it up at once", async () =
   await using first = await place.agent();
   await first.shows(200, "GPS200");
   first.child.kill("SIGSTOP");
-  place.node.mount(2, { additional: { "a.io": "newer" } });
-  await using second = await place.agent([], 2);
+  using other = besides(place);
+  const options = { revision: 2, healthzPort: place.systemd.healthzPort };
+  await using second = await AgentProcess.start(other, options);
   await second.shows("5nn", "GPS205");
   await stays("the file is the frozen one's", () => place.node.file === ours, 2500);
   await first.end("SIGKILL");
@@ -175,6 +184,7 @@ test("the released word is said again if the container was killed before, and ne
   await using place = await AgentPlace.make();
   const { node } = place;
   node.mount(2, {});
+  node.newPod();
   rmSync(node.pod, { recursive: true });
   {
     await using agent = await place.agent([], 2);
@@ -326,7 +336,7 @@ test("a kubelet that dies within the probation takes readiness away, and systemd
   place.systemd.startLimitMicros = 60_000_000n;
   await using agent = await place.agent(["--probation=6s"]);
   await agent.shows("5nn", "GPS215");
-  await agent.shows(200, "GPS215");
+  await agent.shows("5nn", "GPS215");
   place.systemd.died();
   await agent.shows("5nn", "GPS214");
   place.systemd.started();

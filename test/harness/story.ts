@@ -8,10 +8,9 @@ import type { V1DaemonSet, V1Lease, V1Pod, V1Secret } from "@kubernetes/client-n
 import type { GlobalPullSecret, StatusCondition } from "#api/global-pull-secret.ts";
 import { agentName, secretKeys } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { annotationManager, fieldManager } from "#kube/client/ownership.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, globalPullSecretPath, leaseIn, owned } from "#kube/client/paths.ts";
 import { until } from "../cluster/await.ts";
-import { revisionOf } from "./nodes/agent.ts";
 import type { NodesDriver } from "./nodes/drive.ts";
 
 /** A request of the controller other than get, list and watch. */
@@ -39,7 +38,10 @@ export type Stage = Readonly<{
 /** The outcome of one chapter. */
 export type Chapter = Readonly<{
   title: string;
-  /** Changes of objects in order, with the server's answers; no Events, status or Leases. */
+  /**
+   * Changes of objects, with the server's answers; no Events, status or Leases. First what was made
+   * and deleted, in order; then what was changed, each once: how often depends on who is quicker.
+   */
   writes: readonly string[];
   /**
    * Events on additional-pull-secret that are new, sorted. A Warning is repeated for as long as it
@@ -106,10 +108,6 @@ export async function play(stage: Stage): Promise<Chapter[]> {
   await teller.untilStalled("Halted");
   await teller.untilEvent("RolloutHalted");
   assert.equal(nodes.order(3).length, 1, "nodes that were given the content that fails");
-  // The revision that tells every node to keep what it has may go to all of them at once.
-  await teller.steer("100%");
-  await until("every node is told to keep what it has", () => isOn(nodes, 4));
-  await teller.untilEvent("RolloutHeld");
   await teller.chapter("halt");
 
   const secret = await stage.admin.get<V1Secret>(additional);
@@ -126,12 +124,6 @@ export async function play(stage: Stage): Promise<Chapter[]> {
     assert.ok(!controller.output().includes(text), "a credential is in the output");
   return teller.chapters;
 }
-
-/** True when an agent of this revision is Ready on each node. */
-const isOn = ({ model }: NodesDriver, revision: number): boolean =>
-  model.nodes.every(({ pods }) =>
-    pods.some((pod) => pod.state.ready.is && revisionOf(pod) === revision),
-  );
 
 type Event = Readonly<{
   type: string;
@@ -210,8 +202,11 @@ class Teller {
   /** Asks what the three commands of the README ask: there are so many agents. */
   async shown(count: number): Promise<void> {
     const { admin } = this.#stage;
-    const { status } = (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? {};
-    assert.equal(status?.numberAvailable, count);
+    // An agent that has given its word starts again.
+    await until("every agent is available", async () => {
+      const { status } = (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? {};
+      return status?.numberAvailable === count;
+    });
     const secret = await admin.get<V1Secret>(owned.global);
     const document = Buffer.from(secret?.data?.[secretKeys.document] ?? "", "base64").toString();
     assert.equal(document, first);
@@ -237,7 +232,7 @@ class Teller {
     const documents = this.#stage.nodes.model.nodes.map(({ applied }) => applied ?? "none");
     this.chapters.push({
       title,
-      writes: writes.map((write) => described(write)),
+      writes: inOrder(writes.map((write) => described(write))),
       events: [...new Set(events)].filter((event) => !isOld(event)).toSorted(),
       conditions: conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`),
       nodes: documents.toSorted(),
@@ -296,19 +291,22 @@ function leavesOf(tree: Tree, path = ""): string[] {
   return below.flatMap(([key, one]) => leavesOf(one, `${path} ${key}`.trim()));
 }
 
-/**
- * True for what changed an object of ours. What only reports (Events, status) and what only keeps
- * time (the Lease, the DaemonSet controller's nudge) comes as often as time passes.
- */
+/** True for what changed an object. What only reports, or only keeps time, comes as time passes. */
 function isOfChapter({ resource, query, status }: Write): boolean {
   if (query["dryRun"] !== undefined || status >= 300) return false;
-  if (/^events$|\/status$|\/leases$/.test(resource)) return false;
-  return !(resource === "apps/daemonsets" && query["fieldManager"] === annotationManager);
+  return !/^events$|\/status$|\/leases$/.test(resource);
+}
+
+function inOrder(writes: readonly string[]): string[] {
+  const changes = writes.filter((write) => write.startsWith("patch ") && write.endsWith(": 200"));
+  const others = writes.filter((write) => !changes.includes(write));
+  return [...others, ...[...new Set(changes)].toSorted()];
 }
 
 function described({ verb, resource, name, query, status }: Write): string {
   const { fieldManager: manager = fieldManager } = query;
   const suffix = manager.slice(fieldManager.length);
+  if (resource === "pods") return `${verb} pods: ${status}`;
   return `${verb} ${resource}/${name}${suffix === "" ? "" : ` as ${suffix.slice(1)}`}: ${status}`;
 }
 

@@ -41,7 +41,8 @@ They run the controller's own image, by digest where the node's runtime tells on
 ([why](decisions/0031-agents-run-the-controllers-digest.md)), and are pulled with the image pull secrets of the controller's own pod: where both come from
 a private registry, \`imagePullSecrets\` of the Deployment (or of its service account) is all that has to be given. Labels, annotations, resources,
 PriorityClass and the nodes that get an agent are the installer's; what the product knows its pods by cannot be overwritten. A change of these replaces the
-agents, restarts no kubelet and writes no file.
+agents' pods, at most \`maxUnavailable\` at a time. It restarts no kubelet and writes no file. \`kubectl rollout restart daemonset/global-pull-secret-syncer -n kube-system\`
+does the same; \`kubectl rollout status\` does not work with this DaemonSet, because the controller replaces its pods itself.
 
 Nodes of virtual-kubelet and EKS Fargate get no agent: they have no kubelet of their own. \`--agent-node-selector\` names others instead, as
 \`kubectl get nodes --selector\` does. A node that is left out while it has our entries keeps them: withdraw before, or take them out of its
@@ -72,25 +73,37 @@ kubectl annotate gps cluster globalpullsecret.io/withdraw-now=true
 
 \`managementState: Withdrawn\` gives the nodes back in the same way and leaves your Secrets; \`Paused\` holds every change, a withdrawal included.
 
-Nodes that are away then are waited for: the DaemonSet stays, for them alone, until they return and give back or are deleted, for \`withdrawal.forgetAfter\` at most.
-Meanwhile no credential is left in the cluster ([why](decisions/0025-nodes-that-were-away-at-a-removal.md)).
+If a node is away, the withdrawal waits for it: the agents stay on every node until that node returns and restores its file, or its Node is deleted, for
+\`withdrawal.forgetAfter\` at most. Meanwhile \`global-pull-secret\` contains no withdrawn credential ([why](decisions/0052-pods-stay.md)).
 
 ## How fast, how careful
 
-\`rollout.maxUnavailable\` is how many nodes may restart their kubelet at a time; the first node of a revision is always alone, unless it is \`100%\`.
-\`rollout.probation\` is how long a restarted kubelet must stay well before the next node follows. Of a kubelet that dies more
-than 4 s before its end no other node ever hears ([why](decisions/0006-when-an-agent-is-ready.md)). \`delivery.mode: Reread\` restarts nothing: the kubelet reads its
-file again within five minutes.
+A rotation replaces no pod: it costs one write of a Secret, one small request for each node, and in mode \`Restart\` one kubelet restart for each node.
 
-A node that fails newly, beyond \`rollout.maxFailures\`, halts the revision: every node keeps what it has, and what halted is tried once more
-after 10 minutes (doubling, 6 hours at most; [why](decisions/0022-a-halt-holds.md)). To try it at once, give this annotation another value:
+\`rollout.maxUnavailable\` is how many nodes may restart their kubelet at a time. The first node of a revision always goes alone, unless it is \`100%\`.
+\`rollout.probation\` is how long a restarted kubelet must stay healthy before the next node follows ([why](decisions/0006-when-an-agent-is-ready.md)). In the modes
+\`Reread\` and \`CredentialProvider\` all other nodes change together after the first ([delivery](delivery.md)).
+
+A node that joins gets the content that is proved already, never the content of a rollout under way.
+
+If more nodes fail than \`rollout.maxFailures\`, the revision halts: every node keeps what it has. The controller does not retry by itself
+([why](decisions/0052-pods-stay.md)). To end the halt, correct the Secret. If the nodes were at fault, repair them and request a retry, which begins on a node that
+failed:
 
 \`\`\`sh
+kubectl pull-secret retry
+# or, without the plugin: another value of this annotation
 kubectl annotate gps cluster --overwrite globalpullsecret.io/retry="$(date +%s)"
 \`\`\`
 
-\`rollout.minInterval\` keeps a writer of the Secret from restarting kubelets all day: the next change's rollout begins so long after the one
-before began. A removal, a repair and an asked-for retry do not wait.
+\`rollout.minInterval\` keeps a writer of the Secret from restarting kubelets all day: a revision is published so long after the one
+before, at the earliest. The withdrawal of all sources, a repair and a retry do not wait.
+
+## From version 0.2
+
+The upgrade replaces each agent's pod once, at most \`maxUnavailable\` at a time, and restarts no kubelet. After that, pods stay. The controller needs new rights
+on pods (\`watch\`, \`patch\`, \`delete\`): apply the manifests of the new version as a whole. A halt of 0.2 is not continued: the content is published again, one node
+first.
 
 ## From version 0.1
 
@@ -120,8 +133,9 @@ The Deployment has two replicas. Whoever holds the Lease \`global-pull-secret-co
 
 ## Other people's admission
 
-A policy or webhook that changes the agents' DaemonSet (image, tolerations, variables, volumes, labels) is heeded, and the log says once what it changed. What makes a
-revision known and its rollout safe must arrive as declared, and so must what our Secrets and rights say: else nothing is written, and the log names the
-field ([why](decisions/0015-drift-is-what-an-apply-would-change.md)).
+A policy or webhook may change the agents' DaemonSet (image, tolerations, further volumes, labels); the log reports once what it changed. Fields of the DaemonSet that the
+product does not declare are left to other clients. What lets an agent find and prove its grant must arrive as declared, and so must our Secrets and rights. Otherwise
+the controller writes nothing, and the log names the field ([why](decisions/0015-drift-is-what-an-apply-would-change.md)). If a policy refuses the patch of an agent's
+pod for a minute, that node is excused, with the reason in \`status.failures\`.
 `;
 }

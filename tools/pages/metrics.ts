@@ -1,6 +1,17 @@
 /** docs/metrics.md: metrics, and what lasts. */
+import type { Fate } from "#controller/grants/decision.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { table, type Row } from "./markdown.ts";
+
+const states: Readonly<Record<Fate, string>> = {
+  current: "has proved the revision",
+  changing: "is granted the revision and has not proved it, or its grant is being taken back",
+  waiting: "will be granted the revision",
+  starting: "its agent is starting",
+  failed: "the revision failed there, took too long, or the node went away while it changed",
+  excused:
+    "cannot be served, so no rollout waits for it: away, not started, not Ready, unfit, or its grant is refused by admission",
+};
 
 /** The page of metrics, and of the Events and conditions of what lasts. */
 export function metricsPage(): string {
@@ -32,24 +43,26 @@ ${table(
       "absent",
       "absent",
     ],
-    ["a rollout is under way", "N", "0", "1 or 0", "of the DaemonSet", "as last looked at"],
-    ["a rollout is out", "N", "1", "1 or 0", "of the DaemonSet", "as last looked at"],
-    [
-      "nodes give back, or are waited for",
-      "N",
-      "absent",
-      "absent",
-      "of the DaemonSet",
-      "as last looked at",
-    ],
+    ["a rollout is under way", "N", "0", "1 or 0", "there", "there"],
+    ["a rollout is out", "N", "1", "1 or 0", "there", "there"],
+    ["nodes give back, or are waited for", "N", "absent", "absent", "there", "there"],
     ["objects are deleted", "N", "absent", "absent", "absent", "absent"],
   ],
 )}
 
-\`source_accepted{source}\` is there for \`additional\` while the Secret is, for \`original\` while one is asked for. \`nodes_desired\`, \`nodes_updated\` and
-\`nodes_available\` are the DaemonSet's own totals; \`nodes{state}\` are parts, whose sum is every node. Besides: \`reconcile_total{namespace,result}\`,
+\`source_accepted{source}\` is there for \`additional\` while the Secret is, for \`original\` while one is asked for. \`nodes_desired\` and
+\`nodes_available\` are the DaemonSet's own totals; \`nodes_updated\` counts nodes that have proved the revision. Besides: \`reconcile_total{namespace,result}\`,
 \`reconcile_duration_seconds{namespace}\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
 \`build_info{version}\`, and \`leader\`, 1 in the controller that holds the Lease.
+
+## Nodes by state
+
+\`nodes{state}\` counts the agents' pods by what became of the published revision on their nodes. All six states are there once the pods have been read.
+
+${table(
+  ["state", "meaning"],
+  Object.entries(states).map(([state, meaning]): Row => [state, meaning]),
+)}
 
 ## What lasts
 

@@ -3,7 +3,6 @@ import { digest, giveTheSame, meanTheSame } from "./compare.ts";
 import { emptyDocument, type NodeDocument, readDocument, writeDocument } from "./document.ts";
 import { type File, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { Plan, Rewrite } from "../delivery.ts";
-import { givesBack } from "../withdrawal.ts";
 import type { Document, Desired } from "../mount.ts";
 import type { Present } from "./file.ts";
 import { either, put, release, restore } from "./threeway.ts";
@@ -16,9 +15,10 @@ export function plan(
   document: Document,
   lost: boolean,
 ): Plan {
-  const planned = givesBack(document)
-    ? planRelease(found, journal, document.desired)
-    : planPut(found, journal, document.desired, lost && journal === undefined);
+  const planned =
+    document.intent === "release"
+      ? planRelease(found, journal, document.desired)
+      : planPut(found, journal, document.desired, lost && journal === undefined);
   const { changed, file, owned } = planned;
   return {
     ...planned,

@@ -4,7 +4,6 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
 import { digestOf, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { FoundFile, Plan, Put } from "../delivery.ts";
-import { givesBack } from "../withdrawal.ts";
 import type { Document } from "../mount.ts";
 import type { InstalledProvider } from "./installation.ts";
 import { share } from "./share.ts";
@@ -26,7 +25,8 @@ export function providedBy(
     beside: true,
     note: installed.asked ? undefined : notAsked,
     plan(journal, document, lost) {
-      if (givesBack(document)) return planRelease(config, installed, journal, document, lost);
+      if (document.intent === "release")
+        return planRelease(config, installed, journal, document, lost);
       const owned = journal?.owned ?? nothingOwned;
       const shares = share(document.desired, installed, owned, scope);
       const planned = config.plan(journal, { ...document, desired: shares.config }, lost);
@@ -59,7 +59,8 @@ export function afterProvider(
     plan(journal, document, lost) {
       const answer = journal?.owned.answer;
       if (answer === undefined && !lost) return config.plan(journal, document, lost);
-      if (givesBack(document)) return planRelease(config, installed, journal, document, lost);
+      if (document.intent === "release")
+        return planRelease(config, installed, journal, document, lost);
       const planned = config.plan(journal, document, lost);
       if (answer === undefined) return planned;
       const meanwhile = { ...planned.meanwhile, answer };

@@ -12,7 +12,6 @@ import { answerOf, script } from "#pullsecret/provider/answer.ts";
 import { providerConfig, rowsFor } from "#pullsecret/provider/config.ts";
 import { type Journal, nothingOwned } from "#agent/journal/journal.ts";
 import type { FoundFile, Plan, Put, Rewrite } from "../delivery.ts";
-import { givesBack } from "../withdrawal.ts";
 import type { Document } from "../mount.ts";
 import { flagsInto, flagsOut, inDoubt } from "./kubeadm-flags.ts";
 import { isThere, notAsked, planRelease, putAnswer, withDigest } from "./observation.ts";
@@ -33,7 +32,7 @@ export function registeredBy(
     asked: tree.asked,
     note: tree.asked ? undefined : notAsked,
     plan: (journal, document, lost) =>
-      givesBack(document)
+      document.intent === "release"
         ? planAway(config, tree, journal, document, lost)
         : planIn(config, tree, journal, document, lost, scope),
     planRestore(journal) {

@@ -42,7 +42,7 @@ const memoryEnvironment = Object.entries({
 }).map(([name, value]) => ({ name, value }));
 
 /** The container of the agent: its program, its probe, and no capability. */
-export function container(agent: Agent, revision: number): V1Container {
+export function container(agent: Agent, digest: string): V1Container {
   return {
     name: names.agentContainer,
     image: agent.image,
@@ -54,6 +54,7 @@ export function container(agent: Agent, revision: number): V1Container {
       "/app/agent.cjs",
     ],
     args: Object.entries({
+      template: digest,
       unit: agent.kubeletUnit,
       restart: restartOf(agent.delivery),
       "restart-control-plane": agent.restartControlPlane,
@@ -72,9 +73,9 @@ export function container(agent: Agent, revision: number): V1Container {
     ],
     // The period is 1 s because of names.guardSeconds.
     readinessProbe: {
-      // The path names the revision. Otherwise a pod that waits for the port would be called Ready
-      // for what another pod has done.
-      httpGet: { host: "127.0.0.1", path: `/readyz?revision=${revision}`, port: agent.probePort },
+      // The path names the template. Otherwise a pod that waits for the port would be called Ready
+      // for what the pod before it has done.
+      httpGet: { host: "127.0.0.1", path: `/readyz?template=${digest}`, port: agent.probePort },
       // A probe before the agent listens fails, and its Event and status would take up the moment
       // in which the kubelet is restarted.
       initialDelaySeconds: 1,

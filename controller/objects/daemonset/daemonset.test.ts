@@ -1,21 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { V1DaemonSet } from "@kubernetes/client-node";
 import { agent } from "./agent.fixture.ts";
 import type { Agent } from "./agent.ts";
-import { globalSecret, newSalt } from "../global-secret.ts";
 import { tellsProvider } from "./delivery.ts";
 import { daemonSet, templateDigest } from "./daemonset.ts";
 import { nodesOf } from "./placement.ts";
+import { globalSecret, newSalt } from "#controller/objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
 
-const strategy = { stage: "canary", maxUnavailable: 1 } as const;
-const seven = { revision: 7, digest: "seven's" };
-const spec = daemonSet(agent, seven, strategy).spec;
+const { spec } = daemonSet(agent);
 const pod = spec?.template.spec;
 const [container] = pod?.containers ?? [];
 
 test("H12, H13: the DaemonSet has the promised name, and its pods the promised label", () => {
-  const { metadata } = daemonSet(agent, seven, strategy);
+  const { metadata } = daemonSet(agent);
   assert.equal(`${metadata?.namespace}/${metadata?.name}`, "kube-system/global-pull-secret-syncer");
   assert.equal(spec?.template.metadata?.labels?.["name"], "global-pull-secret-syncer");
   assert.deepEqual(spec?.selector.matchLabels, { name: "global-pull-secret-syncer" });
@@ -50,15 +49,14 @@ test("H11: ServiceAccount, Role and RoleBinding have the promised name and belon
 
 test("single files are never mounted: a replaced file would stay the old one for ever", () => {
   assert.deepEqual(
-    pod?.volumes?.map(({ hostPath, projected }) => hostPath?.type ?? typeof projected),
-    ["object", "Directory", "Directory", "undefined", "Directory"],
+    pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
+    ["global-pull-secret", "Directory", "Directory", "pod", "Directory"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
 
 const withPod = (change: Partial<Agent["pod"]>, more: Partial<Agent> = {}) =>
-  daemonSet({ ...agent, ...more, pod: { ...agent.pod, ...change } }, seven, strategy).spec
-    ?.template;
+  daemonSet({ ...agent, ...more, pod: { ...agent.pod, ...change } }).spec?.template;
 const expressions = (template: ReturnType<typeof withPod>) =>
   template?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
     ?.nodeSelectorTerms;
@@ -76,23 +74,20 @@ test("nodes without a kubelet of their own get no agent, unless the installer se
   assert.equal(everywhere?.spec?.affinity, undefined);
 });
 
-test("a pin takes precedence over the installer's selector, and a survey asks for the same nodes", () => {
-  const pinned = { names: ["a"], since: "2026-11-23T12:00:00Z" };
-  assert.deepEqual(expressions(withPod({}, { pinned })), [
-    { matchFields: [{ key: "metadata.name", operator: "In", values: ["a"] }] },
-  ]);
-  assert.equal(nodesOf({ ...agent, pinned }), "kubernetes.io/os=linux");
+test("lists the nodes that the installer selects", () => {
   assert.equal(nodesOf(agent), `kubernetes.io/os=linux,${agent.pod.nodes.text}`);
+  const everywhere = { ...agent, pod: { ...agent.pod, nodes: { text: "", requirements: [] } } };
+  assert.equal(nodesOf(everywhere), "kubernetes.io/os=linux");
 });
 
 test("labels and annotations of the installer's are beside ours, and never in their place", () => {
   const mine = { name: "x", team: "platform" };
-  const said = { "globalpullsecret.io/revision": "9", note: "a" };
+  const said = { "globalpullsecret.io/mode": "Reread", note: "a" };
   const { labels, annotations } = withPod({ labels: mine, annotations: said })?.metadata ?? {};
   assert.deepEqual([labels?.["name"], labels?.["team"]], ["global-pull-secret-syncer", "platform"]);
   assert.deepEqual(
-    [annotations?.["globalpullsecret.io/revision"], annotations?.["note"]],
-    ["7", "a"],
+    [annotations?.["globalpullsecret.io/mode"], annotations?.["note"]],
+    ["Restart", "a"],
   );
 });
 
@@ -111,8 +106,7 @@ test("every container has the installer's resources, and the pod its priority an
 });
 
 test("the probe looks every second but the first, on the loopback, at the port that the agent was given", () => {
-  const other = daemonSet({ ...agent, probePort: 1234 }, seven, strategy).spec?.template.spec
-    ?.containers[0];
+  const other = daemonSet({ ...agent, probePort: 1234 }).spec?.template.spec?.containers[0];
   assert.equal(other?.readinessProbe?.httpGet?.port, 1234);
   assert.equal(other?.readinessProbe?.httpGet?.host, "127.0.0.1");
   assert.equal(other?.readinessProbe?.periodSeconds, 1);
@@ -120,64 +114,78 @@ test("the probe looks every second but the first, on the loopback, at the port t
   assert.deepEqual(other?.args?.slice(-2), ["--probe-port", "1234"]);
 });
 
-const probed = (revision: number) =>
-  daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.spec?.containers[0]
-    ?.readinessProbe?.httpGet?.path;
+test("the probe names the pod's own template: an agent of another template that holds the port does not answer for it", () => {
+  const probed = (one: Agent) =>
+    daemonSet(one).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet?.path;
+  const other = { ...agent, image: "example.com/gps:2" };
+  assert.equal(probed(agent), `/readyz?template=${templateDigest(agent)}`);
+  assert.equal(probed(other), `/readyz?template=${templateDigest(other)}`);
+  assert.notEqual(probed(other), probed(agent));
+});
 
-test("the probe asks for the pod's own revision: the agent that holds the port does not answer for another's", () => {
-  assert.deepEqual([probed(0), probed(7)], ["/readyz?revision=0", "/readyz?revision=7"]);
+test("pods are replaced by the controller alone: a change of the template stops no agent", () => {
+  assert.deepEqual(spec?.updateStrategy, { type: "OnDelete" });
 });
 
 test("the probation is the agent's, and Kubernetes waits out the false Ready in its last part", () => {
   assert.deepEqual(
-    container?.args,
+    container?.args?.slice(container.args.indexOf("--unit")),
     (
       "--unit auto --restart Always --restart-control-plane Never --hidden-files Look --probation 5s " +
       "--healthz-port 10248 --probe-port 20248"
     ).split(" "),
   );
-  assert.equal(
-    daemonSet({ ...agent, probationSeconds: 30 }, seven, strategy).spec?.minReadySeconds,
-    3,
-  );
+  assert.equal(daemonSet({ ...agent, probationSeconds: 30 }).spec?.minReadySeconds, 3);
 });
 
-test("the template digest differs for another agent, not for another revision", () => {
+const digestIn = (one: Agent, live?: V1DaemonSet) =>
+  daemonSet(one, live).spec?.template.metadata?.annotations?.["globalpullsecret.io/template"];
+
+test("the template digest differs for another agent, and is the same wherever it may run", () => {
+  assert.equal(digestIn(agent), templateDigest(agent));
   assert.notEqual(templateDigest({ ...agent, image: "example.com/gps:2" }), templateDigest(agent));
-  const digest = (revision: number) =>
-    daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.metadata?.annotations?.[
-      "globalpullsecret.io/template"
-    ];
-  assert.equal(digest(7), digest(8));
+  const nodes = { text: "", requirements: [] };
+  assert.equal(templateDigest({ ...agent, pod: { ...agent.pod, nodes } }), templateDigest(agent));
 });
 
-test("the agent's grant and the Secret are in one volume, whose keys always exist, and in no variable", () => {
-  const { annotations } = spec?.template.metadata ?? {};
-  assert.equal(annotations?.["globalpullsecret.io/revision"], "7");
-  assert.equal(annotations["globalpullsecret.io/digest"], "seven's");
-  assert.equal(annotations["globalpullsecret.io/since"], "template");
-  const { sources = [], defaultMode } = pod?.volumes?.[0]?.projected ?? {};
-  assert.equal(defaultMode, 0o400);
-  const [secret, grant] = sources;
-  const keys = secret?.secret?.items?.map(({ key }) => key) ?? [];
-  const { data = {} } = globalSecret({
-    document: "{}",
-    sources: "{}",
-    intent: "apply",
-    salt: newSalt(),
-    revision: 7,
+test("keeps the time of a kubectl rollout restart, which changes no digest", () => {
+  const live = structuredClone(daemonSet(agent));
+  const time = "2026-01-01T00:00:00Z";
+  Object.assign(live.spec?.template.metadata?.annotations ?? {}, {
+    "kubectl.kubernetes.io/restartedAt": time,
+    theirs: "x",
   });
-  assert.deepEqual(keys.toSorted(), Object.keys(data).toSorted());
+  const { annotations } = daemonSet(agent, live).spec?.template.metadata ?? {};
+  assert.equal(annotations?.["kubectl.kubernetes.io/restartedAt"], time);
+  assert.equal(annotations?.["theirs"], undefined);
+  assert.equal(digestIn(agent, live), digestIn(agent));
+});
+
+test("a template holds no grant and no revision, so that a rotation changes none", () => {
+  const names = Object.keys(spec?.template.metadata?.annotations ?? {}).toSorted();
+  assert.deepEqual(names, ["globalpullsecret.io/mode", "globalpullsecret.io/template"]);
+});
+
+test("a pod is mounted both slots of the Secret and its grant as one volume, and nothing else of the Secret", () => {
+  const volume = pod?.volumes?.find(({ name }) => name === "global-pull-secret");
+  const [secret, grant, ...more] = volume?.projected?.sources ?? [];
+  assert.deepEqual(more, []);
+  assert.equal(secret?.secret?.name, "global-pull-secret");
+  const { data = {} } = globalSecret({
+    newest: { document: "{}", sources: "{}", intent: "apply", revision: 1, salt: newSalt() },
+    mode: "Restart",
+    served: "nothing",
+    publishedAt: 1,
+  });
+  // A key that is mounted and does not exist starts no pod.
+  const keys = secret.secret.items?.map(({ key }) => key).toSorted();
+  assert.deepEqual(keys, Object.keys(data).toSorted());
   assert.deepEqual(
-    grant?.downwardAPI?.items?.map(({ path, fieldRef }) => `${path}: ${fieldRef?.fieldPath}`),
-    ["revision", "digest", "since", "word"].map(
-      (part) => `grant.${part}: metadata.annotations['globalpullsecret.io/${part}']`,
-    ),
-  );
-  assert.ok(sources.every(({ secret: one }) => one?.optional === undefined));
-  assert.deepEqual(
-    container?.env?.flatMap(({ valueFrom }) => valueFrom?.fieldRef?.fieldPath ?? []),
-    ["spec.nodeName"],
+    grant?.downwardAPI?.items?.map(({ path, fieldRef }) => [path, fieldRef?.fieldPath]),
+    ["revision", "digest", "since", "word"].map((part) => [
+      `grant.${part}`,
+      `metadata.annotations['globalpullsecret.io/${part}']`,
+    ]),
   );
 });
 
@@ -186,8 +194,7 @@ test("an unmount on the node reaches the agent: its copies of other pods' mounts
   assert.equal(mount?.mountPropagation, "HostToContainer");
 });
 
-const podOf = (change: Partial<Agent>) =>
-  daemonSet({ ...agent, ...change }, seven, strategy).spec?.template.spec;
+const podOf = (change: Partial<Agent>) => daemonSet({ ...agent, ...change }).spec?.template.spec;
 const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
@@ -242,7 +249,7 @@ for (const delivery of providers)
       writes.slice(2).map((flag) => flag.slice(place.length).replace(/^.*-provider\//, "")),
       more,
     );
-    const live = daemonSet({ ...agent, delivery }, seven, strategy);
+    const live = daemonSet({ ...agent, delivery });
     for (const other of providers) assert.equal(tellsProvider(live, other), other === delivery);
   });
 

@@ -1,7 +1,6 @@
 /** The DaemonSet of the agents, as we declare it. */
 import { createHash } from "node:crypto";
 import type { V1DaemonSet, V1PodTemplateSpec } from "@kubernetes/client-node";
-import { fromTemplate } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import type { Agent } from "./agent.ts";
 import { container, volumes } from "./container.ts";
@@ -9,22 +8,15 @@ import { firstContainer } from "./first-container.ts";
 import { ownerLabels } from "#kube/client/ownership.ts";
 import { annotations } from "./annotation-names.ts";
 import { affinityOf, nodeSelector } from "./placement.ts";
-import type { Strategy } from "#controller/rollout/turn/strategy.ts";
+
+/** On a template: set by `kubectl rollout restart`. */
+export const restartedAt = "kubectl.kubernetes.io/restartedAt";
 
 /**
- * minReadySeconds at birth. Agents that touch nothing are then Ready but not available, so that
- * `kubectl rollout status` waits. It is lowered together with the first revision, which is safe for
- * pods that have been Ready for longer, and never raised together with one.
+ * The DaemonSet. `live`: its restart by `kubectl rollout restart` stays, which the controller
+ * follows.
  */
-const bornSeconds = 86_400;
-
-/**
- * The content that an agent of the template applies: a revision, and the salted digest of its
- * content (empty for revision 0).
- */
-export type TemplateContent = Readonly<{ revision: number; digest: string }>;
-
-export function daemonSet(agent: Agent, content: TemplateContent, strategy: Strategy): V1DaemonSet {
+export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
   return {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
@@ -32,55 +24,47 @@ export function daemonSet(agent: Agent, content: TemplateContent, strategy: Stra
       name: names.agentName,
       namespace: names.namespace,
       labels: { ...names.agentLabels, ...ownerLabels },
-      annotations: {
-        [annotations.stage]: strategy.stage,
-        ...(agent.pinned && { [annotations.awaitedSince]: agent.pinned.since }),
-      },
     },
     spec: {
       selector: { matchLabels: { ...names.agentLabels } },
-      minReadySeconds: content.revision === 0 ? bornSeconds : names.guardSeconds,
+      minReadySeconds: names.guardSeconds,
       revisionHistoryLimit: 2,
-      updateStrategy: {
-        type: "RollingUpdate",
-        // maxSurge stays 0: two agents on one node would both own its file.
-        rollingUpdate: { maxUnavailable: strategy.maxUnavailable, maxSurge: 0 },
-      },
-      template: template(agent, content),
+      // The controller replaces the pods itself: never one that is changing its node, and no more
+      // at a time than the budget allows.
+      updateStrategy: { type: "OnDelete" },
+      template: template(agent, live),
     },
   };
 }
 
-/**
- * Digest of the template without its revision. The same revision with another digest is another
- * agent.
- */
+/** Digest of the template: another digest is another agent. */
 export function templateDigest(agent: Agent): string {
   return createHash("sha256")
-    .update(JSON.stringify(podSpec(agent, 0)))
+    .update(JSON.stringify(podSpec(agent, "")))
     .digest("hex")
     .slice(0, 16);
 }
 
-function template(agent: Agent, { revision, digest }: TemplateContent): V1PodTemplateSpec {
+function template(agent: Agent, live: V1DaemonSet | undefined): V1PodTemplateSpec {
   const affinity = affinityOf(agent);
+  const digest = templateDigest(agent);
+  const restarted = live?.spec?.template.metadata?.annotations?.[restartedAt];
   return {
     metadata: {
       labels: { ...agent.pod.labels, ...names.agentLabels, ...ownerLabels },
       annotations: {
         ...agent.pod.annotations,
-        [names.revisionAnnotation]: String(revision),
-        [names.digestAnnotation]: digest,
-        [names.sinceAnnotation]: fromTemplate,
-        [annotations.template]: templateDigest(agent),
+        ...(restarted !== undefined && { [restartedAt]: restarted }),
+        [annotations.template]: digest,
+        [annotations.mode]: agent.delivery.mode,
       },
     },
     // The affinity is outside the digest: an agent is the same wherever it may run.
-    spec: { ...podSpec(agent, revision), ...(affinity && { affinity }) },
+    spec: { ...podSpec(agent, digest), ...(affinity && { affinity }) },
   };
 }
 
-function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec["spec"]> {
+function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["spec"]> {
   const { priorityClass } = agent.pod;
   const imagePullSecrets = agent.imagePullSecrets.map((name) => ({ name }));
   return {
@@ -106,7 +90,7 @@ function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec[
       seLinuxOptions: { type: "spc_t" },
     },
     ...(agent.hiddenFiles === "Look" && { initContainers: [firstContainer(agent)] }),
-    containers: [container(agent, revision)],
+    containers: [container(agent, digest)],
     volumes: volumes(agent),
   };
 }

@@ -85,6 +85,11 @@ export const catalogue = {
     "{}",
     "no action needed if the API server is away or busy for a while; otherwise make it answer",
   ],
+  unserved: [
+    "GPS327",
+    "{}",
+    "repair one of these nodes or its agent; the rollout then begins by itself",
+  ],
   contested: [
     "GPS326",
     "{}",

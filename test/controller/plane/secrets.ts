@@ -37,16 +37,18 @@ export async function declare(
   });
 }
 
+/** `served`: the revision that new nodes take; 0: none. */
+type Published = Readonly<{ document: string; revision: number; served: number; sources: string }>;
+
 /** global-pull-secret as people read it; undefined when it is not there. */
-export async function published(
-  plane: Plane,
-): Promise<{ document: string; revision: number; sources: string } | undefined> {
+export async function published(plane: Plane): Promise<Published | undefined> {
   const secret = await plane.api.get<V1Secret>(paths.global);
   if (secret === undefined) return undefined;
   const text = (key: string) => Buffer.from(secret.data?.[key] ?? "", "base64").toString();
   return {
     document: text(".dockerconfigjson"),
     revision: Number(text("revision")),
+    served: Number(text("served.revision")),
     sources: text("sources"),
   };
 }

@@ -14,7 +14,7 @@ import type { NodeDirectory } from "./node-directory.ts";
 export function daemonSetOf(): ReturnType<typeof daemonSet> {
   const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };
   const agent = { ...policyWith().agent, ...run };
-  return daemonSet(agent, { revision: 1, digest: "" }, { stage: "wave", maxUnavailable: 1 });
+  return daemonSet(agent);
 }
 
 const container = daemonSetOf().spec?.template.spec?.containers[0];

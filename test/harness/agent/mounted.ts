@@ -38,7 +38,6 @@ export function filesFor(
 export const beside: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.values(servedKeys).map((key) => [key, ""])),
   [servedKeys.revision]: "0",
-  registration: "proved",
   mode: "Restart",
 };
 

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
 import type { FileContent } from "#agent/facts/search.ts";
 import { credentialFiles, type DeliveryMode, podFiles } from "#contract/names.ts";
-import { fromTemplate, type Grant } from "#contract/grant.ts";
+import { type Grant, keyOf } from "#contract/grant.ts";
 import {
   beside,
   digestFor,
@@ -44,12 +44,14 @@ export class NodeDirectory implements Disposable {
   readonly secret: string;
   readonly dbus: string;
   readonly terminationLog: string;
-  /** The pod's own directory: a new node's pod has ended before, to say its words (word.ts). */
+  /** The pod's own directory. */
   readonly pod: string;
   readonly config: string;
   readonly folder: string;
   /** Of its agents, where a test gives no others. */
   flags: readonly string[] = [];
+  /** Its pod has said nothing, and will end to confirm a withdrawal. */
+  #isNew = false;
   #swaps = 0;
   #secret: Readonly<Record<string, string>> = {};
   #grant: Readonly<Record<string, string>> = noGrant;
@@ -68,7 +70,6 @@ export class NodeDirectory implements Disposable {
     this.pod = join(root, "pod");
     for (const directory of [kubelet, this.secret, this.pod])
       mkdirSync(directory, { recursive: true });
-    writeFileSync(join(this.pod, "word"), "refused\nreleased\n");
     this.sees({});
     writeFileSync(this.terminationLog, "");
   }
@@ -98,17 +99,21 @@ export class NodeDirectory implements Disposable {
   }
 
   /**
-   * Grants a revision: by the pod's template, unless `since` or `word` is given. The volume is
-   * swapped with the Secret that it has.
+   * Grants a revision, without another `since` the same grant as before. The volume is swapped with
+   * the Secret that it has. Unless the pod is a new one, it has confirmed a withdrawal already.
    */
   grant(revision: number, given: Partial<Grant> = {}): void {
     const digest = this.digest(revision);
-    const grant = { revision, digest, since: fromTemplate, word: false, ...given };
+    const grant = { revision, digest, since: "2026-11-26T18:25:07Z", word: false, ...given };
     this.#grant = grantFilesFor(grant);
+    const word = join(this.pod, "word");
+    const said = existsSync(word) ? readFileSync(word, "utf8") : "";
+    if (!this.#isNew && existsSync(this.pod) && !said.includes(keyOf(grant)))
+      writeFileSync(word, `said released ${keyOf(grant)}\n`);
     this.#swap();
   }
 
-  /** The pod has no grant, as one of a template without annotations. */
+  /** The pod has no grant, as a new one. */
   ungrant(): void {
     this.#grant = noGrant;
     this.#swap();
@@ -156,6 +161,7 @@ export class NodeDirectory implements Disposable {
 
   /** From now on the pod is a new one, which has said nothing. */
   newPod(): void {
+    this.#isNew = true;
     rmSync(join(this.pod, "word"), { force: true });
   }
 

@@ -20,7 +20,7 @@ export function isAnswer(wanted: ProbeAnswer, status: number, body: string): boo
 }
 
 export type AgentOptions = Readonly<{
-  /** Granted by the pod's template; without it the node's grant stays as it is. */
+  /** Granted before it starts; without it the node's grant stays as it is. */
   revision?: number;
   healthzPort: number;
   flags?: readonly string[];

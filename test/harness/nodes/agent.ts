@@ -1,160 +1,141 @@
 /**
- * The agent in the model: it applies what its pod is granted, as the mounted Secret has it, and
- * restarts its node's kubelet for it. Without a grant it keeps what its node has, and a node that
- * joins takes what is served.
+ * The agent in the model: it takes what its pod is granted, as the mounted Secret has it, and
+ * restarts its node's kubelet for it. Without a grant and a journal it takes the served content.
  */
 import { catalogue } from "#contract/agent-codes.ts";
-import { fromTemplate, type Grant, grantOf, keyOf } from "#contract/grant.ts";
-import {
-  digestAnnotation,
-  exitCodes,
-  revisionAnnotation,
-  secretKeys,
-  servedKeys,
-  sinceAnnotation,
-} from "#contract/names.ts";
+import { grantOf, keyOf, type Grant } from "#contract/grant.ts";
+import { exitCodes, type Intent, secretKeys, servedKeys } from "#contract/names.ts";
 import { messageOf, type WordKind } from "#contract/word.ts";
-import type { Agent, Answer, ModelNode, ModelPod, Texts } from "./nodes.ts";
+import { digestOf } from "#pullsecret/merge/digest.ts";
+import type { Agent, Answer, Content, Journal, ModelNode, ModelPod, Texts } from "./nodes.ts";
 
 /** The document of a withdrawal. */
-export const emptyDocument = '{"auths":{}}';
+const emptyDocument = '{"auths":{}}';
 
-/** Seconds for which a template's revision that failed is not tried again. */
-const quarantineSeconds = 600;
-
-const lines: Readonly<Record<WordKind, string>> = {
+const lines: Readonly<Record<Exclude<WordKind, "failed">, string>> = {
   proved: `${catalogue.inForce[0]} the revision is in force`,
-  failed: `${catalogue.rolledBack[0]} it died`,
   unfit: "GPS206 config.json is a symbolic link",
-  behind: `${catalogue.behind[0]} the node has a higher revision`,
+  behind: "the node has a higher revision",
   released: `${catalogue.withdrawn[0]} withdrawn`,
 };
 
-const exits: Readonly<Record<WordKind, number>> = {
-  proved: exitCodes.done,
-  failed: exitCodes.gaveUp,
-  unfit: exitCodes.refused,
-  behind: exitCodes.refused,
-  released: exitCodes.done,
+/** The revision that a pod is granted; 0: none. */
+export const revisionOf = ({ annotations }: Pick<ModelPod, "annotations">): number =>
+  grantOf(annotations)?.revision ?? 0;
+
+/** True while the pod holds a grant that its node has not fulfilled. */
+export function isAtWork({ journal }: ModelNode, { ending, mounted }: ModelPod): boolean {
+  const grant = grantOf(mounted?.annotations);
+  return !ending && grant !== undefined && grant.revision > 0 && !has(journal, grant);
+}
+
+export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
+  const grant = grantOf(mounted.annotations);
+  const key = grant === undefined ? "" : keyOf(grant);
+  const ends = (kind: WordKind, exitCode: number, line: string): Answer => {
+    const of = grant ?? { revision: 0, digest: "", since: "none" };
+    const message = messageOf(line, { kind, grant: of, journal: node.journal?.revision ?? 0 });
+    return pod.state.container.last?.message === message
+      ? answerAfter(kind)
+      : { exitCode, message };
+  };
+  if (node.kubelet === "down") {
+    rollBack(node, key);
+    return ends("failed", exitCodes.gaveUp, `${catalogue.rolledBack[0]} it died`);
+  }
+  finish(node);
+  if (pod.seen.key !== key) {
+    pod.seen = { key, answered: false };
+    if ((grant?.revision ?? 0) > 0) began();
+  }
+  if (behaviour === "hangs") return "busy";
+  if (grant !== undefined && grant.revision > 0 && !has(node.journal, grant)) {
+    const { revision = 0, dead } = node.journal ?? {};
+    const content = slotOf(mounted.secret, grant);
+    if (grant.revision < revision) return ends("behind", exitCodes.refused, lines.behind);
+    if (content === undefined) return "busy";
+    if (dead === key) return ends("failed", exitCodes.gaveUp, `${catalogue.rolledBack[0]} it died`);
+    if (content.intent !== "release") {
+      if (behaviour === "refuses") return ends("unfit", exitCodes.refused, lines.unfit);
+      if (!["ready", "breaks", "wordless"].includes(behaviour))
+        return ends("failed", exitCodes.gaveUp, behaviour);
+    }
+    begin(node, content);
+    return "busy";
+  }
+  if (node.journal === undefined) {
+    const served = servedIn(mounted.secret);
+    if (served === undefined) node.journal = { revision: 0, digest: "" };
+    else begin(node, served);
+    return "busy";
+  }
+  if (grant !== undefined && grant.revision > 0 && behaviour !== "wordless") {
+    const isRelease = slotOf(mounted.secret, grant)?.intent === "release";
+    const word = isRelease ? "released" : grant.word ? "proved" : undefined;
+    const answer = word && ends(word, exitCodes.done, lines[word]);
+    if (typeof answer === "object") return answer;
+  }
+  return isAnswered(pod, grant, now) ? "ready" : "busy";
 };
 
-/** The revision that a pod is granted, or that its template names. */
-export const revisionOf = ({ annotations }: Pick<ModelPod, "annotations">): number =>
-  Number(annotations[revisionAnnotation] ?? 0);
+/** An agent that has given its word goes on, unless what it said is that it cannot. */
+const answerAfter = (kind: WordKind): Answer =>
+  kind === "proved" || kind === "released" ? "ready" : "busy";
 
-/** Agents of version 0.2 take the annotations of their template for a grant, without a `since`. */
-const readAnnotations = (annotations: Texts) =>
-  grantOf({
-    [digestAnnotation]: "",
-    ...annotations,
-    [sinceAnnotation]: annotations[sinceAnnotation] ?? fromTemplate,
+/** True when a probe has been answered NotReady under this grant, and in another second. */
+function isAnswered(pod: ModelPod, grant: Grant | undefined, now: number): boolean {
+  if (grant === undefined) return true;
+  const isOther = Math.floor(now) !== Math.floor(Date.parse(grant.since) / 1000);
+  const isSeen = pod.seen.answered;
+  pod.seen = { ...pod.seen, answered: true };
+  return isSeen && isOther;
+}
+
+const has = (journal: Journal | undefined, { revision, digest }: Grant): boolean =>
+  journal?.begun === undefined && journal?.revision === revision && journal.digest === digest;
+
+/** The slot of the Secret that a grant names. */
+const slotOf = (secret: Texts, { revision, digest }: Grant): Content | undefined =>
+  [contentIn(secret, secretKeys), contentIn(secret, servedKeys)].find(
+    (one) => one?.revision === revision && one.digest === digest,
+  );
+
+/** What new nodes take. */
+function servedIn(secret: Texts): Content | undefined {
+  const served = secret[servedKeys.revision];
+  if (served === undefined || served === "0") return undefined;
+  return contentIn(secret, served === secret[secretKeys.revision] ? secretKeys : servedKeys);
+}
+
+function contentIn(
+  secret: Texts,
+  keys: typeof servedKeys | typeof secretKeys,
+): Content | undefined {
+  const text = (key: string): string => secret[key] ?? "";
+  const revision = Number(text(keys.revision));
+  const document = text(keys.document);
+  if (!(revision > 0) || document === "") return undefined;
+  const digest = digestOf({
+    salt: Buffer.from(text(keys.salt), "latin1"),
+    intent: text(keys.intent) as Intent,
+    sources: Buffer.from(text(keys.sources)),
+    document: Buffer.from(document),
   });
-
-/** `isProved`: false keeps an agent from Ready whose kubelet runs with the revision. */
-export const agentOf =
-  (isProved: (node: ModelNode) => boolean = () => true): Agent =>
-  (node, pod, { behaviour, mounted, now }) => {
-    const grant = readAnnotations(mounted.annotations);
-    const says = (kind: WordKind, line = lines[kind]): Exclude<Answer, string> => {
-      const journal = node.journal?.revision ?? 0;
-      const named = `${line} (revision ${grant?.revision ?? 0})`;
-      const message = grant ? messageOf(named, { kind, grant, journal }) : line;
-      return { exitCode: exits[kind], message };
-    };
-    const once = (answer: Exclude<Answer, string>): Answer =>
-      pod.state.container.last?.message === answer.message ? "busy" : answer;
-    // A change that has begun is ended, whatever is granted meanwhile.
-    if (node.kubelet === "down") {
-      const word = says("failed");
-      rollBack(node, now, grant);
-      return word;
-    }
-    finish(node);
-    if (behaviour === "hangs") return "busy";
-    const isTemplate = grant?.since === fromTemplate;
-    if (grant === undefined || (grant.revision === 0 && !isTemplate)) {
-      if (!hasBegun(node, mounted.secret)) return "busy";
-      return grant === undefined ? "ready" : seen(pod, grant, now);
-    }
-    if (behaviour === "refuses") return once(says("unfit"));
-    if (!["ready", "breaks", "wordless"].includes(behaviour)) {
-      const { message } = says("failed", behaviour);
-      return once({ exitCode: exits.failed, message: isTemplate ? behaviour : message });
-    }
-    const { revision, digest } = grant;
-    if (revision === 0) return "ready";
-    if (!isTemplate && revision < (node.journal?.revision ?? 0)) return once(says("behind"));
-    const content = contentOf(mounted.secret, revision);
-    if (node.journal?.revision !== revision || node.journal.digest !== digest) {
-      if (isDead(node, grant, now)) return isTemplate ? "busy" : once(says("failed"));
-      if (content === undefined || begin(node, { revision, digest, ...content })) return "busy";
-    }
-    if (content?.intent === "release" && behaviour !== "wordless") {
-      const word = once(says("released"));
-      if (word !== "busy") return word;
-    } else if (grant.word) {
-      const word = once(says("proved"));
-      if (word !== "busy") return word;
-    }
-    if (!isProved(node)) return "busy";
-    return isTemplate ? "ready" : seen(pod, grant, now);
-  };
-
-/**
- * Ready for a grant only after the running kubelet has seen the agent unready for it, and in
- * another second than the grant's.
- */
-function seen(pod: ModelPod, grant: Grant, now: number): Answer {
-  const key = `${pod.state.container.restarts} ${keyOf(grant)}`;
-  const isSameSecond = Math.floor(Date.parse(grant.since) / 1000) === Math.floor(now);
-  const answer = pod.unready === key && !isSameSecond ? "ready" : "busy";
-  pod.unready = key;
-  return answer;
+  const isEmpty = document === emptyDocument;
+  return { revision, digest, intent: text(keys.intent), document: isEmpty ? undefined : document };
 }
 
-/** False while a node without a record takes what is served. */
-function hasBegun(node: ModelNode, secret: Texts): boolean {
-  if (node.journal !== undefined) return true;
-  const served = Number(secret[servedKeys.revision] ?? 0);
-  const content = served > 0 ? contentOf(secret, served) : undefined;
-  if (content === undefined) {
-    node.journal = { revision: 0, digest: "" };
-    return true;
-  }
-  return !begin(node, { revision: served, digest: "", ...content });
-}
-
-function isDead({ journal }: ModelNode, grant: Grant, now: number): boolean {
-  const { quarantine } = journal ?? {};
-  if (quarantine === undefined) return false;
-  if (grant.since !== fromTemplate) return quarantine.grant === keyOf(grant);
-  return quarantine.revision === grant.revision && now < quarantine.until;
-}
-
-/** The content of this revision, if the Secret has it as the newest or the served one. */
-function contentOf(secret: Texts, revision: number) {
-  const number = String(revision);
-  const keys = secret[secretKeys.revision] === number ? secretKeys : servedKeys;
-  if (secret[keys.revision] !== number) return undefined;
-  const { [keys.document]: text, [keys.intent]: intent } = secret;
-  return { document: text === emptyDocument ? undefined : text, intent };
-}
-
-type Wanted = Readonly<{ revision: number; digest: string }> &
-  NonNullable<ReturnType<typeof contentOf>>;
-
-/** True if the kubelet is restarted for the content; false if the node has it already. */
-function begin(node: ModelNode, { revision, digest, document, intent }: Wanted): boolean {
-  const keeps = intent === "hold" && node.applied !== undefined;
-  if (keeps || document === node.applied) {
-    node.journal = { ...node.journal, revision, digest };
-    return false;
+/** The kubelet is restarted for the content, unless the node has it already. */
+function begin(node: ModelNode, content: Content): void {
+  const { document } = content;
+  if (document === node.applied) {
+    node.journal = journalOf(content);
+    return;
   }
   const before = node.journal ?? { revision: 0, digest: "" };
-  node.journal = { ...before, begun: { revision, digest, document } };
+  node.journal = { ...before, begun: content };
   node.restarts.push(document ?? emptyDocument);
   node.kubelet = "restarting";
-  return true;
 }
 
 /** Takes a change that has begun for done: the kubelet runs with it. */
@@ -162,18 +143,18 @@ function finish(node: ModelNode): void {
   const { begun } = node.journal ?? {};
   if (begun === undefined) return;
   node.applied = begun.document;
-  node.journal = { revision: begun.revision, digest: begun.digest };
+  node.journal = journalOf(begun);
 }
 
-function rollBack(node: ModelNode, now: number, grant: Grant | undefined): void {
+const journalOf = ({ revision, digest, intent }: Content): Journal => ({
+  revision,
+  digest,
+  released: intent === "release",
+});
+
+/** The file from before is back. A grant that failed is dead. */
+function rollBack(node: ModelNode, key: string): void {
   const { begun, revision = 0, digest = "" } = node.journal ?? {};
-  const until = now + quarantineSeconds;
-  node.journal = {
-    revision,
-    digest,
-    ...(begun && {
-      quarantine: { revision: begun.revision, until, ...(grant && { grant: keyOf(grant) }) },
-    }),
-  };
+  node.journal = { revision, digest, ...(begun && { dead: key }) };
   node.kubelet = "up";
 }

@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet, V1Node, V1Pod } from "@kubernetes/client-node";
-import { agentLabels, agentName, namespace, revisionAnnotation } from "#contract/names.ts";
+import {
+  agentLabels,
+  agentName,
+  namespace,
+  revisionAnnotation,
+  sinceAnnotation,
+} from "#contract/names.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { FakeApi } from "../api/api.ts";
 import { directly } from "../api/direct.ts";
@@ -15,9 +21,9 @@ const daemonSet = {
   metadata: { name: agentName, namespace },
   spec: {
     minReadySeconds: 3,
-    updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1 } },
+    updateStrategy: { type: "OnDelete" },
     template: {
-      metadata: { labels: agentLabels, annotations: { [revisionAnnotation]: "0" } },
+      metadata: { labels: agentLabels },
       spec: { containers: [{ name: "agent", image: "x" }] },
     },
   },
@@ -49,7 +55,7 @@ async function played(...names: string[]) {
 }
 
 test("each node gets a pod, which its kubelet reports Ready and the DaemonSet counts", async () => {
-  const { pods, pass, counts, nodes } = await played("a", "b");
+  const { pods, pass, counts } = await played("a", "b");
   await pass(5);
   const found = await pods();
   assert.deepEqual(
@@ -62,7 +68,6 @@ test("each node gets a pod, which its kubelet reports Ready and the DaemonSet co
       ["True", "True", "True", "True"],
     );
   assert.deepEqual(await counts(), [2, 2, 2]);
-  assert.deepEqual(nodes.order(0), ["a", "b"]);
 });
 
 test("a status keeps what others have written to the pod meanwhile", async () => {
@@ -86,7 +91,10 @@ test("a deleted pod is replaced, and all pods go with their DaemonSet or their n
   const [{ metadata: { name = "", uid = "" } = {} } = {}] = await pods();
   await api.remove(`${collections.pods}/${name}`, uid);
   await pass(3);
-  assert.equal(nodes.order(0).length, 3);
+  const left = await pods();
+  const sorted = left.map(({ spec }) => spec?.nodeName ?? "").toSorted();
+  assert.deepEqual(sorted, ["a", "b"]);
+  assert.ok(!left.some(({ metadata }) => metadata?.uid === uid));
   await nodes.remove("b");
   await pass(2);
   assert.deepEqual(
@@ -116,4 +124,38 @@ test("a node that falls silent is Unknown, reports nothing, and is as before whe
   await pass(2);
   assert.deepEqual(await state(), ["True", "True", "True"]);
   assert.deepEqual(await counts(), [1, 1, 1]);
+});
+
+test("a pod of an older template stays until it is deleted", async () => {
+  const { api, pods, pass } = await played("a");
+  await pass(2);
+  const [before] = await pods();
+  const { spec } = daemonSet;
+  const containers = [{ name: "agent", image: "y" }];
+  const template = { ...spec.template, spec: { containers } };
+  await api.apply(owned.daemonSet, { ...daemonSet, spec: { ...spec, template } }, owner);
+  await pass(5);
+  assert.equal((await pods())[0]?.metadata?.uid, before?.metadata?.uid);
+  const { name = "", uid = "" } = before?.metadata ?? {};
+  await api.remove(`${collections.pods}/${name}`, uid);
+  await pass(3);
+  assert.equal((await pods())[0]?.spec?.containers[0]?.image, "y");
+});
+
+test("grants are fulfilled in place, in the order in which they are given", async () => {
+  const { api, nodes, pods, pass } = await played("a", "b");
+  await pass(3);
+  const found = await pods();
+  for (const { metadata } of found.toReversed()) {
+    const annotations = { [revisionAnnotation]: "1", [sinceAnnotation]: "none" };
+    const granted = { apiVersion: "v1", kind: "Pod", metadata: { annotations } };
+    await api.apply(`${collections.pods}/${metadata?.name}`, granted, owner);
+    await pass(1);
+  }
+  assert.deepEqual(nodes.order(1), ["b", "a"]);
+  assert.equal(nodes.mostAtOnce, 2, "no content has been published that they could take");
+  assert.deepEqual(
+    (await pods()).map(({ metadata }) => metadata?.uid),
+    found.map(({ metadata }) => metadata?.uid),
+  );
 });

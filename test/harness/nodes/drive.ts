@@ -11,10 +11,10 @@ import type {
   V1NodeList,
   V1Secret,
 } from "@kubernetes/client-node";
-import { agentLabels, globalSecretName } from "#contract/names.ts";
+import { agentLabels, globalSecretName, secretKeys, servedKeys } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
-import { agentOf, revisionOf } from "./agent.ts";
+import { agent, isAtWork, revisionOf } from "./agent.ts";
 import {
   type Behaviour,
   type Condition,
@@ -40,7 +40,7 @@ type Options = Readonly<{
   leaseSeconds?: number;
 }>;
 
-/** A start of an agent's pod. `at`: milliseconds since 1970. */
+/** A node that begins with a grant. `at`: milliseconds since 1970. */
 export type PodStart = Readonly<{ node: string; revision: number; at: number }>;
 
 /** What the API has of a pod. */
@@ -55,9 +55,9 @@ const secret = [
 
 export class NodesDriver implements AsyncDisposable {
   readonly model: NodesModel;
-  /** Every start of an agent's pod, in order. */
+  /** Every begin of a grant, in order. */
   readonly starts: PodStart[] = [];
-  /** Most agents that were at work without having been Ready at the same time, revision 0 apart. */
+  /** Most nodes that held an unfulfilled grant at the same time. */
   mostAtOnce = 0;
   /** How many are now. */
   atWork = 0;
@@ -75,14 +75,14 @@ export class NodesDriver implements AsyncDisposable {
   #daemonSet: V1DaemonSet | undefined;
   readonly #controller: DaemonSetPlayer;
 
-  constructor(cluster: Cluster, { model = new NodesModel(agentOf()), ...options }: Options = {}) {
+  constructor(cluster: Cluster, { model = new NodesModel(agent), ...options }: Options = {}) {
     const usual = { clock: Date.now, daemonSets: false, pace: 150, leaseSeconds: 40 };
     this.#options = { ...usual, ...options };
     this.#cluster = cluster;
     this.#controller = new DaemonSetPlayer(cluster, model);
     this.model = model;
     model.now = this.#options.clock() / 1000;
-    model.started = ({ name }, pod) =>
+    model.began = ({ name }, pod) =>
       void this.starts.push({ node: name, revision: revisionOf(pod), at: this.#options.clock() });
   }
 
@@ -118,7 +118,7 @@ export class NodesDriver implements AsyncDisposable {
     await Promise.all(this.#loops);
   }
 
-  /** What agents do from now on, by their node's name and their pod's revision. */
+  /** What agents do from now on, by their node's name and the revision that they are granted. */
   set behaviour(of: (node: string, revision: number) => Behaviour) {
     this.model.behaviour = ({ name, trouble }, pod) => trouble ?? of(name, revisionOf(pod));
   }
@@ -156,6 +156,14 @@ export class NodesDriver implements AsyncDisposable {
   async reset(names: readonly string[]): Promise<void> {
     for (const name of this.#nodes.keys()) if (!names.includes(name)) await this.remove(name);
     for (const name of this.#nodes.keys()) await this.revive(name);
+  }
+
+  /** Nothing of ours is left on any node, as after a new installation of all of them. */
+  forget(): void {
+    for (const node of this.model.nodes)
+      Object.assign(node, { applied: undefined, journal: undefined, restarts: [] });
+    this.starts.length = 0;
+    this.mostAtOnce = 0;
   }
 
   /** The kubelet falls silent, and the node controller has noticed. */
@@ -215,7 +223,7 @@ export class NodesDriver implements AsyncDisposable {
   #mountable(secret: V1Secret | undefined): void {
     const texts = Object.entries(secret?.data ?? {}).map(([key, value]) => [
       key,
-      Buffer.from(value, "base64").toString(),
+      Buffer.from(value, "base64").toString(isSalt(key) ? "latin1" : "utf8"),
     ]);
     this.model.secret = Object.fromEntries(texts) as Texts;
   }
@@ -270,7 +278,9 @@ export class NodesDriver implements AsyncDisposable {
 
   async #play(nodes: readonly ModelNode[]): Promise<void> {
     const ended = nodes.flatMap((node) => this.model.kubelet(node));
-    const atWork = this.model.nodes.filter(({ ready, pods }) => ready.is && pods.some(isAtWork));
+    const atWork = this.model.nodes.filter(
+      (node) => node.ready.is && node.pods.some((pod) => isAtWork(node, pod)),
+    );
     this.atWork = atWork.length;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.atWork);
     await inParallel(ended, ({ uid }) =>
@@ -330,5 +340,5 @@ export class NodesDriver implements AsyncDisposable {
   }
 }
 
-const isAtWork = (pod: ModelPod) =>
-  !pod.ending && pod.mounted !== undefined && !pod.wasReady && revisionOf(pod) > 0;
+/** A salt is no text. */
+const isSalt = (key: string): boolean => key === secretKeys.salt || key === servedKeys.salt;

@@ -22,6 +22,8 @@ type Container = Readonly<{
   startsAt: number;
   restarts: number;
   last: Exit | undefined;
+  /** Why it is not started, as the kubelet reports it. */
+  waits?: string;
 }>;
 
 /** A pod's status. It is replaced as a whole, so another object is another status. */
@@ -50,29 +52,45 @@ export type ModelPod = {
   annotations: Texts;
   ending: boolean;
   state: PodState;
-  wasReady: boolean;
   mounted: Mounted | undefined;
-  /** The grant for which the agent has answered unready. */
-  unready?: string;
+  /** The grant that its agent has seen, and whether a probe was answered since. */
+  seen: Readonly<{ key: string; answered: boolean }>;
 };
 
+/** A content of the Secret; `document` is undefined if it withdraws all. */
+export type Content = Readonly<{
+  revision: number;
+  digest: string;
+  document: string | undefined;
+  intent: string;
+}>;
+
 /** The agent's record on its node. */
-type Journal = Readonly<{
+export type Journal = Readonly<{
   /** 0: none is in force. */
   revision: number;
   digest: string;
   /** The kubelet was restarted for it. */
-  begun?: Readonly<{ revision: number; digest: string; document: string | undefined }>;
-  /** A revision that failed here, until when a template's is not tried again, and its grant. */
-  quarantine?: Readonly<{ revision: number; until: number; grant?: string }>;
+  begun?: Content;
+  /** Nothing of ours is left on the node, so the record ends with the pod. */
+  released?: boolean;
+  /** A grant that failed here. */
+  dead?: string;
 }>;
 
 /**
- * What an agent does on its node: gets Ready, never does, ends once to report that the node is
- * unfit and stays, restarts a kubelet that does not come back, withdraws without reporting that it
- * did, or ends with this termination message.
+ * What an agent does on its node: gets Ready, never does, is not started by the kubelet, ends once
+ * to report that the node is unfit and stays, restarts a kubelet that does not come back, withdraws
+ * without reporting that it did, or ends with this termination message.
  */
-export type Behaviour = "ready" | "hangs" | "refuses" | "breaks" | "wordless" | (string & {});
+export type Behaviour =
+  | "ready"
+  | "hangs"
+  | "never starts"
+  | "refuses"
+  | "breaks"
+  | "wordless"
+  | (string & {});
 
 export type ModelNode = {
   readonly name: string;
@@ -88,8 +106,6 @@ export type ModelNode = {
   restarts: string[];
   /** How its agents behave, if tests want another behaviour than that of the other nodes. */
   trouble: Behaviour | undefined;
-  /** How far its clock is behind, in seconds. */
-  behind: number;
 };
 
 /** `ready`, `busy`, or the end of the process. It may change what is on the node. */
@@ -97,7 +113,7 @@ export type Answer = "ready" | "busy" | Readonly<{ exitCode: number; message: st
 export type Agent = (
   node: ModelNode,
   pod: ModelPod,
-  on: Readonly<{ behaviour: Behaviour; mounted: Mounted; now: number }>,
+  on: Readonly<{ behaviour: Behaviour; mounted: Mounted; now: number; began: () => void }>,
 ) => Answer;
 
 /** Seconds after which a kubelet syncs a pod's volumes though nothing has changed: 60 to 90. */
@@ -114,10 +130,8 @@ export class NodesModel {
   /** The Secret that agents mount, decoded. */
   secret: Texts = {};
   behaviour: (node: ModelNode, pod: ModelPod) => Behaviour = ({ trouble }) => trouble ?? "ready";
-  /** Kubelets that start, and containers that start, are called Ready before they are probed. */
-  unprobed = false;
-  /** Called when a pod's container starts for the first time. */
-  started: (node: ModelNode, pod: ModelPod) => void = () => {};
+  /** Called when an agent sees a grant for the first time. */
+  began: (node: ModelNode, pod: ModelPod) => void = () => {};
   readonly #agent: Agent;
   #names = 0;
   #pods = 0;
@@ -136,7 +150,6 @@ export class NodesModel {
       journal: undefined,
       restarts: [],
       trouble: undefined,
-      behind: 0,
     };
     this.nodes.push(node);
     return node;
@@ -154,7 +167,8 @@ export class NodesModel {
     const container = { startedAt: undefined, startsAt: 0, restarts: 0, last: undefined };
     const state = { container, containersReady: never, ready: never };
     const of = { uid, created, hash, annotations };
-    const pod = { ...of, ending: false, state, wasReady: false, mounted: undefined };
+    const seen = { key: "", answered: false };
+    const pod = { ...of, ending: false, state, mounted: undefined, seen };
     node.pods.push(pod);
     return pod;
   }
@@ -175,19 +189,12 @@ export class NodesModel {
     if (node.ready.is) return;
     node.ready = { is: true, since: this.now };
     for (const pod of node.pods)
-      if (how === "rebooted") setReady(pod, false, this.now - node.behind);
+      if (how === "rebooted") setReady(pod, false, this.now);
       else pod.state = { ...pod.state, ready: pod.state.containersReady };
-  }
-
-  /** A probe of a working agent comes too late once. */
-  flicker(node: ModelNode): void {
-    for (const pod of node.pods) setReady(pod, false, this.now - node.behind);
   }
 
   tick(seconds = 1): void {
     this.now += seconds;
-    // The first probe ends what a starting kubelet has claimed.
-    for (const node of this.nodes) if (node.ready.is && node.kubelet !== "up") this.flicker(node);
   }
 
   /** What the node's kubelet does next. Returns the pods that it has ended. */
@@ -196,24 +203,24 @@ export class NodesModel {
     // One that is down ends no pod.
     const ended = node.kubelet === "up" ? node.pods.filter(({ ending }) => ending) : [];
     node.pods = node.pods.filter((pod) => !ended.includes(pod));
+    if (ended.length > 0 && node.journal?.released === true) node.journal = undefined;
     if (ended.length === 0) for (const pod of node.pods) this.#run(node, pod);
     return ended;
   }
 
   #run(node: ModelNode, pod: ModelPod): void {
-    const clock = this.now - node.behind;
     const behaviour = this.behaviour(node, pod);
     if (node.kubelet === "restarting") {
       node.kubelet = behaviour === "breaks" ? "down" : "up";
-      setReady(pod, false, clock);
+      setReady(pod, false, this.now);
     }
     const mounted = this.#mount(pod);
     const isNew = pod.state.container.startedAt === undefined;
-    if (isNew && !this.#start(node, pod)) return;
-    const answer = this.#agent(node, pod, { behaviour, mounted, now: this.now });
-    if (typeof answer === "object") this.#exit(pod, answer, clock);
-    else setReady(pod, answer === "ready" && (!isNew || this.unprobed), clock);
-    if (this.unprobed && node.kubelet !== "up") setReady(pod, true, clock);
+    if (isNew && !this.#start(node, pod, behaviour)) return;
+    const began = () => this.began(node, pod);
+    const answer = this.#agent(node, pod, { behaviour, mounted, now: this.now, began });
+    if (typeof answer === "object") this.#exit(pod, answer);
+    else setReady(pod, answer === "ready" && !isNew, this.now);
   }
 
   /** A patch of the pod brings the newest Secret at once. Else it comes with the next sync. */
@@ -224,27 +231,32 @@ export class NodesModel {
     return isFresh || (pod.mounted = { secret: this.secret, annotations, at: this.now });
   }
 
-  /** False while the kubelet waits before it starts the container again. */
-  #start(node: ModelNode, pod: ModelPod): boolean {
-    const { container } = pod.state;
+  /** False while the kubelet waits before it starts the container again, or cannot start it. */
+  #start(node: ModelNode, pod: ModelPod, behaviour: Behaviour): boolean {
+    const { waits, ...container } = pod.state.container;
     if (container.startsAt > this.now || node.kubelet !== "up") return false;
-    pod.state = { ...pod.state, container: { ...container, startedAt: this.now - node.behind } };
-    if (container.restarts === 0) this.started(node, pod);
+    if (behaviour === "never starts") {
+      if (waits === undefined)
+        pod.state = { ...pod.state, container: { ...container, waits: "ImagePullBackOff" } };
+      return false;
+    }
+    pod.state = { ...pod.state, container: { ...container, startedAt: this.now } };
     return true;
   }
 
-  #exit(pod: ModelPod, { exitCode, message }: Exclude<Answer, string>, clock: number): void {
-    const { startedAt = clock, startsAt, last, restarts } = pod.state.container;
-    const isRare = last === undefined || clock - last.finishedAt >= backOff.forgotten;
+  #exit(pod: ModelPod, { exitCode, message }: Exclude<Answer, string>): void {
+    const { now } = this;
+    const { startedAt = now, startsAt, last, restarts } = pod.state.container;
+    const isRare = last === undefined || now - last.finishedAt >= backOff.forgotten;
     const before = Math.max(0, startsAt - (last?.finishedAt ?? 0));
     const pause = isRare ? 0 : Math.min(backOff.longest, before * 2 || backOff.first);
     const container = {
-      startedAt: pause === 0 ? clock : undefined,
-      startsAt: clock + pause,
+      startedAt: pause === 0 ? now : undefined,
+      startsAt: now + pause,
       restarts: restarts + 1,
-      last: { exitCode, message, startedAt, finishedAt: clock },
+      last: { exitCode, message, startedAt, finishedAt: now },
     };
-    setReady(pod, false, clock);
+    setReady(pod, false, now);
     pod.state = { ...pod.state, container };
   }
 }
@@ -261,5 +273,4 @@ function setReady(pod: ModelPod, is: boolean, since: number): void {
   if (containersReady.is === is && ready.is === is) return;
   const next = containersReady.is === is ? containersReady : { is, since };
   pod.state = { ...pod.state, containersReady: next, ready: ready.is === is ? ready : next };
-  pod.wasReady ||= is;
 }

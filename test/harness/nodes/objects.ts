@@ -33,7 +33,7 @@ export function nodeObject(name: string, ready: Condition) {
 /** A pod's status, with the kubelet's times to the second. */
 export function podStatus({ created, state }: ModelPod): object {
   const { container, containersReady, ready } = state;
-  const { startedAt, restarts, last } = container;
+  const { startedAt, restarts, last, waits } = container;
   const isRunning = startedAt !== undefined;
   const condition = (type: string, { is, since }: Condition) => ({
     type,
@@ -65,7 +65,7 @@ export function podStatus({ created, state }: ModelPod): object {
         restartCount: restarts,
         state: isRunning
           ? { running: { startedAt: at(startedAt) } }
-          : { waiting: { reason: last ? "CrashLoopBackOff" : "ContainerCreating" } },
+          : { waiting: { reason: waits ?? (last ? "CrashLoopBackOff" : "ContainerCreating") } },
         ...(terminated && { lastState: { terminated } }),
       },
     ],

@@ -21,7 +21,7 @@ export class DaemonSetPlayer {
     this.#model = model;
   }
 
-  /** One sync. True if a pod was made or deleted. */
+  /** One sync. True if a pod was made, or all are deleted because the DaemonSet is gone. */
   async sync(found: V1DaemonSet | undefined, pods: ReadonlyMap<string, Seen>): Promise<boolean> {
     for (const { node, metadata } of pods.values())
       if (!this.#model.nodes.includes(node)) await endPod(this.#cluster, metadata);
@@ -30,21 +30,14 @@ export class DaemonSetPlayer {
       for (const { metadata } of left) await deletePod(this.#cluster, metadata);
       return left.length > 0;
     }
-    const { type, rollingUpdate } = found.spec?.updateStrategy ?? {};
-    const rules = {
-      hash: hashOf(found),
-      strategy: type === "OnDelete" ? type : "RollingUpdate",
-      maxUnavailable: rollingUpdate?.maxUnavailable ?? 1,
-      minReadySeconds: found.spec?.minReadySeconds ?? 0,
-      ready: readySince,
-    } as const;
+    const minReadySeconds = found.spec?.minReadySeconds ?? 0;
+    const rules = { hash: hashOf(found), minReadySeconds, ready: readySince };
     const { nodes, now } = this.#model;
-    const { create, remove, counts } = syncDaemonSet(rules, nodes, now);
+    const { create, counts } = syncDaemonSet(rules, nodes, now);
     for (const { name } of create)
       await this.#cluster.create(collections.pods, podFor(found, name, String(++this.#made)));
-    for (const { pod } of remove) await deletePod(this.#cluster, pods.get(pod.uid)?.metadata ?? {});
     await this.#tell(found, counts);
-    return create.length + remove.length > 0;
+    return create.length > 0;
   }
 
   async #tell(found: V1DaemonSet, { desired, updated, ...counts }: DaemonCounts): Promise<void> {

@@ -1,0 +1,68 @@
+/**
+ * Clusters that once kept a change from beginning or ending: nodes that come and go, nodes that
+ * cannot start the agent, and outages. All times are seconds of the model.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  emptyCluster,
+  having,
+  lastView,
+  pass,
+  served,
+  servedCluster,
+  until,
+  withUnstartable,
+} from "#test/model/cluster.ts";
+import { churnTable } from "#test/model/churn-table.ts";
+import { RELEASE } from "#test/model/world.ts";
+
+const driver = { isLockstep: false, rewrite: {} };
+
+test("begins and ends every change and withdrawal while nodes come and go", () => {
+  churnTable([{ nodes: 300, churn: 2 }]);
+});
+
+for (const why of ["image", "podless"] as const)
+  for (const [broken, nodes, budget] of [
+    [12, 100, 10],
+    [3, 20, 2],
+    [40, 100, 10],
+    [3, 100, 1],
+  ] as const)
+    test(`serves all others when ${broken} of ${nodes} nodes have ${why === "image" ? "an image that cannot start" : "no pod"}`, () => {
+      const w = emptyCluster({ seed: 1, nodes, budget });
+      withUnstartable(w, broken, why);
+      const most = 300 + (15 * nodes) / budget;
+      const seconds = until(w, driver, most, () => having(w, "1.2") === nodes - broken);
+      assert.ok(seconds < most, `${having(w, "1.2")} nodes have it`);
+      pass(w, driver, 200);
+      assert.equal(served(w), "1.2");
+      assert.equal(w.truth.revisions, 1);
+      const { excused, counts } = lastView(w);
+      assert.equal(counts.current, nodes - broken);
+      const reason = why === "image" ? "not-started" : "podless";
+      const waitingReason = why === "image" ? "ImagePullBackOff" : undefined;
+      assert.deepEqual(
+        excused.map((one) => Object.assign({}, one, { node: "" })),
+        Array.from({ length: broken }, () => ({ node: "", reason, waitingReason })),
+      );
+    });
+
+for (const away of [34, 60])
+  test(`begins a withdrawal at once on the others when ${away} of 100 nodes are away`, () => {
+    const w = servedCluster({ seed: 1, nodes: 100, budget: 10 });
+    pass(w, driver, 10);
+    const names = [...w.machines.keys()].slice(0, away);
+    for (const name of names) Object.assign(w.machines.get(name) ?? {}, { net: 600 });
+    pass(w, driver, 120);
+    w.api.a = w.api.b = 0;
+    w.truth.allowed += 1;
+    const isGranted = () => [...w.api.pods.values()].some(({ grant }) => grant?.digest === RELEASE);
+    assert.ok(until(w, driver, 10, isGranted) <= 3);
+    const seconds = until(w, driver, 300, () => having(w, RELEASE) === 100 - away);
+    assert.ok(seconds <= 180, `${seconds} s`);
+    assert.notEqual(w.api.ds, null, "the nodes that are away must confirm as well");
+    const ends = until(w, driver, 900, () => w.api.ds === null && w.api.secret === null);
+    assert.ok(ends < 700 && having(w, RELEASE) === 100);
+  });

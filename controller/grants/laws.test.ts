@@ -1,0 +1,20 @@
+/**
+ * The laws of a rollout, with the product's decisions in charge of the model's world: at most
+ * `maxUnavailable` unproved grants, no second restart for one content, few nodes that breaking
+ * content reaches, no unproved or withdrawn content without a grant, and an end of everything.
+ * `laws.slow.test.ts` plays thousands of other schedules.
+ */
+import { test } from "node:test";
+import { playAll } from "#test/model/play.ts";
+
+test("keeps every law, and decides as the model does, whatever happens to the cluster", () => {
+  playAll(1, 25, { isLockstep: true, rewrite: {} });
+});
+
+test("keeps every law when Nodes are read only where a decision asks for them", () => {
+  playAll(1001, 30, { isLockstep: false, rewrite: {} });
+});
+
+test("breaks no law when the model itself is in charge", () => {
+  playAll(2001, 10, null);
+});

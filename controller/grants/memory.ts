@@ -1,0 +1,155 @@
+/**
+ * What the controller remembers between two decisions: since when each pod has been as it is. Pure.
+ * A restart forgets it, so that waits begin again, and places of deleted pods are lost.
+ */
+import { grantKey, type Now, type PodFacts, type Snapshot } from "./facts.ts";
+
+/** Why a node is not waited for. */
+export type Excuse = "away" | "not-started" | "not-ready" | "unfit" | "behind" | "admission";
+
+/** All times are of `Now.steady`. */
+export type Seen = Readonly<{
+  node: string;
+  created: number;
+  /** ContainersReady and its transition time, and since when they have been seen so. */
+  ready: string;
+  readyAt: number;
+  /** Since when the node has been seen unreachable. */
+  awayAt: number | undefined;
+  /** The grant, and since when it has been seen without a proof. */
+  grant: string;
+  grantAt: number;
+  /** Since when the grant has been seen proved without a break. */
+  provedAt: number | undefined;
+  /** It was once seen proved for `settledSeconds`. */
+  isSettled: boolean;
+  /** Its grant takes a place. */
+  holds: boolean;
+  /** How often `sync` was raised for this grant. */
+  syncs: number;
+  /**
+   * A grant that was sent for this version of the pod and is not seen yet. `held`: the pod had a
+   * place before.
+   */
+  sent: Readonly<{ resourceVersion: string; at: number; held: boolean }> | undefined;
+  /** What became of the last grant that was taken back. */
+  over:
+    | Readonly<
+        { revision: number } & (
+          | { is: "failed"; because: "word" | "away" | "late" }
+          | { is: "excused"; because: Excuse }
+        )
+      >
+    | undefined;
+  /** Since when admission refuses grants of this pod, and when it last did. */
+  refused: Readonly<{ at: number; last: number }> | undefined;
+}>;
+
+/** The place of a pod that was deleted under a grant. `created` is the pod's, an API time. */
+export type Place = Readonly<{ created: number; at: number }>;
+
+export type Memory = Readonly<{
+  /** By pod uid. */
+  pods: ReadonlyMap<string, Seen>;
+  /** By Node name. */
+  places: ReadonlyMap<string, Place>;
+  /** By Node uid: since when the Node has been seen without a pod. */
+  podless: ReadonlyMap<string, Readonly<{ node: string; at: number }>>;
+  /**
+   * Since when the number of pods has differed from the desired one; when all Nodes were last
+   * listed, and what the difference was then.
+   */
+  list: Readonly<{ since: number | undefined; at: number | undefined; difference: number }>;
+}>;
+
+/** The memory of a process that has just started. */
+export const noMemory: Memory = {
+  pods: new Map(),
+  places: new Map(),
+  podless: new Map(),
+  list: { since: undefined, at: undefined, difference: 0 },
+};
+
+/** Seconds for which a grant must be proved, so that what happens later is not its failure. */
+export const settledSeconds = 60;
+
+/** Seconds after which a request without an answer has no effect any more. */
+const sentSeconds = 60;
+
+/** Any other version of the pod shows what became of the grant that was sent for this one. */
+const isUnseen = ({ sent }: Seen, { resourceVersion }: PodFacts, steady: number): boolean =>
+  sent?.resourceVersion === resourceVersion && steady - sent.at < sentSeconds;
+
+/** The memory of a pod after this look at it, apart from what its verdict adds. */
+export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now): Seen {
+  const ready = `${pod.ready.is} ${pod.ready.since}`;
+  const grant = pod.grant === undefined ? "" : grantKey(pod.grant);
+  const isAway = pod.unreachable !== undefined;
+  if (before === undefined)
+    return {
+      node: pod.node,
+      created: pod.created,
+      ready,
+      readyAt: steady,
+      awayAt: isAway ? steady : undefined,
+      grant,
+      grantAt: steady,
+      provedAt: undefined,
+      isSettled: false,
+      holds: false,
+      syncs: 0,
+      sent: undefined,
+      over: undefined,
+      refused: undefined,
+    };
+  const isSame = before.grant === grant;
+  return {
+    ...before,
+    ready,
+    readyAt: before.ready === ready ? before.readyAt : steady,
+    awayAt: isAway ? (before.awayAt ?? steady) : undefined,
+    grant,
+    grantAt: isSame ? before.grantAt : steady,
+    provedAt: isSame ? before.provedAt : undefined,
+    isSettled: isSame && before.isSettled,
+    syncs: isSame ? before.syncs : 0,
+    sent: isUnseen(before, pod, steady) ? before.sent : undefined,
+    over: (pod.grant?.revision ?? 0) > 0 ? undefined : before.over,
+    refused: isSame ? before.refused : undefined,
+  };
+}
+
+/** Since when each Node without a pod has been seen so. Only a whole list shows one. */
+export function seePodless(
+  { nodes, pods }: Snapshot,
+  before: Memory,
+  { steady }: Now,
+): Memory["podless"] {
+  if (!nodes.all && before.podless.size === 0) return before.podless;
+  const withPod = new Set(pods.map(({ node }) => node));
+  if (!nodes.all) return new Map([...before.podless].filter(([, { node }]) => !withPod.has(node)));
+  const podless = new Map<string, { node: string; at: number }>();
+  for (const [name, node] of nodes.byName)
+    if (node !== undefined && !withPod.has(name))
+      podless.set(node.uid, before.podless.get(node.uid) ?? { node: name, at: steady });
+  return podless;
+}
+
+/**
+ * What became of the patch of a pod, where the answer is certain: nothing was written. After no
+ * answer, or success, the memory stays as the decision made it.
+ */
+export function afterRefusal(
+  memory: Memory,
+  uid: string,
+  why: "conflict" | "gone" | "busy" | "admission",
+  { steady }: Now,
+): Memory {
+  const seen = memory.pods.get(uid);
+  if (seen === undefined) return memory;
+  const refused =
+    why === "admission" ? { at: seen.refused?.at ?? steady, last: steady } : seen.refused;
+  const pods = new Map(memory.pods);
+  pods.set(uid, { ...seen, sent: undefined, refused, holds: seen.sent?.held ?? seen.holds });
+  return { ...memory, pods };
+}

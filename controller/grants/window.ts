@@ -1,0 +1,143 @@
+/**
+ * Whom to grant the newest content: one canary first, then `maxUnavailable` nodes at a time. Pure.
+ */
+import { holdsNewest, type Grant } from "./facts.ts";
+import { isLost, lostOf } from "./halt.ts";
+import type { JudgedPod, Look } from "./look.ts";
+import { againSeconds, isAway, syncSeconds } from "./verdict.ts";
+
+/** Seconds within which a container that exits again is started with a growing delay. */
+const restedSeconds = 600;
+
+/** Seconds after which a grant that was sent and is not seen is sent again. */
+const resendSeconds = 2;
+
+/** True while only one node may hold the newest content. */
+export function isAlone(look: Look): boolean {
+  return !look.isRelease() && !look.isPromoted() && !look.state.word && hasCanary(look);
+}
+
+const hasCanary = ({ snapshot }: Look): boolean => snapshot.policy.maxUnavailable !== "all";
+
+/** How many nodes may hold an unproved grant. */
+function capacity(look: Look): number {
+  const { maxUnavailable } = look.snapshot.policy;
+  if (isAlone(look)) return 1;
+  // The other modes restart nothing, so all nodes may change at the same time.
+  if (look.secret.mode !== "Restart" || maxUnavailable === "all") return Infinity;
+  return maxUnavailable;
+}
+
+/** Raises `sync` of pods whose grant shows no effect, so that the kubelet syncs the volume. */
+export function raiseSync(look: Look): void {
+  for (const { pod, seen, verdict } of look.pods) {
+    if (verdict.is !== "unproved" && verdict.is !== "back") continue;
+    const waited = look.now.steady - seen.grantAt;
+    const due = syncSeconds.filter((after) => after <= waited).length;
+    const next = syncSeconds[due];
+    if (next !== undefined) look.lookIn(next - waited);
+    if (due <= seen.syncs) continue;
+    look.seen.set(pod.uid, { ...seen, syncs: due });
+    look.actions.push({ kind: "sync", pod });
+  }
+}
+
+/** Grants the newest content to as many nodes as have a place. */
+export function fillWindow(look: Look): void {
+  const most = capacity(look);
+  const lost = lostOf(look.state);
+  const isFull = (): boolean => look.taken.size >= most;
+  resend(look, most);
+  if (isFull() && !look.isRelease()) return;
+  const candidates = look.pods.filter((one) => isCandidate(look, one, lost));
+  for (const one of inOrder(look, candidates, lost)) {
+    // A withdrawal takes the place that the node has already.
+    const hasPlace = look.taken.has(one.pod.node) && look.taken.size === most;
+    if (isFull() && !hasPlace) continue;
+    grant(look, one);
+  }
+}
+
+/** Sends a grant again of which neither an answer nor an effect is known. */
+function resend(look: Look, most: number): void {
+  for (const one of look.pods) {
+    const { sent } = one.seen;
+    if (sent === undefined) continue;
+    const waited = look.now.steady - sent.at;
+    if (waited < resendSeconds) look.lookIn(resendSeconds - waited);
+    else if (look.taken.size <= most && !one.pod.isDeleting) grant(look, one);
+    else look.lookIn(resendSeconds);
+  }
+}
+
+function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boolean {
+  const { secret, state } = look;
+  const { pod, seen } = one;
+  const held = pod.grant;
+  if (pod.mode === undefined || pod.isDeleting || look.deleted.has(pod.uid)) return false;
+  if (seen.sent !== undefined) return false;
+  if (pod.unreachable !== undefined || isAway(seen, look.now)) return false;
+  if (!look.isRelease() && (look.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
+  if (holdsNewest(pod, secret)) return false;
+  // An agent that does not run takes nothing. One that is NotReady because of its grant does.
+  const isWaiting =
+    held !== undefined && held.revision > 0 && (look.isRelease() || !seen.isSettled);
+  if (!pod.ready.is && !isWaiting) return false;
+  if (!look.mayPatch(seen)) return false;
+  if (held?.revision !== 0 || held.digest !== String(secret.revision)) return true;
+  if (state.lost.length > 0 && isLost(look, lost, one)) return true;
+  const left = againSeconds - (look.now.steady - seen.readyAt);
+  if (left > 0) look.lookIn(left);
+  return left <= 0;
+}
+
+/**
+ * A retry begins on nodes that failed. A canary proves by an exit, so one whose container has not
+ * exited lately is better. Then come the nodes with the oldest content. Nodes that joined later
+ * come last: they delay neither a promotion nor a withdrawal, and many of them must not delay the
+ * others.
+ */
+function inOrder(
+  look: Look,
+  candidates: readonly JudgedPod[],
+  lost: ReadonlySet<string>,
+): readonly JudgedPod[] {
+  const alone = isAlone(look);
+  const { publishedAt } = look.secret;
+  // One number: the first difference decides. Revisions stay below 2^40.
+  const rank = (one: JudgedPod): number => {
+    const { lastExit, grant, created } = one.pod;
+    const isTired = alone && lastExit !== undefined && look.now.api - lastExit < restedSeconds;
+    const group = [!isLost(look, lost, one), isTired, created > publishedAt];
+    const order = group.reduce((number, isLater) => 2 * number + Number(isLater), 0);
+    return order * 2 ** 40 + (grant?.revision ?? 0);
+  };
+  return candidates
+    .map((one) => ({ one, rank: rank(one) }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ one }) => one);
+}
+
+/** Grants the newest content. A canary is recorded first, with its Node, which may disappear. */
+function grant(look: Look, { pod, seen }: JudgedPod): void {
+  const { secret, now } = look;
+  const alone = isAlone(look);
+  if (alone) {
+    const uid = look.uidOf(pod);
+    // Without it nothing may be granted, so the Node is read first.
+    if (uid === undefined) return void look.taken.add(pod.node);
+    const { canary } = look.state;
+    if (canary?.uid !== uid) {
+      look.change({ canary: { node: pod.node, uid } });
+      look.save();
+    }
+  }
+  const word = look.isRelease() || (!look.isPromoted() && !look.state.word);
+  const { revision, digest } = secret;
+  const given: Grant = { revision, digest, since: pod.ready.since, word };
+  look.actions.push({ kind: "grant", pod, grant: given });
+  look.granted.add(pod.uid);
+  look.taken.add(pod.node);
+  const sent = { resourceVersion: pod.resourceVersion, at: now.steady, held: seen.holds };
+  look.seen.set(pod.uid, { ...seen, holds: true, sent });
+}

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
+import { collections } from "#kube/client/paths.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { Store } from "#test/harness/api/store.ts";
+import { readNodes } from "./nodes.ts";
+
+const born = Date.parse("2026-01-01T00:00:00Z");
+const linux = { "kubernetes.io/os": "linux" };
+
+/** An API server with these nodes, and a way to read some of them. */
+async function serving(nodes: Readonly<Record<string, Readonly<Record<string, string>>>>) {
+  const api = new FakeApi(new Store(() => new Date(born)));
+  const cluster = directly(api, "test");
+  for (const [name, labels] of Object.entries(nodes)) {
+    const status = { capacity: { pods: "110" } };
+    await cluster.create(collections.nodes, { metadata: { name, labels }, status });
+  }
+  api.asked.length = 0;
+  const read = (names: readonly string[], all = false) =>
+    readNodes(cluster, agent, { nodes: new Set(names), all });
+  return { api, read };
+}
+
+test("reads the nodes that are named, and finds one that does not exist to be gone", async () => {
+  const { api, read } = await serving({ a: linux, b: linux });
+  const { byName, all } = await read(["a", "gone"]);
+  assert.equal(all, false);
+  assert.deepEqual([...byName.keys()].toSorted(), ["a", "gone"]);
+  assert.equal(byName.get("gone"), undefined);
+  assert.equal(byName.get("a")?.created, born / 1000);
+  assert.match(byName.get("a")?.uid ?? "", /^\w{8}-/);
+  assert.deepEqual(
+    api.asked.map(({ verb, query }) => [verb, query["fieldSelector"]]),
+    [
+      ["list", "metadata.name=a"],
+      ["list", "metadata.name=gone"],
+    ],
+  );
+});
+
+test("reads a named node that the DaemonSet does not serve, too", async () => {
+  const { read } = await serving({ a: { "kubernetes.io/os": "windows" } });
+  assert.notEqual((await read(["a"])).byName.get("a"), undefined);
+});
+
+test("lists the nodes that the DaemonSet serves, and no others", async () => {
+  const { api, read } = await serving({
+    a: linux,
+    virtual: { ...linux, type: "virtual-kubelet" },
+    windows: { "kubernetes.io/os": "windows" },
+  });
+  const { byName, all } = await read([], true);
+  assert.deepEqual([[...byName.keys()], all], [["a"], true]);
+  assert.equal(api.asked.length, 1);
+});
+
+const counts: readonly (readonly [count: number, requests: number])[] = [
+  [0, 0],
+  [1, 1],
+  [50, 50],
+  [51, 1],
+];
+for (const [count, requests] of counts)
+  test(`sends ${requests} requests when ${count} nodes are to be read`, async () => {
+    const names = Array.from({ length: count }, (_, at) => `n${at}`);
+    const { api, read } = await serving(Object.fromEntries(names.map((name) => [name, linux])));
+    const { byName, all } = await read(names);
+    assert.deepEqual([byName.size, all, api.asked.length], [count, count > 50, requests]);
+  });
+
+test("asks for no more than the metadata of nodes, by pages", async () => {
+  const names = Array.from({ length: 501 }, (_, at) => [`n${at}`, linux]);
+  const { api, read } = await serving(Object.fromEntries(names) as Record<string, typeof linux>);
+  const accepts: (string | undefined)[] = [];
+  api.refuses = ({ accept }) => void accepts.push(accept);
+  assert.equal((await read([], true)).byName.size, 501);
+  assert.equal(accepts.length, 2);
+  for (const accept of accepts) assert.match(accept ?? "", /PartialObjectMetadataList/);
+});

@@ -1,0 +1,43 @@
+/** Reads Nodes, reduced to their names, uids and ages, and only those that a decision asks for. */
+import type { KubernetesObject } from "@kubernetes/client-node";
+import type { Reads } from "#controller/grants/decision.ts";
+import type { NodeFacts, NodesRead } from "#controller/grants/facts.ts";
+import type { Agent } from "#controller/objects/daemonset/agent.ts";
+import { nodesOf } from "#controller/objects/daemonset/placement.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { collections } from "#kube/client/paths.ts";
+
+/** Nothing was read. */
+export const noNodes: NodesRead = { byName: new Map(), all: false };
+
+/** From so many names on, one list costs less than the single reads. */
+const mostSingle = 50;
+
+/**
+ * Reads these Nodes. One that does not exist is in the answer without facts. All of them are those
+ * that the DaemonSet serves.
+ */
+export async function readNodes(
+  cluster: Cluster,
+  agent: Agent,
+  { nodes, all }: Reads,
+): Promise<NodesRead> {
+  const byName = new Map<string, NodeFacts | undefined>();
+  const take = (items: readonly KubernetesObject[]): void => {
+    for (const { metadata } of items)
+      byName.set(metadata?.name ?? "", {
+        uid: metadata?.uid ?? "",
+        created: Date.parse(String(metadata?.creationTimestamp ?? "")) / 1000,
+      });
+  };
+  const isList = all || nodes.size > mostSingle;
+  const queries = isList
+    ? [{ labelSelector: nodesOf(agent) }]
+    : [...nodes].map((name) => ({ fieldSelector: `metadata.name=${name}` }));
+  // A right to get Nodes would be one more: a list of one does as well.
+  for (const query of queries) {
+    await cluster.pages<KubernetesObject>(collections.nodes, query, take, { as: "metadata" });
+  }
+  if (!isList) for (const name of nodes) if (!byName.has(name)) byName.set(name, undefined);
+  return { byName, all: isList };
+}

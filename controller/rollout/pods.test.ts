@@ -1,0 +1,385 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import fc from "fast-check";
+import { messageOf, wordKinds } from "#contract/word.ts";
+import { isAgent, keepPod, modeOf, templateOf, type AgentPod } from "./pods.ts";
+
+type Fields = Record<string, unknown>;
+type Changes = Readonly<{ metadata?: Fields; spec?: Fields; status?: Fields }>;
+
+const owner = {
+  apiVersion: "apps/v1",
+  kind: "DaemonSet",
+  name: "global-pull-secret-syncer",
+  uid: "5e4c",
+  controller: true,
+  blockOwnerDeletion: true,
+};
+const granted = {
+  "globalpullsecret.io/template": "0123456789abcdef",
+  "globalpullsecret.io/mode": "Restart",
+  "globalpullsecret.io/revision": "7",
+  "globalpullsecret.io/digest": "hrVi2SSPqz1B74UnNkWNPBE9jNRIBR4J5ZS0UTr5DOg",
+  "globalpullsecret.io/since": "2026-01-01T00:00:03Z",
+  "globalpullsecret.io/word": "true",
+};
+const grant = {
+  revision: 7,
+  digest: "hrVi2SSPqz1B74UnNkWNPBE9jNRIBR4J5ZS0UTr5DOg",
+  since: "2026-01-01T00:00:03Z",
+  word: true,
+};
+const condition = (type: string, status: string, lastTransitionTime: string, reason?: string) => ({
+  type,
+  status,
+  lastTransitionTime,
+  lastProbeTime: null,
+  ...(reason !== undefined && { reason }),
+});
+const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
+const seconds = (second: number) => Date.parse(at(second)) / 1000;
+const agentStatus = (state: object, lastState: object = {}) => ({
+  name: "agent",
+  ready: true,
+  restartCount: 1,
+  image: "example.invalid/agent:1",
+  imageID: "",
+  state,
+  lastState,
+});
+const running = { running: { startedAt: at(2) } };
+
+/** A pod as an API server has it, with changes of its parts. */
+const pod = ({ metadata, spec, status }: Changes = {}): KubernetesObject =>
+  ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: "global-pull-secret-syncer-x7k2p",
+      generateName: "global-pull-secret-syncer-",
+      namespace: "kube-system",
+      uid: "11111111-2222-4333-8444-555555555555",
+      resourceVersion: "4711",
+      creationTimestamp: at(0),
+      labels: { name: "global-pull-secret-syncer", "controller-revision-hash": "6d5f" },
+      annotations: granted,
+      ownerReferences: [owner],
+      ...metadata,
+    },
+    spec: { nodeName: "node-a", containers: [{ name: "agent" }], ...spec },
+    status: {
+      phase: "Running",
+      conditions: [
+        condition("PodScheduled", "True", at(0)),
+        condition("ContainersReady", "True", at(5)),
+        condition("Ready", "True", at(5)),
+      ],
+      containerStatuses: [agentStatus(running)],
+      initContainerStatuses: [{ name: "look", state: { terminated: { reason: "Completed" } } }],
+      ...status,
+    },
+  }) as unknown as KubernetesObject;
+
+const kept = (changes: Changes = {}): AgentPod => keepPod(pod(changes)) ?? assert.fail("not kept");
+
+test("keeps what decisions need of a pod", () => {
+  assert.deepEqual(kept(), {
+    name: "global-pull-secret-syncer-x7k2p",
+    uid: "11111111-2222-4333-8444-555555555555",
+    node: "node-a",
+    created: seconds(0),
+    resourceVersion: "4711",
+    isDeleting: false,
+    template: "0123456789abcdef",
+    mode: "Restart",
+    grant,
+    ready: { is: true, since: at(5) },
+    unreachable: undefined,
+    word: undefined,
+    lastExit: undefined,
+    waitingReason: undefined,
+    message: undefined,
+  });
+});
+
+const affinity = (values: unknown) => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [
+        {
+          matchExpressions: [{ key: "type", operator: "NotIn", values: ["virtual-kubelet"] }],
+          matchFields: [{ key: "metadata.name", operator: "In", values }],
+        },
+      ],
+    },
+  },
+});
+const cases: readonly (readonly [what: string, changes: Changes, expected: Partial<AgentPod>])[] = [
+  [
+    "the node that an unbound pod is meant for",
+    { spec: { nodeName: undefined, affinity: affinity(["node-b"]) }, status: { conditions: [] } },
+    { node: "node-b", ready: { is: false, since: "none" } },
+  ],
+  ["a deletion that has begun", { metadata: { deletionTimestamp: at(9) } }, { isDeleting: true }],
+  [
+    "no grant and no mode of a pod of version 0.2, which has no since",
+    {
+      metadata: {
+        annotations: {
+          "globalpullsecret.io/revision": "7",
+          "globalpullsecret.io/digest": "abc",
+          "globalpullsecret.io/template": "0123456789abcdef",
+        },
+      },
+    },
+    { grant: undefined, mode: undefined, template: "0123456789abcdef" },
+  ],
+  [
+    "no mode that is unknown",
+    { metadata: { annotations: { ...granted, "globalpullsecret.io/mode": "Later" } } },
+    { mode: undefined, grant },
+  ],
+  [
+    "no grant, mode and template of a pod without annotations",
+    { metadata: { annotations: undefined } },
+    { grant: undefined, mode: undefined, template: "" },
+  ],
+  [
+    "a grant that was taken back",
+    {
+      metadata: {
+        annotations: {
+          ...granted,
+          "globalpullsecret.io/revision": "0",
+          "globalpullsecret.io/digest": "",
+          "globalpullsecret.io/word": undefined,
+        },
+      },
+    },
+    { grant: { ...grant, revision: 0, digest: "", word: false } },
+  ],
+  [
+    "a pod that kubectl rollout restart preceded as one of another template",
+    { metadata: { annotations: { ...granted, "kubectl.kubernetes.io/restartedAt": at(1) } } },
+    { template: `0123456789abcdef ${at(1)}` },
+  ],
+  [
+    "a pod that is not Ready",
+    {
+      status: {
+        conditions: [
+          condition("ContainersReady", "False", at(7)),
+          condition("Ready", "False", at(7)),
+        ],
+      },
+    },
+    { ready: { is: false, since: at(7) }, unreachable: undefined },
+  ],
+  [
+    "a node that is unreachable: its containers are Ready, and the pod is not",
+    {
+      status: {
+        conditions: [
+          condition("ContainersReady", "True", at(5)),
+          condition("Ready", "False", at(8)),
+        ],
+      },
+    },
+    { ready: { is: true, since: at(5) }, unreachable: at(8) },
+  ],
+  [
+    "no condition of a pod that no kubelet has seen",
+    { status: { conditions: undefined, containerStatuses: undefined } },
+    { ready: { is: false, since: "none" }, unreachable: undefined, word: undefined },
+  ],
+];
+for (const [what, changes, expected] of cases)
+  test(`keeps ${what}`, () => assert.partialDeepStrictEqual(kept(changes), expected));
+
+const strangers: readonly (readonly [what: string, changes: Changes])[] = [
+  ["without an owner", { metadata: { ownerReferences: undefined } }],
+  ["of another DaemonSet", { metadata: { ownerReferences: [{ ...owner, name: "other" }] } }],
+  ["of a Job of our name", { metadata: { ownerReferences: [{ ...owner, kind: "Job" }] } }],
+  [
+    "that the DaemonSet does not control",
+    { metadata: { ownerReferences: [{ ...owner, controller: false }] } },
+  ],
+  ["that is meant for no node", { spec: { nodeName: undefined } }],
+  ["whose affinity names no node", { spec: { nodeName: undefined, affinity: affinity([]) } }],
+];
+for (const [what, changes] of strangers)
+  test(`does not keep a pod ${what}, though it has the label`, () =>
+    assert.equal(keepPod(pod(changes)), undefined));
+
+test("recognises an agent's pod by its controller alone", () => {
+  assert.equal(isAgent({ metadata: { ownerReferences: [owner] } }), true);
+  assert.equal(isAgent({}), false);
+});
+
+const ended = (message: string | undefined, finishedAt: unknown = at(4)) => ({
+  terminated: { exitCode: 0, message, finishedAt },
+});
+for (const kind of wordKinds)
+  test(`reads the word ${kind} of a container that was started again`, () => {
+    const message = messageOf("GPS200 a line", { kind, grant, journal: 6 });
+    const lastState = ended(message);
+    const status = { containerStatuses: [agentStatus(running, lastState)] };
+    const { word, lastExit, message: line } = kept({ status });
+    const { revision, digest, since } = grant;
+    const read = kind === "released" ? "proved" : kind;
+    assert.deepEqual(word, { kind: read, revision, digest, since, journal: 6 });
+    assert.deepEqual([lastExit, line], [seconds(4), "GPS200 a line"]);
+  });
+
+const proved = messageOf("GPS200 a line", { kind: "proved", grant, journal: 7 });
+const endings: readonly (readonly [
+  what: string,
+  containerStatuses: readonly object[],
+  expected: Partial<AgentPod>,
+])[] = [
+  [
+    "the latest end when the container has not been started again",
+    [agentStatus(ended(proved, at(9)), ended("an older one"))],
+    { lastExit: seconds(9), message: "GPS200 a line" },
+  ],
+  [
+    "no word of a container that others put beside the agent",
+    [{ ...agentStatus(running, ended(proved)), name: "proxy" }, agentStatus(running)],
+    { word: undefined, lastExit: undefined, message: undefined },
+  ],
+  [
+    "the agent's word when others put a container before it",
+    [{ ...agentStatus(running), name: "proxy" }, agentStatus(running, ended(proved))],
+    { lastExit: seconds(4), message: "GPS200 a line" },
+  ],
+  [
+    "no word in a message of another program",
+    [agentStatus(running, ended("OOMKilled"))],
+    { word: undefined, lastExit: seconds(4), message: "OOMKilled" },
+  ],
+  [
+    "an end without a message",
+    [agentStatus(running, ended(undefined))],
+    { word: undefined, lastExit: seconds(4), message: undefined },
+  ],
+  [
+    "no time of an end whose time is malformed",
+    [agentStatus(running, ended("x", "soon"))],
+    { lastExit: undefined },
+  ],
+];
+for (const [what, containerStatuses, expected] of endings)
+  test(`reads ${what}`, () =>
+    assert.partialDeepStrictEqual(kept({ status: { containerStatuses } }), expected));
+
+test("keeps one line of at most 300 characters of a message", () => {
+  const message = `${"m".repeat(2000)}\nGPS999 another line`;
+  const containerStatuses = [agentStatus(running, ended(message))];
+  assert.equal(kept({ status: { containerStatuses } }).message, "m".repeat(300));
+  const short = [agentStatus(running, ended("one\ntwo"))];
+  assert.equal(kept({ status: { containerStatuses: short } }).message, "one");
+});
+
+const waiting = (reason: string) => ({ waiting: { reason, message: "not kept" } });
+const first = (state: object) => ({ name: "look", state });
+const reasons: readonly (readonly [what: string, status: Fields, reason: string | undefined])[] = [
+  [
+    "of the container",
+    { containerStatuses: [agentStatus(waiting("ImagePullBackOff"))] },
+    "ImagePullBackOff",
+  ],
+  [
+    "of the init container, for which the container waits",
+    {
+      initContainerStatuses: [first(waiting("CreateContainerError"))],
+      containerStatuses: [agentStatus(waiting("PodInitializing"))],
+    },
+    "CreateContainerError",
+  ],
+  [
+    "of no container while the init container runs",
+    {
+      initContainerStatuses: [first(running)],
+      containerStatuses: [agentStatus(waiting("PodInitializing"))],
+    },
+    undefined,
+  ],
+  [
+    "of the scheduler",
+    {
+      conditions: [condition("PodScheduled", "False", at(0), "Unschedulable")],
+      containerStatuses: undefined,
+    },
+    "Unschedulable",
+  ],
+  [
+    "in no words of others",
+    { containerStatuses: [agentStatus(waiting("not one word"))] },
+    undefined,
+  ],
+  [
+    "in no very long word",
+    { containerStatuses: [agentStatus(waiting("A".repeat(65)))] },
+    undefined,
+  ],
+];
+for (const [what, status, reason] of reasons)
+  test(`keeps the reason ${what}, for which a pod does not start`, () =>
+    assert.equal(kept({ status }).waitingReason, reason));
+
+test("keeps nothing that refers to the pod", () => {
+  const object = pod({
+    status: { containerStatuses: [agentStatus(running, ended(proved))] },
+  });
+  const parts = new Set<object>();
+  const collect = (value: unknown, into: (part: object) => void): void => {
+    if (typeof value !== "object" || value === null) return;
+    into(value);
+    for (const part of Object.values(value)) collect(part, into);
+  };
+  collect(object, (part) => parts.add(part));
+  const ofPod = keepPod(object);
+  collect(ofPod, (part) => assert.ok(!parts.has(part), JSON.stringify(part)));
+  assert.ok(JSON.stringify(ofPod).length < 1000);
+});
+
+test("law: never throws, whatever a pod of ours holds", () => {
+  const text = fc.oneof(fc.string(), fc.constantFrom(at(1), "True", "agent", proved));
+  const conditions = fc.array(
+    fc.record(
+      {
+        type: fc.constantFrom("Ready", "ContainersReady", "PodScheduled"),
+        status: text,
+        lastTransitionTime: text,
+        reason: text,
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  const state = fc.record(
+    {
+      waiting: fc.record({ reason: text }),
+      terminated: fc.record({ message: text, finishedAt: text }),
+    },
+    { requiredKeys: [] },
+  );
+  const containerStatuses = fc.array(fc.record({ name: text, state, lastState: state }));
+  const annotations = fc.dictionary(fc.constantFrom(...Object.keys(granted)), text);
+  fc.assert(
+    fc.property(conditions, containerStatuses, annotations, (some, statuses, said) => {
+      const one = kept({
+        metadata: { annotations: said },
+        status: { conditions: some, containerStatuses: statuses, initContainerStatuses: statuses },
+      });
+      assert.ok((one.message?.length ?? 0) <= 300);
+      assert.match(one.waitingReason ?? "A", /^[A-Za-z]{1,64}$/);
+    }),
+  );
+});
+
+test("names template and mode from the metadata of a template as from a pod's", () => {
+  assert.equal(templateOf(granted), "0123456789abcdef");
+  assert.equal(modeOf(granted), "Restart");
+  assert.deepEqual([templateOf(undefined), modeOf(undefined)], ["", undefined]);
+});

@@ -1,0 +1,47 @@
+/** Progress as it is when revision 7 is on all three nodes, with changes. */
+import type { Listed, View } from "#controller/grants/decision.ts";
+import { stateOf } from "#controller/grants/facts.ts";
+import { idleView } from "#controller/grants/view.ts";
+import type { Progress } from "./step.ts";
+
+type Changes = Partial<Omit<Progress, "view">> & Readonly<{ view?: Partial<View> }>;
+
+export function progressWith({ view, ...changes }: Changes = {}): Progress {
+  return {
+    view: {
+      ...idleView,
+      phase: "served",
+      counts: { ...idleView.counts, current: 3 },
+      ...view,
+    },
+    revision: 7,
+    served: 7,
+    intent: "apply",
+    publishedAt: 0,
+    now: 12,
+    promoted: false,
+    completed: undefined,
+    state: stateOf(7, { retry: "", replaced: [] }),
+    desired: 3,
+    isCounted: true,
+    available: 3,
+    pods: [],
+    refusals: new Map(),
+    again: Number.POSITIVE_INFINITY,
+    global: {},
+    stateSecret: undefined,
+    ...changes,
+  };
+}
+
+/** Revision 7 is on its way: nobody has it but by a grant. */
+export const rollingOut = (phase: View["phase"], view: Partial<View> = {}): Changes => ({
+  served: 6,
+  view: { phase, counts: { ...idleView.counts, changing: 1, waiting: 2 }, ...view },
+});
+
+export const listed = (node: string, reason: Listed["reason"], waitingReason?: string): Listed => ({
+  node,
+  reason,
+  waitingReason,
+});

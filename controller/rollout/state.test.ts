@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { stateOf, type StateFacts } from "#controller/grants/facts.ts";
+import { readRollout } from "./state.ts";
+
+const names = fc.array(fc.string(), { maxLength: 20, size: "max" });
+const states: fc.Arbitrary<StateFacts> = fc.record(
+  {
+    revision: fc.maxSafeNat(),
+    word: fc.boolean(),
+    base: fc.oneof(
+      fc.constant(-1),
+      fc.double({ min: 0, max: 4e9, noNaN: true, noDefaultInfinity: true }),
+    ),
+    canary: fc.option(
+      fc.record({ node: fc.string(), uid: fc.string() }, { noNullPrototype: true }),
+      { nil: undefined },
+    ),
+    halted: fc.boolean(),
+    failed: names,
+    lost: names,
+    retry: fc.string(),
+    replaced: names,
+  },
+  { noNullPrototype: true },
+);
+const none = stateOf(0, { retry: "", replaced: [] });
+
+test("law: what is written is read back", () => {
+  fc.assert(
+    fc.property(states, (state) => {
+      const read = readRollout(JSON.parse(JSON.stringify(state)));
+      // JSON has no negative zero.
+      assert.deepEqual(read, { ...state, base: state.base + 0 });
+    }),
+  );
+});
+
+test("law: reads any JSON without throwing, and its own reading again as the same", () => {
+  const part = fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue()));
+  const near = fc.record(
+    {
+      revision: fc.oneof(part, fc.integer()),
+      word: part,
+      base: part,
+      canary: part,
+      halted: part,
+      failed: part,
+      lost: part,
+      retry: part,
+      replaced: part,
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.oneof(near, fc.jsonValue()), (value) => {
+      const read = readRollout(value);
+      assert.deepEqual(readRollout(read), read);
+    }),
+  );
+});
+
+const nonsense: readonly (readonly [what: string, value: unknown, expected: StateFacts])[] = [
+  ["nothing", undefined, none],
+  ["null", null, none],
+  ["a text", "{}", none],
+  ["an array", [7], none],
+  ["an object without a revision", { word: true, halted: true, failed: ["a"] }, none],
+  ["a revision that is not an integer", { revision: 1.5, halted: true }, none],
+  ["a negative revision", { revision: -1, halted: true }, none],
+  ["a revision as a text", { revision: "7", word: true }, none],
+  [
+    "a lost revision, whose retry and replaced nodes still count",
+    { revision: null, retry: "1", replaced: ["a"] },
+    { ...none, retry: "1", replaced: ["a"] },
+  ],
+  ["a word that is not true", { revision: 7, word: "true" }, { ...none, revision: 7 }],
+  ["a time that is a text", { revision: 7, base: "soon" }, { ...none, revision: 7 }],
+  ["a canary without a uid", { revision: 7, canary: { node: "a" } }, { ...none, revision: 7 }],
+  [
+    "a list with other things in it",
+    { revision: 7, failed: ["a", 1, null, "b"] },
+    { ...none, revision: 7, failed: ["a", "b"] },
+  ],
+];
+for (const [what, value, expected] of nonsense)
+  test(`reads ${what} as nothing`, () => assert.deepEqual(readRollout(value), expected));
+
+test("reads at most 2,000 nodes of a list", () => {
+  const failed = Array.from({ length: 3000 }, (_, at) => `uid-${at}`);
+  assert.deepEqual(readRollout({ revision: 7, failed }).failed, failed.slice(0, 2000));
+});

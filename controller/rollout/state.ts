@@ -1,0 +1,36 @@
+/** What a rollout must remember that no other object tells: read from and written to JSON. Pure. */
+import { stateOf, type StateFacts } from "#controller/grants/facts.ts";
+
+/** Most Nodes in a list: 2,000 uids and names are 200 kB of the 1 MiB that a Secret holds. */
+const mostNodes = 2000;
+
+/** Reads what was remembered. Whatever is malformed reads as nothing. */
+export function readRollout(value: unknown): StateFacts {
+  const found = (typeof value === "object" && value !== null ? value : {}) as Partial<
+    Record<keyof StateFacts, unknown>
+  >;
+  const retry = typeof found.retry === "string" ? found.retry : "";
+  const none = stateOf(0, { retry, replaced: namesOf(found.replaced) });
+  if (!Number.isSafeInteger(found.revision) || (found.revision as number) < 0) return none;
+  return {
+    ...none,
+    revision: found.revision as number,
+    word: found.word === true,
+    base: typeof found.base === "number" && Number.isFinite(found.base) ? found.base : -1,
+    canary: readCanary(found.canary),
+    halted: found.halted === true,
+    failed: namesOf(found.failed),
+    lost: namesOf(found.lost),
+  };
+}
+
+function readCanary(value: unknown): StateFacts["canary"] {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { node, uid } = value as Record<string, unknown>;
+  return typeof node === "string" && typeof uid === "string" ? { node, uid } : undefined;
+}
+
+const namesOf = (value: unknown): readonly string[] =>
+  Array.isArray(value)
+    ? value.filter((one): one is string => typeof one === "string").slice(0, mostNodes)
+    : [];

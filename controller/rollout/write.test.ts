@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Pod } from "@kubernetes/client-node";
+import type { Grant } from "#controller/grants/facts.ts";
+import { noMemory, seePod, type Memory } from "#controller/grants/memory.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { collections } from "#kube/client/paths.ts";
+import type { AgentPod } from "./pods.ts";
+import { isOfPod, writePods, type PodAction } from "./write.ts";
+
+const pod = (node: string): AgentPod => ({
+  name: `pod-of-${node}`,
+  uid: `uid-of-${node}`,
+  node,
+  created: 1,
+  resourceVersion: "7",
+  isDeleting: false,
+  template: "t",
+  mode: "Restart",
+  grant: undefined,
+  ready: { is: true, since: "2026-01-01T00:00:00Z" },
+  unreachable: undefined,
+  word: undefined,
+  lastExit: undefined,
+  waitingReason: undefined,
+  message: undefined,
+});
+const given: Grant = { revision: 7, digest: "d", since: "2026-01-01T00:00:00Z", word: true };
+const action = (kind: PodAction["kind"], node: string, grant: Grant = given): PodAction => ({
+  kind,
+  pod: { ...pod(node), isCurrent: true },
+  grant,
+});
+const grants = (...nodes: readonly string[]) => nodes.map((node) => action("grant", node));
+
+type Request = Readonly<{ method: string; path: string; body: unknown }>;
+
+/**
+ * A cluster whose answers a test decides, with a memory as a decision leaves it: each pod has a
+ * place for a grant that was sent.
+ */
+function scripted(answer: (path: string) => unknown = () => undefined) {
+  const now = { steady: 50, api: 1_767_225_600.5 };
+  const requests: Request[] = [];
+  const wrote: V1Pod[] = [];
+  let [underWay, mostUnderWay] = [0, 0];
+  const ask = async (method: string, path: string, body: unknown): Promise<unknown> => {
+    requests.push({ method, path, body });
+    underWay += 1;
+    mostUnderWay = Math.max(mostUnderWay, underWay);
+    try {
+      await new Promise((resolve) => setImmediate(resolve));
+      const found = answer(path);
+      if (found instanceof Error) throw found;
+      return { metadata: { name: path, resourceVersion: "8" } };
+    } finally {
+      underWay -= 1;
+    }
+  };
+  const context = {
+    cluster: {
+      patch: (path: string, body: object) => ask("patch", path, body),
+      remove: (path: string, ...body: unknown[]) => ask("remove", path, body),
+    } as unknown as Cluster,
+    pods: { view: { synced: true, items: new Map() }, wrote: (one: V1Pod) => wrote.push(one) },
+    memory: { grants: noMemory },
+    times: () => now,
+  } as unknown as Parameters<typeof writePods>[0];
+  const remembering = (...nodes: readonly string[]): Memory => ({
+    ...noMemory,
+    pods: new Map(
+      nodes.map((node) => {
+        const seen = seePod({ ...pod(node), isCurrent: true }, undefined, now);
+        const sent = { resourceVersion: "7", at: 50, held: false };
+        return [`uid-of-${node}`, { ...seen, holds: true, sent }];
+      }),
+    ),
+  });
+  return {
+    context,
+    requests,
+    wrote,
+    remembering,
+    mostUnderWay: () => mostUnderWay,
+    seen: (node: string) => context.memory.grants.pods.get(`uid-of-${node}`),
+  };
+}
+
+const refusal = (status: number, detail = "", reason = "Refused") =>
+  new ApiError({ status, reason, method: "PATCH", path: "/x", detail });
+
+test("writes a grant to the version of the pod that was seen, and shows it to the informer", async () => {
+  const { context, requests, wrote } = scripted();
+  await writePods(context, grants("a"));
+  const annotations = {
+    "globalpullsecret.io/revision": "7",
+    "globalpullsecret.io/digest": "d",
+    "globalpullsecret.io/since": "2026-01-01T00:00:00Z",
+    "globalpullsecret.io/word": "true",
+  };
+  const metadata = { uid: "uid-of-a", resourceVersion: "7", annotations };
+  const path = `${collections.pods}/pod-of-a`;
+  assert.deepEqual(requests, [{ method: "patch", path, body: { metadata } }]);
+  assert.equal(wrote.length, 1);
+});
+
+const bodies: readonly (readonly [what: string, action: PodAction, expected: object])[] = [
+  [
+    "removes the request for a word from a grant without one",
+    action("grant", "a", { ...given, word: false }),
+    { "globalpullsecret.io/word": null },
+  ],
+  [
+    "takes a grant back by revision 0",
+    action("take-back", "a", { revision: 0, digest: "7", since: "s", word: false }),
+    {
+      "globalpullsecret.io/revision": "0",
+      "globalpullsecret.io/digest": "7",
+      "globalpullsecret.io/since": "s",
+      "globalpullsecret.io/word": null,
+    },
+  ],
+  [
+    "requests another sync by the time in milliseconds, and nothing else",
+    action("sync", "a"),
+    { "globalpullsecret.io/sync": "1767225600500" },
+  ],
+];
+for (const [what, one, expected] of bodies)
+  test(what, async () => {
+    const { context, requests } = scripted();
+    await writePods(context, [one]);
+    assert.partialDeepStrictEqual(requests, [{ body: { metadata: { annotations: expected } } }]);
+  });
+
+test("deletes a pod in the version that was seen", async () => {
+  const { context, requests } = scripted();
+  await writePods(context, [action("delete", "a")]);
+  const path = `${collections.pods}/pod-of-a`;
+  assert.deepEqual(requests, [{ method: "remove", path, body: ["uid-of-a", "7"] }]);
+});
+
+const answers: readonly (readonly [
+  what: string,
+  error: Error,
+  expected: Readonly<{ isSent: boolean; isRefused: boolean; isThrown: boolean; why?: RegExp }>,
+])[] = [
+  ["a conflict", refusal(409), { isSent: false, isRefused: false, isThrown: false }],
+  ["a pod that is gone", refusal(404), { isSent: false, isRefused: false, isThrown: false }],
+  [
+    "a refusal by admission",
+    refusal(403, "denied by their policy", "Forbidden"),
+    { isSent: false, isRefused: true, isThrown: false, why: /denied by their policy/ },
+  ],
+  [
+    "a refusal without words",
+    refusal(422, "", "Invalid"),
+    { isSent: false, isRefused: true, isThrown: false, why: /^Invalid$/ },
+  ],
+  ["too many requests", refusal(429), { isSent: false, isRefused: false, isThrown: true }],
+  [
+    "an answer that tells nothing",
+    refusal(503),
+    { isSent: true, isRefused: false, isThrown: true },
+  ],
+  ["no answer", refusal(0), { isSent: true, isRefused: false, isThrown: true }],
+  ["another error", new Error("x"), { isSent: true, isRefused: false, isThrown: true }],
+];
+for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
+  test(`remembers of ${what} whether the grant was sent and refused`, async () => {
+    const { context, remembering, seen, wrote } = scripted(() => error);
+    context.memory.grants = remembering("a", "b");
+    const untouched = seen("b");
+    const outcome = await writePods(context, grants("a")).catch((found: unknown) => found);
+    assert.equal(outcome === error, isThrown);
+    assert.deepEqual([seen("a")?.sent !== undefined, seen("a")?.holds], [isSent, isSent]);
+    assert.deepEqual(seen("a")?.refused, isRefused ? { at: 50, last: 50 } : undefined);
+    if (outcome instanceof Map) assert.match(outcome.get("a") ?? "", why ?? /^$/);
+    assert.equal(seen("b"), untouched);
+    assert.deepEqual(wrote, []);
+  });
+
+test("leaves the memory as the decision made it when a grant was written", async () => {
+  const { context, remembering } = scripted();
+  const before = remembering("a");
+  context.memory.grants = before;
+  assert.equal((await writePods(context, grants("a"))).size, 0);
+  assert.equal(context.memory.grants, before);
+});
+
+test("writes to the other pods when one of them changed, is gone or is refused", async () => {
+  const errors = new Map([
+    ["b", refusal(409)],
+    ["c", refusal(404)],
+    ["d", refusal(403, "no")],
+  ]);
+  const { context, wrote, seen, remembering } = scripted((path) => errors.get(path.at(-1) ?? ""));
+  const nodes = ["a", "b", "c", "d", "e"];
+  context.memory.grants = remembering(...nodes);
+  const refusals = await writePods(context, grants(...nodes));
+  assert.deepEqual([...refusals.keys()], ["d"]);
+  assert.equal(wrote.length, 2);
+  assert.deepEqual(
+    nodes.map((node) => seen(node)?.sent !== undefined),
+    [true, false, false, false, true],
+  );
+});
+
+test("sends 16 requests at a time, and each write once", async () => {
+  const { context, requests, mostUnderWay } = scripted();
+  const nodes = Array.from({ length: 100 }, (_, at) => `n${at}`);
+  await writePods(context, grants(...nodes));
+  assert.equal(mostUnderWay(), 16);
+  const names = requests.map(({ path }) => path.split("pod-of-")[1]);
+  assert.equal(names.length, nodes.length);
+  assert.deepEqual(new Set(names), new Set(nodes));
+});
+
+test("ends the writes under way, and begins no other, when the API server has too many requests", async () => {
+  const { context, requests, wrote } = scripted((path) =>
+    path.endsWith("-n0") ? refusal(429) : undefined,
+  );
+  const nodes = Array.from({ length: 100 }, (_, at) => `n${at}`);
+  await assert.rejects(writePods(context, grants(...nodes)), { status: 429 });
+  assert.equal(requests.length, 16);
+  assert.equal(wrote.length, 15);
+});
+
+test("sends nothing when there is nothing to write", async () => {
+  const { context, requests } = scripted();
+  assert.equal((await writePods(context, [])).size, 0);
+  assert.deepEqual(requests, []);
+});
+
+test("tells writes of pods from writes of objects", () => {
+  assert.equal(isOfPod(action("sync", "a")), true);
+  assert.equal(isOfPod({ kind: "promote" }), false);
+});

@@ -1,0 +1,191 @@
+/** The agent of the model: the four rules, and how a change ends. */
+import { exit, restartKubelet } from "./machine.ts";
+import { checkNotBack, checkUngranted } from "./laws.ts";
+import {
+  keyOf,
+  log,
+  modeOf,
+  RELEASE,
+  type Begun,
+  type Digest,
+  type Grant,
+  type Journal,
+  type Machine,
+  type Mode,
+  type World,
+} from "./world.ts";
+
+/** A kubelet reads the file again within 300 s. */
+const REREAD = 305;
+
+/** Every mode but Restart leaves the kubelet alone. */
+const isSlow = (mode: Mode): boolean => mode !== "Restart";
+
+const isFulfilled = ({ journal }: Machine, grant: Grant | null, mode: Mode): boolean =>
+  !journal?.begun &&
+  (!grant ||
+    grant.rev === 0 ||
+    (journal !== null &&
+      journal.rev === grant.rev &&
+      journal.digest === grant.digest &&
+      journal.mode === mode));
+
+/** An agent before grants is Ready whenever it has something. */
+const isOld = (w: World, m: Machine): boolean => w.templates.get(m.template)?.old === true;
+
+/**
+ * NotReady to each new `since`, until a probe of the running kubelet was answered and the clock
+ * shows another second; NotReady as long as the grant is not fulfilled.
+ */
+export function agentIsReady(w: World, m: Machine): boolean {
+  if (isOld(w, m)) return m.journal !== null;
+  const grant = m.mount?.grant ?? null;
+  if (m.journal === null || !isFulfilled(m, grant, modeOf(w, m))) return false;
+  if (!grant) return true;
+  return m.seen === keyOf(grant) && m.answered && w.t + m.skew !== grant.since;
+}
+
+/** One second of an agent: the first rule that applies. */
+export function agent(w: World, m: Machine): void {
+  const { t } = w;
+  if (!m.running || !m.mount || t < m.wait) return;
+  // Rule 1: a change that has begun is ended, whatever the grant or the Secret shows meanwhile.
+  if (m.journal?.begun) return endChange(w, m, m.journal, m.journal.begun);
+  if (!m.kubelet && !m.kubeletBack) return restartKubelet(w, m, "revive");
+  if (!m.kubelet || isOld(w, m)) return;
+  const { grant } = m.mount;
+  if (grant && m.seen !== keyOf(grant)) {
+    m.seen = keyOf(grant);
+    m.answered = false;
+  }
+  // Rule 2: the slot that the grant names by revision and digest.
+  if (grant && grant.rev > 0 && !isFulfilled(m, grant, modeOf(w, m)))
+    return fulfil(w, m, grant, m.mount.secret);
+  if (grant && grant.rev > 0 && grant.word && m.journal && m.journal.said !== keyOf(grant))
+    return end(w, m, m.journal, "proved", grant);
+  // Rule 3: with a journal, also an empty one, the node keeps what it has.
+  if (m.journal) return;
+  // Rule 4: without a journal, the served content; if nothing is served, an empty journal.
+  const { secret } = m.mount;
+  const served = secret.mode === modeOf(w, m) ? secret.served : 0;
+  if (served === 0) {
+    m.journal = emptyJournal(w, m);
+    return;
+  }
+  const digest = served === secret.rev ? secret.digest : secret.servedDigest;
+  checkUngranted(w, m, digest);
+  begin(w, m, { rev: served, digest, since: -1, word: false }, false);
+}
+
+/** Ends the container with this word about the grant. */
+function end(
+  w: World,
+  m: Machine,
+  journal: Journal,
+  kind: "proved" | "failed" | "unfit" | "behind",
+  grant: Grant,
+): void {
+  journal.said = keyOf(grant);
+  exit(w, m, { kind, key: keyOf(grant), rev: grant.rev });
+}
+
+type Mounted = NonNullable<Machine["mount"]>["secret"];
+
+function fulfil(w: World, m: Machine, grant: Grant, secret: Mounted): void {
+  const key = keyOf(grant);
+  if (m.journal && grant.rev < m.journal.rev) {
+    if (m.journal.said !== key) end(w, m, m.journal, "behind", grant);
+    return;
+  }
+  const isNewest = secret.rev === grant.rev && secret.digest === grant.digest;
+  const isServed = secret.served === grant.rev && secret.servedDigest === grant.digest;
+  const isOurs = secret.mode === modeOf(w, m) || grant.digest === RELEASE;
+  // Not mounted yet, or void.
+  if (!isOurs || (!isNewest && !isServed)) return;
+  // A grant that was refused or has failed is dead; another `since` is another grant.
+  const [dead, kind] = (m.journal?.quarantine ?? "").split(" ");
+  if (m.journal && dead === key) {
+    if (m.journal.said !== key) end(w, m, m.journal, kind === "unfit" ? "unfit" : "failed", grant);
+    return;
+  }
+  if (m.unfit > w.t && grant.digest !== RELEASE) {
+    m.journal ??= emptyJournal(w, m);
+    m.journal.quarantine = `${key} unfit`;
+    return end(w, m, m.journal, "unfit", grant);
+  }
+  begin(w, m, grant, true);
+}
+
+const emptyJournal = (w: World, m: Machine): Journal => ({
+  rev: 0,
+  digest: m.file,
+  mode: modeOf(w, m),
+  begun: null,
+  said: "",
+  quarantine: "",
+});
+
+function begin(w: World, m: Machine, { rev, digest, since }: Grant, granted: boolean): void {
+  const mode = modeOf(w, m);
+  m.journal ??= emptyJournal(w, m);
+  checkNotBack(w, m, rev);
+  log(w, `${m.name} begins revision ${rev} (${digest})${granted ? "" : " without a grant"}`);
+  // The same content: no restart.
+  if (m.file === digest && m.loaded === digest && m.journal.mode === mode)
+    return prove(w, m, rev, digest);
+  const [old, oldMode] = [m.file, m.fileMode];
+  const begun = { rev, digest, since, placed: w.t, attempt: 0, old, oldMode, granted };
+  m.journal.begun = { ...begun, restarted: false };
+  m.file = digest;
+  m.fileMode = mode;
+  m.wait = w.t + 1;
+}
+
+function prove(w: World, m: Machine, rev: number, digest: Digest): void {
+  const mode = modeOf(w, m);
+  m.journal = { rev, digest, mode, begun: null, said: m.journal?.said ?? "", quarantine: "" };
+  w.truth.proved.add(digest + mode);
+  w.truth.wrong.delete(m.id);
+  log(w, `${m.name} proves revision ${rev} (${digest})`);
+}
+
+/** A change goes on: the kubelet is restarted up to three times, then the old file comes back. */
+function endChange(w: World, m: Machine, journal: Journal, change: Begun): void {
+  const { t } = w;
+  const mode = modeOf(w, m);
+  if (isSlow(mode)) {
+    if (mode === "Reread" && t - change.placed < REREAD) return;
+    m.loaded = m.file;
+    return prove(w, m, change.rev, change.digest);
+  }
+  if (change.attempt >= 3) return restore(w, m, journal, change);
+  if (m.kubelet && m.kubeletStart > change.placed) {
+    if (t - m.kubeletStart >= 5) prove(w, m, change.rev, change.digest);
+    return;
+  }
+  if (!m.kubelet && m.kubeletBack) return;
+  if (change.restarted || !m.kubelet) change.attempt += 1;
+  if (change.attempt >= 3) return;
+  change.restarted = true;
+  restartKubelet(w, m, `${change.granted ? "grant" : "rule4"} ${change.rev} ${change.attempt}`);
+  m.wait = t + 1;
+}
+
+function restore(w: World, m: Machine, journal: Journal, change: Begun): void {
+  if (m.file !== change.old || m.fileMode !== change.oldMode) {
+    m.file = change.old;
+    m.fileMode = change.oldMode;
+    return restartKubelet(w, m, "restore");
+  }
+  if (!m.kubelet) return;
+  journal.begun = null;
+  if (!change.granted) {
+    // Rule 4 tries again later.
+    m.journal = null;
+    m.wait = w.t + 600;
+    return;
+  }
+  const grant = { rev: change.rev, digest: change.digest, since: change.since, word: false };
+  journal.quarantine = `${keyOf(grant)} failed`;
+  end(w, m, journal, "failed", grant);
+}

@@ -1,0 +1,86 @@
+/** Clusters of the model in which a revision is served everywhere, and how they go on. */
+import type { View } from "#controller/grants/decision.ts";
+import { decided } from "./product.ts";
+import { keyOf, servedDigest, wantedDigest, type Grant, type World } from "./world.ts";
+import { newPod } from "./kubelet.ts";
+import { bury, churn, newWorld, tick, type Driver, type Plan } from "./schedules.ts";
+
+type Size = Readonly<{ seed: number; nodes: number; budget: number; churn?: number }>;
+
+const planOfSize = ({ seed, nodes, budget, churn: rate = 0 }: Size): Plan => ({
+  seed,
+  nodes,
+  budget,
+  maxFailures: 0,
+  minInterval: 0,
+  mode: "Restart",
+  churn: rate,
+  isOld: false,
+  events: [],
+  end: 0,
+});
+
+/** Nothing is installed yet. */
+export const emptyCluster = (size: Size): World => newWorld(planOfSize(size));
+
+/** Revision 3 is served, and every node has proved it long ago. */
+export function servedCluster(size: Size): World {
+  const w = emptyCluster(size);
+  const { api } = w;
+  const digest = wantedDigest(api);
+  api.ds = { template: api.want };
+  api.secret = { rev: 3, digest, mode: "Restart", served: 3, servedDigest: "", at: -10_000 };
+  api.state = { ...api.state, rev: 3, word: true, base: 0 };
+  w.truth.proved.add(`${digest}Restart`);
+  for (const m of w.machines.values()) {
+    const grant: Grant = { rev: 3, digest, since: -9000, word: false };
+    const pod = Object.assign(newPod(w, m.name, api.want.n), { grant, ready: true, since: -8000 });
+    api.pods.set(m.name, pod);
+    const mode = "Restart" as const;
+    Object.assign(m, { file: digest, loaded: digest, ready: true, since: -8000, running: true });
+    Object.assign(m, { podUid: pod.uid, template: pod.template, answered: true });
+    Object.assign(m, {
+      seen: keyOf(grant),
+      mountAt: m.id % 90,
+      patchSeen: JSON.stringify(grant) + 0,
+    });
+    m.mount = { secret: { ...api.secret }, grant };
+    m.journal = { rev: 3, digest, mode, begun: null, said: "", quarantine: "" };
+    const node = api.nodes.get(m.name);
+    if (node) node.created = -20_000;
+    pod.created = -10_000;
+  }
+  return w;
+}
+
+/** Lets the cluster go on until the condition holds. Returns the seconds, or fails after `most`. */
+export function until(w: World, driver: Driver, most: number, isOver: () => boolean): number {
+  const from = w.t;
+  for (; w.t <= from + most; w.t++) {
+    if (w.churn) churn(w);
+    bury(w);
+    tick(w, driver);
+    if (isOver()) return w.t++ - from;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** Lets so many seconds pass. */
+export const pass = (w: World, driver: Driver, seconds: number): number =>
+  until(w, driver, seconds - 1, () => false);
+
+/** How many machines have the content in their file and in their kubelet. */
+export const having = (w: World, digest: string): number =>
+  [...w.machines.values()].filter((m) => m.file === digest && m.loaded === digest).length;
+
+/** The first machines cannot start their agent, or get no pod. */
+export function withUnstartable(w: World, count: number, why: "image" | "podless"): void {
+  for (const m of [...w.machines.values()].slice(0, count)) m.unstartable = why;
+}
+
+/** The view of a decision at this moment. */
+export const lastView = (w: World): View => decided(w, w.api, {}).view;
+
+/** What new nodes get. */
+export const served = ({ api }: World): string =>
+  api.secret === null ? "nothing" : servedDigest(api.secret);

@@ -1,0 +1,97 @@
+/**
+ * The oracle's own view of a pod: since when it is as it is, and what its grant has come to. It is
+ * written from the design's text, apart from controller/grants/verdict.ts.
+ */
+import type { Memory, Seen } from "#controller/grants/memory.ts";
+import { keyOf, RELEASE, type Grant, type Mode, type Pod, type Secret } from "./world.ts";
+
+export const AWAY = 60;
+export const AGAIN = 600;
+const UNBROKEN = 3;
+const SETTLED = 60;
+const TIME: Record<Mode, number> = { Restart: 180, CredentialProvider: 180, Reread: 780 };
+
+export type Verdict = "none" | "proved" | "unproved" | "failed" | "excused" | "back";
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+export type Record_ = Writable<Seen>;
+
+/** The memory as the oracle changes it. */
+export type OracleMemory = {
+  pods: Map<string, Record_>;
+  places: Map<string, { created: number; at: number }>;
+};
+
+/** The record of a pod at this moment. */
+export function observe(pod: Pod, memory: Memory, now: number): Record_ {
+  const before = memory.pods.get(String(pod.uid));
+  const ready = `${pod.ready} ${pod.since}`;
+  const grant = pod.grant ? keyOf(pod.grant) : "";
+  const same = before?.grant === grant;
+  const sent = before?.sent;
+  return {
+    node: pod.node,
+    created: pod.created,
+    ready,
+    readyAt: before?.ready === ready ? before.readyAt : now,
+    awayAt: pod.unreachable > 0 ? (before?.awayAt ?? now) : undefined,
+    grant,
+    grantAt: before && same ? before.grantAt : now,
+    provedAt: same ? before.provedAt : undefined,
+    isSettled: same && before.isSettled,
+    holds: false,
+    syncs: same ? before.syncs : 0,
+    sent: sent && sent.resourceVersion === String(pod.rv) && now - sent.at < 60 ? sent : undefined,
+    over: undefined,
+    refused: same ? before.refused : undefined,
+  };
+}
+
+/** The word of the canary, or Ready without a break for 3 s with another time than `since`. */
+const isProved = (pod: Pod, grant: Grant, seen: Record_, now: number): boolean =>
+  grant.word
+    ? pod.message?.kind === "proved" && pod.message.key === keyOf(grant)
+    : pod.ready && pod.since !== grant.since && now - seen.readyAt >= UNBROKEN;
+
+export const isAway = ({ awayAt }: Record_, now: number): boolean =>
+  awayAt !== undefined && now - awayAt >= AWAY;
+
+/** Whether admission has refused grants of the pod for a minute. */
+export const isRefused = ({ refused }: Record_, now: number): boolean =>
+  refused !== undefined && now - refused.at >= AWAY;
+
+/** The revision of the Secret if it is a release, or -1. Its grants never fail. */
+export const releaseOf = (s: Secret | null): number => (s?.digest === RELEASE ? s.rev : -1);
+
+/** Notes in the record that it proved, and returns what the grant has come to. */
+export function judge(
+  pod: Pod,
+  seen: Record_,
+  { mode, release, now }: { mode: Mode; release: number; now: number },
+): Verdict {
+  const { grant } = pod;
+  const out = isAway(seen, now);
+  const idle = !pod.ready && now - seen.readyAt >= AWAY;
+  if (!grant) return out || idle ? "excused" : "none";
+  const proved = isProved(pod, grant, seen, now);
+  const fellOver = seen.isSettled && idle && grant.rev !== release;
+  if (proved) {
+    seen.provedAt ??= now;
+    seen.isSettled ||= now - seen.provedAt >= SETTLED;
+    seen.grantAt = now;
+  } else seen.provedAt = undefined;
+  if (grant.rev === 0) {
+    if (out) return "excused";
+    if (proved) return "none";
+    if (seen.isSettled) return idle ? "excused" : "none";
+    return now - seen.grantAt >= TIME[mode] ? "excused" : "back";
+  }
+  if (pod.message?.key === keyOf(grant)) {
+    if (pod.message.kind === "failed") return "failed";
+    if (pod.message.kind === "unfit" || pod.message.kind === "behind") return "excused";
+  }
+  if (proved && !fellOver) return "proved";
+  if (seen.isSettled) return out || idle ? "excused" : "proved";
+  const lost = grant.rev === release ? "excused" : "failed";
+  return out || now - seen.grantAt > TIME[mode] ? lost : "unproved";
+}

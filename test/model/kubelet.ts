@@ -1,0 +1,158 @@
+/** The DaemonSet controller, the node controller and the kubelets of the model. */
+import { agentIsReady } from "./agent.ts";
+import { noteBroken } from "./laws.ts";
+import {
+  between,
+  isReachable,
+  log,
+  RELEASE,
+  type Digest,
+  type Machine,
+  type Pod,
+  type World,
+} from "./world.ts";
+
+export function newPod(w: World, node: string, template: number): Pod {
+  w.ids += 1;
+  return {
+    uid: w.ids,
+    node,
+    created: w.t,
+    template,
+    grant: null,
+    sync: 0,
+    ready: false,
+    since: w.t,
+    unreachable: 0,
+    message: null,
+    lastExit: -9999,
+    rv: 1,
+  };
+}
+
+/** Creates missing pods, and marks pods of nodes that have been silent for 40 s. */
+export function controlPlane(w: World): void {
+  const { api, t } = w;
+  if (!api.ds) return api.pods.clear();
+  for (const { name } of api.nodes.values()) {
+    const m = w.machines.get(name);
+    const pod = api.pods.get(name);
+    if (!pod) {
+      if (m?.unstartable !== "podless" && w.random.fraction() < 0.7)
+        api.pods.set(name, newPod(w, name, api.ds.template.n));
+      continue;
+    }
+    const isSilent = !m || !isReachable(w, m);
+    if (m) m.silent = isSilent ? m.silent + 1 : 0;
+    if (isSilent && (!m || m.silent >= 40) && !pod.unreachable) {
+      pod.unreachable = t;
+      pod.rv += 1;
+    }
+    if (!isSilent && pod.unreachable && w.random.fraction() < 0.5) {
+      pod.unreachable = 0;
+      pod.rv += 1;
+    }
+  }
+}
+
+/** Content that this machine's kubelet does not survive. Only a restart makes it read the file. */
+function breaks(w: World, m: Machine, digest: Digest) {
+  const bad = w.bad.get(Number(digest.split(".")[0]));
+  const hits = bad && m.fileMode === "Restart" && (m.id * 37) % 100 < bad.percent;
+  return hits ? bad : undefined;
+}
+
+function startKubelet(w: World, m: Machine): boolean {
+  const { t } = w;
+  if (!m.kubeletBack || t < m.kubeletBack) return false;
+  m.kubeletBack = 0;
+  const bad = breaks(w, m, m.file);
+  if (bad) {
+    if (m.journal?.begun?.granted) noteBroken(w, m, m.file);
+    if (bad.silent || !m.running) {
+      m.dead = true;
+      log(w, `${m.name} falls silent`);
+    }
+    return false;
+  }
+  m.kubelet = true;
+  m.kubeletStart = t;
+  m.loaded = m.file;
+  m.answered = false;
+  // A kubelet that starts calls a young container Ready without a probe.
+  if (m.running && t - m.startedAt < 10 && w.random.once(2)) m.blind = t + between(w, 1, 5);
+  return true;
+}
+
+/** Stops the container of a pod that is gone, and prepares the start of another. */
+function takePod(w: World, m: Machine, pod: Pod | undefined): void {
+  const { t } = w;
+  const isReleased =
+    m.journal !== null && m.journal.digest === RELEASE && m.journal.rev > 0 && !m.journal.begun;
+  if (m.running && isReleased && !w.api.ds && w.random.fraction() < 0.8) m.journal = null;
+  m.running = false;
+  m.mount = null;
+  m.message = null;
+  m.ready = false;
+  m.since = t + m.skew;
+  m.podUid = pod?.uid ?? 0;
+  m.template = pod?.template ?? 0;
+  m.exits = 0;
+  m.lastExit = -9999;
+  m.startAt = t + m.startDelay + between(w, 1, 4);
+}
+
+/** One second of a machine's kubelet. */
+export function kubelet(w: World, m: Machine, pod: Pod | undefined): void {
+  const { t } = w;
+  if (!m.kubelet && !startKubelet(w, m)) return;
+  const isOnline = m.net <= t;
+  if (isOnline && m.podUid !== (pod?.uid ?? 0)) takePod(w, m, pod);
+  if (!pod || m.podUid !== pod.uid) return;
+  const starts = (w.templates.get(pod.template)?.starts ?? true) && m.unstartable !== "image";
+  if (!m.running && t >= m.startAt && starts && (m.mount || (isOnline && w.api.secret))) {
+    // A new container of the same pod may read the old files.
+    if (!m.mount) remount(w, m, pod);
+    m.running = true;
+    m.startedAt = t;
+    m.seen = "";
+    m.answered = false;
+    m.wait = 0;
+  }
+  // The volume: after a patch 0 to 2 s, rarely up to 60 s; otherwise every 60 to 90 s.
+  const patch = JSON.stringify(pod.grant) + pod.sync;
+  if (isOnline && m.patchSeen !== patch) {
+    m.patchSeen = patch;
+    const delay = w.random.fraction() < 0.03 ? between(w, 3, 60) : between(w, 0, 2);
+    m.mountAt = Math.min(m.mountAt, t + delay);
+  }
+  if (isOnline && t >= m.mountAt && m.mount) remount(w, m, pod);
+  probe(w, m);
+  if (isOnline) report(m, pod);
+}
+
+/** Every second. It can be wrong in two ways: a slow probe, and Ready without a probe. */
+function probe(w: World, m: Machine): void {
+  const { t } = w;
+  const isAsked = m.blind <= t && m.slow <= t;
+  const answer = m.running && (m.blind > t || (m.slow <= t && agentIsReady(w, m)));
+  if (m.running && !answer && isAsked) m.answered = true;
+  if (answer === m.ready) return;
+  m.ready = answer;
+  m.since = t + m.skew;
+}
+
+function report(m: Machine, pod: Pod): void {
+  if (pod.ready === m.ready && pod.since === m.since && pod.message === m.message) return;
+  pod.ready = m.ready;
+  pod.since = m.since;
+  pod.message = m.message;
+  pod.lastExit = m.lastExit;
+  pod.rv += 1;
+}
+
+function remount(w: World, m: Machine, pod: Pod): void {
+  m.mountAt = w.t + between(w, 60, 90);
+  const secret = m.mount && w.old && w.random.once(10) ? w.old : w.api.secret;
+  if (secret) m.mount = { secret: { ...secret }, grant: pod.grant ? { ...pod.grant } : null };
+}

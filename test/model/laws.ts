@@ -1,0 +1,167 @@
+/** The laws. They judge what really happened, whichever controller decided. */
+import { judge, observe, releaseOf } from "./judge.ts";
+import {
+  budgetOf,
+  fail,
+  isOpen,
+  isReachable,
+  modeOf,
+  RELEASE,
+  wantedDigest,
+  type Digest,
+  type Machine,
+  type Pod,
+  type World,
+} from "./world.ts";
+
+const verdictOf = (w: World, pod: Pod) => {
+  const now = w.t + w.clock;
+  const mode = w.templates.get(pod.template)?.mode ?? "Restart";
+  const release = releaseOf(w.api.secret);
+  return judge(pod, observe(pod, w.memory, now), { mode, release, now });
+};
+
+/**
+ * In mode Restart at most `maxUnavailable` nodes hold an unproved grant. A readiness proof may be
+ * wrong for some seconds, and a killed controller forgets the places of deleted pods.
+ */
+export function checkWindow(w: World, node: string): void {
+  const { api, t, truth } = w;
+  const { secret, budget, maxFailures } = api;
+  if (!secret) return;
+  const most = budget >= 100 ? Infinity : budgetOf(api) + maxFailures;
+  truth.limit.set(secret.digest, Math.max(truth.limit.get(secret.digest) ?? 0, most));
+  if (secret.mode !== "Restart" || t - truth.lastKill < 200) return;
+  let count = 0;
+  for (const pod of api.pods.values()) {
+    const m = w.machines.get(pod.node);
+    if (!m || pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
+    if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
+    const begun = m.journal?.begun;
+    // A change that began longer ago: excused, its agent did not start.
+    const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90;
+    if (!isOpen(m, pod) && !isChanging) continue;
+    const verdict = verdictOf(w, pod);
+    if (verdict !== "proved" && verdict !== "excused" && verdict !== "failed") count += 1;
+  }
+  if (count > budgetOf(api))
+    fail("window", `${count} unproved grants, budget ${budgetOf(api)}, after the grant to ${node}`);
+}
+
+/** Content that no node has proved is given to one node at a time, also at the first install. */
+export function checkAlone(w: World, granted: Pod): void {
+  const { secret, budget, pods } = w.api;
+  if (!secret || secret.digest === RELEASE || budget >= 100) return;
+  if (w.truth.proved.has(secret.digest + secret.mode)) return;
+  for (const pod of pods.values()) {
+    if (pod.uid === granted.uid || pod.grant?.rev !== secret.rev) continue;
+    if (verdictOf(w, pod) === "unproved")
+      fail("one first", `${granted.node} is granted ${secret.digest} beside ${pod.node}`);
+  }
+}
+
+/** Notes wrong readiness proofs. Laws do not count such a node until it has really proved. */
+export function noteWrong(w: World): void {
+  for (const pod of w.api.pods.values()) {
+    const m = w.machines.get(pod.node);
+    if (!m || !isOpen(m, pod) || w.truth.wrong.has(m.id) || verdictOf(w, pod) !== "proved")
+      continue;
+    w.truth.wrong.add(m.id);
+    w.truth.slips += 1;
+  }
+}
+
+/**
+ * A kubelet is restarted for a listed reason only, and no node twice for one content, except after
+ * a failure.
+ */
+export function checkRestart(w: World, m: Machine, why: string): void {
+  const [kind, rev, attempt] = why.split(" ");
+  if (kind === "revive" || kind === "restore" || attempt !== "0") return;
+  const same = m.restarts.filter((one) => one === why).length;
+  if (same > w.truth.retries + w.truth.hand)
+    fail("restart once", `${m.name} restarts again for revision ${rev}`);
+  const mode = modeOf(w, m);
+  const isSameMode = m.journal?.mode === mode && m.fileMode === mode;
+  if (m.loaded === m.file && kind === "grant" && isSameMode)
+    fail("restart once", `${m.name} restarts for content that its kubelet has`);
+}
+
+/** Content that breaks kubelets reaches at most `maxUnavailable` + `maxFailures` nodes. */
+export function noteBroken(w: World, m: Machine, content: Digest): void {
+  const { truth } = w;
+  const broken = (truth.broken.get(content) ?? new Set<number>()).add(m.id);
+  truth.broken.set(content, broken);
+  const limit = truth.limit.get(content) ?? 0;
+  // A person who publishes it again or retries accepts as many again.
+  const times = (truth.published.get(content) ?? 1) + truth.retries;
+  // A killed controller forgets that a pod was deleted under a grant.
+  const forgotten = truth.lastKill > 0 ? truth.forced : 0;
+  if (broken.size > limit * times + truth.hand + truth.slips + forgotten)
+    fail("breaking content", `${content} broke ${broken.size} nodes, allowed ${limit} x ${times}`);
+}
+
+/** An image that cannot start takes away no more agents than the budget. */
+export function checkImage(w: World): void {
+  const { truth } = w;
+  truth.upgradeBudget = Math.max(truth.upgradeBudget, budgetOf(w.api));
+  if (truth.lostAgents.size > truth.upgradeBudget)
+    fail("image", `${truth.lostAgents.size} agents lost, budget ${truth.upgradeBudget}`);
+}
+
+/** Unproved content reaches no node without a grant; a withdrawn credential reaches no joiner. */
+export function checkUngranted(w: World, m: Machine, digest: Digest): void {
+  if (!w.truth.proved.has(digest + modeOf(w, m)))
+    fail("unproved without a grant", `${m.name} takes ${digest}`);
+  const created = w.api.pods.get(m.name)?.created ?? 0;
+  digest.split(".").forEach((value, at) => {
+    const since = w.truth.withdrawn.get(`${at}:${value}`);
+    if (value !== "0" && since !== undefined && created > since + 1)
+      fail("withdrawn credential", `${m.name}, of ${created}, takes ${value}, withdrawn ${since}`);
+  });
+}
+
+/** What a node has proved is not taken back, except by newer content. */
+export function checkNotBack(_w: World, m: Machine, rev: number): void {
+  if (m.journal && rev < m.journal.rev)
+    fail("taken back", `${m.name} goes from ${m.journal.rev} to ${rev}`);
+}
+
+/** Status never calls content served that its canary has not proved. */
+export function checkStatus(w: World): void {
+  const { secret } = w.api;
+  if (secret && !w.truth.proved.has(secret.digest + secret.mode))
+    fail("status", `${secret.digest} is served and unproved`);
+}
+
+/** As many revisions as contents, plus one per restore or deleted Secret. */
+export function notePublished(w: World, want: Digest): void {
+  const { truth } = w;
+  truth.revisions += 1;
+  truth.published.set(want, (truth.published.get(want) ?? 0) + 1);
+  if (truth.revisions > truth.allowed)
+    fail("revisions", `${truth.revisions} revisions for ${truth.allowed} causes`);
+}
+
+/** Every rollout and every withdrawal ends. What is still missing, or nothing. */
+export function missing(w: World): string {
+  const { api } = w;
+  const want = wantedDigest(api);
+  for (const m of w.machines.values()) {
+    const node = api.nodes.get(m.name);
+    if (!node || (w.churn && w.t - node.created < 400)) continue;
+    if (want === RELEASE) {
+      if (m.file !== RELEASE && !w.truth.forgotten.has(m.id)) return `${m.name} holds ${m.file}`;
+      continue;
+    }
+    if (m.unstartable) continue;
+    const pod = api.pods.get(m.name);
+    if (!pod?.ready || pod.template !== api.want.n)
+      return `the pod of ${m.name} is not Ready with the wanted template`;
+    if (m.file !== want || m.loaded !== want) return `${m.name} has ${m.file}, not ${want}`;
+  }
+  if (want === RELEASE) return api.ds || api.secret ? "the withdrawal is not complete" : "";
+  const { secret } = api;
+  if (secret?.digest !== want) return "not published";
+  return secret.served === secret.rev ? "" : "not promoted";
+}

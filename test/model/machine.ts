@@ -1,0 +1,25 @@
+/** What the agent and the kubelet of a machine both do: restart the kubelet, end the container. */
+import { checkRestart } from "./laws.ts";
+import { between, log, type Machine, type Message, type World } from "./world.ts";
+
+export function restartKubelet(w: World, m: Machine, why: string): void {
+  checkRestart(w, m, why);
+  log(w, `${m.name} restarts its kubelet: ${why}`);
+  // A failure: the same content may be tried again.
+  if (why === "restore") m.restarts = [];
+  m.restarts.push(why);
+  m.kubelet = false;
+  m.kubeletBack = w.t + between(w, 1, 2);
+}
+
+/** Ends the agent's container. The kubelet starts it again with a growing delay. */
+export function exit(w: World, m: Machine, message: Omit<Message, "journal">): void {
+  log(w, `${m.name} ends its container: ${message.kind} ${message.key}`);
+  // A process that starts after anything but its own message gives that message again.
+  if (message.kind === "crash" && m.journal) m.journal.said = "";
+  m.message = { ...message, journal: m.journal?.rev ?? 0 };
+  m.running = false;
+  m.exits = w.t - m.lastExit > 600 ? 0 : m.exits + 1;
+  m.startAt = w.t + (m.exits === 0 ? 1 : Math.min(300, 5 * 2 ** m.exits));
+  m.lastExit = w.t;
+}

@@ -1,0 +1,390 @@
+/**
+ * The oracle: the model's own controller. It decides from a snapshot and a memory, and changes the
+ * world through `Hands` alone, which may also only record what it wants.
+ */
+import type { Memory } from "#controller/grants/memory.ts";
+import {
+  AGAIN,
+  AWAY,
+  isAway,
+  isRefused,
+  judge,
+  observe,
+  releaseOf,
+  type OracleMemory,
+  type Record_,
+  type Verdict,
+} from "./judge.ts";
+import type { Hands } from "./hands.ts";
+import {
+  FORGET,
+  newState,
+  RELEASE,
+  servedDigest,
+  wantedDigest,
+  withdraws,
+  type Api,
+  type Digest,
+  type Pod,
+  type Secret,
+  type State,
+  type Template,
+} from "./world.ts";
+
+export type Clock = Readonly<{ steady: number; api: number }>;
+
+type Templates = ReadonlyMap<number, Template>;
+
+export function oracle(
+  api: Api,
+  before: Memory,
+  clock: Clock,
+  { hands, templates }: { hands: Hands; templates: Templates },
+): Memory {
+  const want = wantedDigest(api);
+  const s = api.secret;
+  if (!s) {
+    if (want !== RELEASE || api.ds) publish(api, want, hands);
+    return before;
+  }
+  if (!api.ds) {
+    if (want !== RELEASE || s.digest !== RELEASE) hands.template();
+    else hands.complete(true);
+    return before;
+  }
+  const one = new Turn(api, s, before, clock, hands, templates);
+  one.play(api.ds.template, want);
+  return Object.assign({}, before, one.memory);
+}
+
+/** One look of the oracle at the world. */
+class Turn {
+  readonly memory: OracleMemory;
+  readonly #api: Api;
+  readonly #s: Secret;
+  readonly #clock: Clock;
+  readonly #hands: Hands;
+  readonly #templates: Templates;
+  readonly #release: boolean;
+  readonly #pods: readonly Pod[];
+  readonly #verdicts = new Map<Pod, Verdict>();
+  readonly #uids: ReadonlySet<string>;
+  readonly #places = new Set<string>();
+  readonly #granted = new Set<Pod>();
+  readonly #removed = new Set<Pod>();
+  #state: State;
+
+  // oxlint-disable-next-line max-params
+  constructor(
+    api: Api,
+    s: Secret,
+    before: Memory,
+    clock: Clock,
+    hands: Hands,
+    templates: Templates,
+  ) {
+    this.#api = api;
+    this.#s = s;
+    this.#clock = clock;
+    this.#hands = hands;
+    this.#templates = templates;
+    this.#release = s.digest === RELEASE;
+    this.#pods = [...api.pods.values()];
+    this.#uids = new Set([...api.nodes.values()].map(({ uid }) => String(uid)));
+    const { state } = api;
+    this.#state = structuredClone(
+      state.rev === s.rev ? state : newState(s.rev, state.retry, state.replaced),
+    );
+    this.memory = { pods: new Map(), places: new Map(before.places) };
+    for (const pod of this.#pods) {
+      const seen = observe(pod, before, clock.steady);
+      this.memory.pods.set(String(pod.uid), seen);
+      const { mode } = templates.get(pod.template) ?? s;
+      const release = releaseOf(s);
+      this.#verdicts.set(pod, judge(pod, seen, { mode, release, now: clock.steady }));
+    }
+    // A pod that was deleted under a grant keeps its place.
+    for (const [uid, { holds, node, created }] of before.pods)
+      if (holds && !this.memory.pods.has(uid))
+        this.memory.places.set(node, { created, at: clock.steady });
+  }
+
+  play(template: Template, want: Digest): void {
+    this.#settlePlaces();
+    this.#record();
+    if (this.#steer()) return;
+    this.#takeBack();
+    const s = this.#s;
+    const api = this.#api;
+    const other = want !== s.digest;
+    const isBehind = this.#pods.some(
+      ({ message }) => message?.kind === "behind" && message.journal > s.rev,
+    );
+    const early = other && want !== RELEASE && this.#clock.api - s.at < api.minInterval;
+    const held = other && (api.paused || early);
+    const otherMode = template.mode !== s.mode && want !== RELEASE;
+    const newer = !held && (other || otherMode || isBehind);
+    if (newer && (want === RELEASE || this.#places.size === 0))
+      return publish(api, want, this.#hands);
+    const isWithdrawn = other && !api.paused && withdraws(servedDigest(s), want);
+    if (isWithdrawn && s.served > 0) return this.#hands.emptyServed();
+    if (template.n !== api.want.n) return this.#hands.template();
+    this.#upgrade(template);
+    this.#sync();
+    if (!newer && (!this.#state.halted || this.#release)) this.#grant();
+    if (!newer && !other) this.#promote();
+    if (this.#release && want === RELEASE) this.#end();
+  }
+
+  #seen(pod: Pod): Record_ {
+    return this.memory.pods.get(String(pod.uid)) as Record_;
+  }
+
+  #of(verdict: Verdict): readonly Pod[] {
+    return this.#pods.filter((pod) => this.#verdicts.get(pod) === verdict);
+  }
+
+  #uidOf({ node, uid }: Pod): string {
+    const found = this.#api.nodes.get(node);
+    return found ? String(found.uid) : `pod/${uid}`;
+  }
+
+  #save(change: (state: State) => void): void {
+    change(this.#state);
+    this.#hands.save(structuredClone(this.#state));
+  }
+
+  #settlePlaces(): void {
+    const { steady } = this.#clock;
+    for (const pod of this.#pods) {
+      const seen = this.#seen(pod);
+      const verdict = this.#verdicts.get(pod);
+      seen.holds = verdict === "unproved" || verdict === "back" || seen.sent !== undefined;
+      if (seen.holds) this.#places.add(pod.node);
+    }
+    for (const [node, place] of this.memory.places) {
+      const found = this.#api.nodes.get(node);
+      const pod = this.#api.pods.get(node);
+      const gone = !found || found.created > place.created;
+      const lost = pod
+        ? !pod.ready && this.#verdicts.get(pod) === "excused"
+        : steady - place.at >= AWAY;
+      const arrived = pod?.ready === true && steady - this.#seen(pod).readyAt >= 3;
+      const uid = String(found?.uid);
+      if (lost && !gone && !this.#release && !this.#state.failed.includes(uid))
+        this.#save((x) => x.failed.push(uid));
+      if (gone || lost || arrived) this.memory.places.delete(node);
+      else this.#places.add(node);
+    }
+  }
+
+  #record(): void {
+    const state = this.#state;
+    const s = this.#s;
+    if (!this.#release && state.canary && !this.#uids.has(state.canary) && !state.word)
+      this.#save((x) => {
+        if (!x.failed.includes(x.canary)) x.failed.push(x.canary);
+        x.canary = x.canaryNode = "";
+      });
+    const isWord = (pod: Pod): boolean =>
+      pod.grant?.rev === s.rev && pod.grant.word && this.#verdicts.get(pod) === "proved";
+    if (!state.word && this.#pods.some(isWord))
+      this.#save((x) => {
+        x.word = true;
+        x.base = Math.max(...this.#pods.map(({ created }) => created));
+      });
+    const failed = this.#failed().map((pod) => this.#uidOf(pod));
+    const news = failed.filter((uid) => !state.failed.includes(uid));
+    if (news.length > 0 && !this.#release) this.#save((x) => x.failed.push(...news));
+    // A canary that refused, or that admission kept from its grant, may disappear.
+    const canary = this.#pods.find((pod) => this.#uidOf(pod) === state.canary);
+    if (!canary || state.word) return;
+    const holds = canary.grant?.rev === s.rev && canary.grant.digest === s.digest;
+    const verdict = this.#verdicts.get(canary);
+    const began = holds
+      ? verdict !== "excused" || !["unfit", "behind"].includes(canary.message?.kind ?? "")
+      : verdict === "excused" || !isRefused(this.#seen(canary), this.#clock.steady);
+    if (!began) this.#save((x) => (x.canary = x.canaryNode = ""));
+  }
+
+  #failed(): readonly Pod[] {
+    const { rev, digest } = this.#s;
+    return this.#of("failed").filter(({ grant }) => grant?.rev === rev && grant.digest === digest);
+  }
+
+  #steer(): boolean {
+    const { retry, maxFailures } = this.#api;
+    const state = this.#state;
+    if (retry !== state.retry) {
+      this.#save((x) => Object.assign(x, { retry, halted: false, lost: x.failed, failed: [] }));
+      return true;
+    }
+    if (this.#release || state.halted || state.failed.length <= maxFailures) return false;
+    this.#save((x) => (x.halted = true));
+    return true;
+  }
+
+  #takeBack(): void {
+    const back = (pod: Pod, digest: string): void => {
+      if (!pod.grant || pod.grant.rev === 0 || !this.#mayPatch(pod)) return;
+      this.#hands.patch(pod, { rev: 0, digest, since: pod.since, word: false });
+    };
+    const halted = this.#state.halted ? [...this.#of("unproved"), ...this.#failed()] : [];
+    for (const pod of halted) back(pod, "");
+    // A node that has proved it keeps it, unless newer content is to follow.
+    const keeps = (pod: Pod): boolean =>
+      this.#seen(pod).isSettled && (this.#release || pod.grant?.rev === this.#s.rev);
+    const excused = this.#of("excused").filter((pod) => !keeps(pod));
+    for (const pod of [...excused, ...(this.#release ? [] : this.#of("failed"))])
+      if (!halted.includes(pod)) back(pod, `${pod.grant?.rev}`);
+  }
+
+  /** Admission refused: again after 5 s, and each minute once the node is excused. */
+  #mayPatch(pod: Pod): boolean {
+    const seen = this.#seen(pod);
+    const pause = isRefused(seen, this.#clock.steady) ? 60 : 5;
+    return !seen.refused || this.#clock.steady - seen.refused.last >= pause;
+  }
+
+  /** Replaces pods of older templates: OnDelete. */
+  #upgrade(template: Template): void {
+    const api = this.#api;
+    const budget = api.budget >= 100 ? Infinity : api.budget;
+    const arrived = (node: string): boolean => {
+      const pod = api.pods.get(node);
+      return !api.nodes.has(node) || (pod?.ready === true && pod.template === template.n);
+    };
+    if (this.#state.replaced.some(arrived))
+      this.#save((x) => (x.replaced = x.replaced.filter((node) => !arrived(node))));
+    for (const pod of this.#pods) {
+      const isOld = this.#templates.get(pod.template)?.old === true;
+      if (this.#release && pod.ready && !isOld) continue;
+      const isDone = this.#verdicts.get(pod) === "proved" && pod.grant?.rev === this.#s.rev;
+      if (this.#release && isDone) continue;
+      if (pod.template === template.n || pod.unreachable || this.#places.has(pod.node)) continue;
+      const counts = pod.ready || this.#clock.steady - this.#seen(pod).readyAt < AWAY;
+      if (counts && !this.#state.replaced.includes(pod.node)) {
+        if (this.#state.replaced.length >= budget) continue;
+        this.#save((x) => x.replaced.push(pod.node));
+      }
+      this.#hands.remove(pod);
+      this.#removed.add(pod);
+    }
+  }
+
+  #sync(): void {
+    for (const pod of [...this.#of("unproved"), ...this.#of("back")]) {
+      const seen = this.#seen(pod);
+      const due = [3, 10, 20, 40].filter((at) => this.#clock.steady - seen.grantAt >= at).length;
+      if (due > seen.syncs) this.#hands.sync(pod);
+      seen.syncs = Math.max(seen.syncs, due);
+    }
+  }
+
+  #grant(): void {
+    const s = this.#s;
+    const { budget } = this.#api;
+    const { steady, api: apiTime } = this.#clock;
+    const { lost } = this.#state;
+    const promoted = s.served === s.rev;
+    const alone = !this.#release && !promoted && !this.#state.word && budget < 100;
+    const all = budget >= 100 || (s.mode !== "Restart" && !alone);
+    const cap = alone ? 1 : all ? Infinity : budget;
+    const may = (pod: Pod): boolean => {
+      const { grant } = pod;
+      const seen = this.#seen(pod);
+      const template = this.#templates.get(pod.template) as Template;
+      if (this.#removed.has(pod)) return false;
+      if (pod.unreachable > 0 || isAway(seen, steady) || template.old) return false;
+      if (seen.sent) return steady - seen.sent.at >= 2 && this.#places.size <= cap;
+      if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
+      const waits = grant && grant.rev > 0 && (this.#release || !seen.isSettled);
+      if (!pod.ready && !waits) return false;
+      if ((grant?.rev === s.rev && grant.digest === s.digest) || !this.#mayPatch(pod)) return false;
+      const excused = grant?.rev === 0 && grant.digest === `${s.rev}`;
+      return !excused || lost.includes(this.#uidOf(pod)) || steady - seen.readyAt >= AGAIN;
+    };
+    const rank = (pod: Pod): number[] => [
+      this.#seen(pod).sent ? 0 : 1,
+      lost.includes(this.#uidOf(pod)) ? 0 : 1,
+      alone && apiTime - pod.lastExit < AGAIN ? 1 : 0,
+      // However many nodes join, the others have their turn.
+      pod.created > s.at ? 1 : 0,
+      pod.grant?.rev ?? 0,
+    ];
+    const order = this.#pods
+      .filter(may)
+      .map((pod) => ({ pod, rank: rank(pod) }))
+      .toSorted((x, y) => x.rank.map((r, i) => r - (y.rank[i] ?? 0)).find((d) => d !== 0) ?? 0);
+    for (const { pod } of order) {
+      const size = this.#places.size;
+      const own = this.#places.has(pod.node) && (size === cap || this.#seen(pod).sent);
+      if (size >= cap && !own) continue;
+      const uid = this.#uidOf(pod);
+      if (alone && this.#state.canary !== uid)
+        this.#save((x) => Object.assign(x, { canary: uid, canaryNode: pod.node }));
+      const word = this.#release || (!promoted && !this.#state.word);
+      const grant = { rev: s.rev, digest: s.digest, since: pod.since, word };
+      const resourceVersion = String(pod.rv);
+      if (!this.#hands.patch(pod, grant)) continue;
+      this.#places.add(pod.node);
+      this.#granted.add(pod);
+      const seen = this.#seen(pod);
+      const sent = { resourceVersion, at: steady, held: seen.holds };
+      Object.assign(seen, { holds: true, sent });
+    }
+  }
+
+  #promote(): void {
+    const { rev, served } = this.#s;
+    const { state } = { state: this.#state };
+    if (this.#release || served === rev || !state.word || state.halted) return;
+    const done = (pod: Pod): boolean => {
+      if (this.#granted.has(pod)) return false;
+      const verdict = this.#verdicts.get(pod);
+      if (verdict === "excused" || verdict === "failed") return true;
+      const isBack = pod.grant?.rev === 0 && pod.grant.digest === `${rev}`;
+      if (isBack && verdict !== "back" && !state.lost.includes(this.#uidOf(pod))) return true;
+      const { steady } = this.#clock;
+      if (isRefused(this.#seen(pod), steady) || isAway(this.#seen(pod), steady)) return true;
+      return verdict === "proved" && pod.grant?.rev === rev && pod.grant.digest === this.#s.digest;
+    };
+    if (this.#pods.every((pod) => pod.created > state.base || done(pod))) this.#hands.promote();
+  }
+
+  #end(): void {
+    const { rev, at } = this.#s;
+    const all = [...this.#api.nodes.values()].every(({ name, created }) => {
+      const pod = this.#api.pods.get(name);
+      const confirmed =
+        pod?.grant?.rev === rev && this.#verdicts.get(pod) === "proved" && !this.#granted.has(pod);
+      return confirmed || created > at;
+    });
+    if (all || this.#clock.api - at > FORGET) this.#hands.complete(all);
+  }
+}
+
+function publish(api: Api, want: Digest, hands: Hands): void {
+  const s = api.secret;
+  const mode = api.ds?.template.mode ?? api.want.mode;
+  const seen = [...api.pods.values()].flatMap(({ grant, message }) => [
+    grant?.rev ?? 0,
+    message?.rev ?? 0,
+    message?.journal ?? 0,
+  ]);
+  const rev = 1 + Math.max(0, s?.rev ?? 0, api.state.rev, ...seen);
+  const keep =
+    s !== null &&
+    s.mode === mode &&
+    want !== RELEASE &&
+    s.digest !== RELEASE &&
+    !withdraws(servedDigest(s), want) &&
+    s.served > 0;
+  hands.publish({
+    rev,
+    digest: want,
+    mode,
+    served: keep ? s.served : 0,
+    servedDigest: keep ? servedDigest(s) : "",
+  });
+}

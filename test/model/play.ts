@@ -1,0 +1,18 @@
+/** Plays many plans, and reports the smallest one that breaks a law, with its trace. */
+import { broken, newWorld, planOf, shrink, type Driver, type Plan } from "./schedules.ts";
+
+/** Throws an error with the smallest plan that breaks the same law. */
+function play(plan: Plan, driver: Driver): void {
+  const first = broken(plan, driver);
+  if (first === undefined) return;
+  const small = shrink(plan, first.law, driver);
+  const world = newWorld(small, true);
+  const last = broken(small, driver, world) ?? first;
+  const trace = world.trace.slice(-60).join("\n");
+  throw new Error(`${last.message}\n${JSON.stringify(small)}\n${trace}`);
+}
+
+/** The plans of these seeds, one after the other. */
+export function playAll(from: number, count: number, driver: Driver, plans = planOf): void {
+  for (let seed = from; seed < from + count; seed++) play(plans(seed), driver);
+}

@@ -1,0 +1,233 @@
+/** The product's decisions in charge of the model's world, and beside them the oracle. */
+import { decide } from "#controller/grants/decide.ts";
+import type { Action, Decision } from "#controller/grants/decision.ts";
+import type {
+  Grant as Granted,
+  NodeFacts,
+  Snapshot,
+  StateFacts,
+} from "#controller/grants/facts.ts";
+import { afterRefusal, type Memory } from "#controller/grants/memory.ts";
+import { realHands, recorder, type Answer, type Hands } from "./hands.ts";
+import { oracle } from "./oracle.ts";
+import {
+  fail,
+  FORGET,
+  RELEASE,
+  servedDigest,
+  wantedDigest,
+  withdraws,
+  type Api,
+  type Grant,
+  type Pod,
+  type State,
+  type World,
+} from "./world.ts";
+
+/** Nodes that were read; the product asks for more. */
+type Read = { names: Set<string>; all: boolean };
+
+const intentOf = (digest: string) => (digest === RELEASE ? "release" : "apply");
+
+const grantFacts = ({ rev, digest, since, word }: Grant): Granted => ({
+  revision: rev,
+  digest,
+  since: String(since),
+  word,
+});
+
+const grantOf = ({ revision, digest, since, word }: Granted): Grant => ({
+  rev: revision,
+  digest,
+  since: Number(since),
+  word,
+});
+
+const stateFacts = ({ rev, canary, canaryNode, retry, ...rest }: State): StateFacts => ({
+  ...rest,
+  revision: rev,
+  canary: canary === "" ? undefined : { node: canaryNode, uid: canary },
+  retry: String(retry),
+});
+
+function stateOf({ revision, canary, retry, ...rest }: StateFacts): State {
+  const lists = {
+    failed: [...rest.failed],
+    lost: [...rest.lost],
+    replaced: [...rest.replaced],
+  };
+  const found = { canary: canary?.uid ?? "", canaryNode: canary?.node ?? "" };
+  return { ...rest, ...lists, ...found, rev: revision, retry: Number(retry) };
+}
+
+/** The objects as the product sees them. */
+function snapshotOf(w: World, api: Api, read: Read): Snapshot {
+  const { secret: s, ds } = api;
+  const want = wantedDigest(api);
+  const byName = new Map<string, NodeFacts | undefined>();
+  for (const name of read.all ? api.nodes.keys() : read.names) {
+    const node = api.nodes.get(name);
+    byName.set(name, node && { uid: String(node.uid), created: node.created });
+  }
+  return {
+    secret: s
+      ? {
+          revision: s.rev,
+          digest: s.digest,
+          mode: s.mode,
+          intent: intentOf(s.digest),
+          served: s.served,
+          publishedAt: s.at,
+        }
+      : undefined,
+    state: stateFacts(api.state),
+    template: ds
+      ? {
+          isCurrent: ds.template.n === api.want.n,
+          mode: ds.template.old ? undefined : ds.template.mode,
+        }
+      : undefined,
+    pods: [...api.pods.values()].map((pod) => podFacts(w, api, pod)),
+    nodes: { byName, all: read.all },
+    desired: api.nodes.size,
+    wanted: {
+      intent: intentOf(want),
+      digest: want,
+      mode: api.want.mode,
+      withdraws: {
+        newest: s !== null && withdraws(s.digest, want),
+        served: s !== null && withdraws(servedDigest(s), want),
+      },
+    },
+    policy: {
+      maxUnavailable: api.budget >= 100 ? "all" : api.budget,
+      maxFailures: api.maxFailures,
+      forgetAfter: FORGET,
+      minInterval: api.minInterval,
+    },
+    isPaused: api.paused,
+    retry: String(api.retry),
+  };
+}
+
+function podFacts(w: World, api: Api, pod: Pod): Snapshot["pods"][number] {
+  const template = w.templates.get(pod.template);
+  const { message } = pod;
+  const [revision, digest = "", since = ""] = message?.key.split("/") ?? [];
+  return {
+    uid: String(pod.uid),
+    node: pod.node,
+    created: pod.created,
+    resourceVersion: String(pod.rv),
+    isDeleting: false,
+    isCurrent: api.ds?.template.n === pod.template,
+    mode: template?.old ? undefined : template?.mode,
+    grant: pod.grant ? grantFacts(pod.grant) : undefined,
+    ready: { is: pod.ready, since: String(pod.since) },
+    unreachable: pod.unreachable > 0 ? String(pod.unreachable) : undefined,
+    word:
+      message && message.kind !== "crash"
+        ? {
+            kind: message.kind,
+            revision: Number(revision),
+            digest,
+            since,
+            journal: message.journal,
+          }
+        : undefined,
+    lastExit: pod.lastExit,
+    waitingReason:
+      w.machines.get(pod.node)?.unstartable === "image" ? "ImagePullBackOff" : undefined,
+  };
+}
+
+export type Rewrite = Readonly<{
+  snapshot?: (snapshot: Snapshot) => Snapshot;
+  memory?: (memory: Memory) => Memory;
+  decision?: (decision: Decision) => Decision;
+}>;
+
+/** How the product is driven: in step with the oracle, or with one of its rules switched off. */
+export type Drive = Readonly<{ isLockstep: boolean; rewrite: Rewrite }>;
+
+/** Decides, and reads the Nodes that the decision asks for until it asks for no more. */
+export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): Decision {
+  const read: Read = { names: new Set(), all: false };
+  const now = { steady: w.t + w.clock, api: w.t };
+  for (let round = 0; round < 10; round++) {
+    const seen = snapshotOf(w, api, read);
+    const found = decide(snapshot ? snapshot(seen) : seen, w.memory, now);
+    const isNew = (name: string): boolean => !read.names.has(name);
+    const wantsNames = !read.all && [...found.reads.nodes].some(isNew);
+    if (!wantsNames && (read.all || !found.reads.all)) return decision ? decision(found) : found;
+    for (const name of found.reads.nodes) read.names.add(name);
+    if (found.reads.all) read.all = true;
+  }
+  return fail("reads", "the decision asks for Nodes again and again");
+}
+
+/** One turn of the product. */
+export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Decision {
+  const before = w.memory;
+  if (rewrite.memory) w.memory = rewrite.memory(w.memory);
+  const decision = decided(w, api, rewrite);
+  if (isLockstep) compare(w, api, before, decision);
+  if (decision.view.phase === "served" && api === w.api && !w.truth.proved.has(proof(api)))
+    fail("status", "a view calls unproved content served");
+  w.memory = decision.memory;
+  const now = { steady: w.t + w.clock, api: w.t };
+  const answered = (pod: Pod, answer: Answer): void => {
+    if (answer !== "done") w.memory = afterRefusal(w.memory, String(pod.uid), answer, now);
+  };
+  for (const action of decision.actions) perform(api, action, realHands(w, answered));
+  return decision;
+}
+
+const proof = ({ secret }: Api): string => `${secret?.digest}${secret?.mode}`;
+
+/** Both must want the same from the same snapshot and the same memory. */
+function compare(w: World, api: Api, before: Memory, decision: Decision): void {
+  const ours = recorder();
+  for (const action of decision.actions) perform(api, action, ours);
+  const theirs = recorder();
+  const clock = { steady: w.t + w.clock, api: w.t };
+  oracle(structuredClone(api), before, clock, { hands: theirs, templates: w.templates });
+  const [mine, other] = [ours.wishes().join("\n"), theirs.wishes().join("\n")];
+  if (mine !== other) fail("lockstep", `\nproduct:\n${mine}\noracle:\n${other}`);
+}
+
+function perform(api: Api, action: Action, hands: Hands): void {
+  const podOf = ({ node }: { node: string }): Pod => api.pods.get(node) as Pod;
+  switch (action.kind) {
+    case "publish": {
+      const { revision, mode, served } = action;
+      const { secret } = api;
+      const slot = secret && served !== "nothing" ? servedDigest(secret) : "";
+      return hands.publish({
+        rev: revision,
+        digest: wantedDigest(api),
+        mode,
+        served: secret && served !== "nothing" ? secret.served : 0,
+        servedDigest: slot,
+      });
+    }
+    case "empty-served":
+      return hands.emptyServed();
+    case "save":
+    case "halt":
+      return hands.save(stateOf(action.state));
+    case "grant":
+    case "take-back":
+      return void hands.patch(podOf(action.pod), grantOf(action.grant));
+    case "sync":
+      return hands.sync(podOf(action.pod));
+    case "delete":
+      return hands.remove(podOf(action.pod));
+    case "write-template":
+      return hands.template();
+    case "promote":
+      return hands.promote();
+    case "complete":
+      return hands.complete(action.isConfirmed);
+  }
+}

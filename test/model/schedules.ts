@@ -1,0 +1,363 @@
+/** Random schedules: what happens to the world, and how a run ends. */
+import { Random } from "#test/random.ts";
+import { noMemory } from "#controller/grants/memory.ts";
+import { agent } from "./agent.ts";
+import { apply, KINDS, type Event } from "./events.ts";
+import { Killed, realHands, Refused } from "./hands.ts";
+import { controlPlane, kubelet, newPod } from "./kubelet.ts";
+import { checkImage, missing, noteWrong } from "./laws.ts";
+import { oracle } from "./oracle.ts";
+import { product, type Drive } from "./product.ts";
+import {
+  between,
+  fail,
+  join,
+  kill,
+  LawBroken,
+  leave,
+  log,
+  newState,
+  RELEASE,
+  wantedDigest,
+  type Api,
+  type Machine,
+  type Mode,
+  type Template,
+  type World,
+} from "./world.ts";
+
+export type Plan = Readonly<{
+  seed: number;
+  nodes: number;
+  budget: number;
+  maxFailures: number;
+  minInterval: number;
+  mode: Mode;
+  /** Nodes replaced per node and hour. */
+  churn: number;
+  /** Begins with agents of the version before grants. */
+  isOld: boolean;
+  events: readonly Event[];
+  end: number;
+}>;
+
+/** Which controller is in charge; null for the oracle. */
+export type Driver = Drive | null;
+
+export function planOf(seed: number): Plan {
+  const random = new Random(seed);
+  const nodes = random.pick([1, 1, 2, 3, 4, 5, 6, 8, 12, 20, 40]);
+  const start = random.pick([3, 8, 150]);
+  const end = start + random.pick([60, 200, 600]);
+  // A schedule without some kinds goes deeper into the others.
+  const kinds = KINDS.filter(() => random.fraction() < 0.6);
+  const events = random
+    .list(random.pick([6, 14, 30]), () => ({
+      t: start + random.below(end - start),
+      kind: random.pick(kinds),
+      who: random.below(1000),
+      n: random.below(1000),
+    }))
+    .toSorted((a, b) => a.t - b.t);
+  return {
+    seed,
+    nodes,
+    budget: random.pick([1, 1, 2, 3, Math.ceil(nodes / 4), 100]),
+    maxFailures: random.pick([0, 0, 0, 1, 2]),
+    minInterval: random.pick([0, 0, 0, 60]),
+    mode: random.pick<Mode>(["Restart", "Restart", "Restart", "Reread", "CredentialProvider"]),
+    churn: random.pick([0, 0, 0, 0.5, 2, 20]),
+    isOld: random.once(5),
+    events,
+    end,
+  };
+}
+
+export function newWorld(plan: Plan, tracing = false): World {
+  const want: Template = { n: 1, mode: plan.mode, starts: true, old: false };
+  const { budget, maxFailures, minInterval } = plan;
+  const api: Api = {
+    a: 1,
+    b: 2,
+    budget,
+    maxFailures,
+    minInterval,
+    paused: false,
+    retry: 0,
+    want,
+    secret: null,
+    state: newState(0),
+    ds: null,
+    pods: new Map(),
+    nodes: new Map(),
+  };
+  const w: World = {
+    t: 0,
+    random: new Random(plan.seed * 7919 + 1),
+    api,
+    old: null,
+    machines: new Map(),
+    ids: 0,
+    values: 100,
+    bad: new Map(),
+    templates: new Map([[1, want]]),
+    deadUntil: 0,
+    killIn: -1,
+    busyUntil: 0,
+    admissionUntil: 0,
+    clock: 0,
+    memory: noMemory,
+    snapshot: null,
+    saved: null,
+    trace: [],
+    tracing,
+    churn: plan.churn,
+    startDelay: 0,
+    truth: {
+      proved: new Set(),
+      broken: new Map(),
+      limit: new Map(),
+      published: new Map(),
+      revisions: 0,
+      allowed: 1,
+      lastKill: -999,
+      withdrawn: new Map(),
+      want: RELEASE,
+      lostAgents: new Set(),
+      upgradeBudget: 0,
+      retries: 0,
+      hand: 0,
+      forgotten: new Set(),
+      wrong: new Set(),
+      slips: 0,
+      forced: 0,
+    },
+  };
+  for (let at = 0; at < plan.nodes; at++) join(w, `node${at}`);
+  if (plan.isOld) installOld(w, plan.mode);
+  return w;
+}
+
+/** The version before grants runs everywhere, and everything is served. */
+function installOld(w: World, mode: Mode): void {
+  const old: Template = { n: 0, mode, starts: true, old: true };
+  w.templates.set(0, old);
+  w.api.ds = { template: old };
+  const digest = wantedDigest(w.api);
+  w.api.secret = { rev: 3, digest, mode, served: 3, servedDigest: "", at: 0 };
+  w.truth.proved.add(digest + mode);
+  for (const m of w.machines.values()) {
+    m.file = m.loaded = digest;
+    m.fileMode = mode;
+    m.journal = { rev: 3, digest, mode, begun: null, said: "", quarantine: "" };
+    w.api.pods.set(m.name, newPod(w, m.name, 0));
+  }
+}
+
+function noteWithdrawn(w: World): void {
+  const { truth } = w;
+  const want = wantedDigest(w.api);
+  const before = truth.want.split(".");
+  want.split(".").forEach((value, at) => {
+    if (value === "0" && Number(before[at]) > 0)
+      for (let k = 1; k <= w.values; k++)
+        if (!truth.withdrawn.has(`${at}:${k}`)) truth.withdrawn.set(`${at}:${k}`, w.t);
+    if (value !== "0") truth.withdrawn.delete(`${at}:${value}`);
+  });
+  truth.want = want;
+}
+
+/** One second. */
+export function tick(w: World, driver: Driver): void {
+  controlPlane(w);
+  for (const m of w.machines.values()) {
+    if (m.dead) continue;
+    if (m.power > w.t) {
+      cutPower(m);
+      continue;
+    }
+    kubelet(w, m, w.api.pods.get(m.name));
+    if (!m.dead) agent(w, m);
+  }
+  if (w.t >= w.deadUntil) control(w, driver);
+  checkImage(w);
+}
+
+function cutPower(m: Machine): void {
+  m.kubelet = false;
+  m.kubeletBack = m.power;
+  m.running = false;
+  m.mount = null;
+  m.message = null;
+  m.startAt = m.power + 3;
+  if (m.journal) m.journal.said = "";
+}
+
+function control(w: World, driver: Driver): void {
+  noteWrong(w);
+  // Sometimes what it sees is a second old.
+  const seen = w.snapshot ?? w.api;
+  const before = w.random.once(40) ? structuredClone(w.api.pods) : null;
+  try {
+    if (seen === w.api || isFresh(seen, w.api)) {
+      if (driver) product(w, seen, driver);
+      else playOracle(w, seen);
+    }
+    if (!w.snapshot && !w.api.paused) noteWithdrawn(w);
+  } catch (error) {
+    if (error instanceof Killed) {
+      log(w, "controller: killed");
+      kill(w, between(w, 1, 30));
+    } else if (!(error instanceof Refused)) throw error;
+  }
+  // Either everything, or only the pods without the patches of this second.
+  w.snapshot = w.random.once(20) ? structuredClone(w.api) : null;
+  if (before) w.snapshot = { ...structuredClone(w.api), pods: before };
+}
+
+/** Writes of the objects that all depends on are conditional on the version that was seen. */
+function isFresh(seen: Api, { secret, ds, state }: Api): boolean {
+  const text = (api: Pick<Api, "secret" | "ds" | "state">): string =>
+    JSON.stringify([api.secret, api.ds, api.state]);
+  return text(seen) === text({ secret, ds, state });
+}
+
+function playOracle(w: World, api: Api): void {
+  const refused = new Map<string, { at: number; last: number }>();
+  const steady = w.t + w.clock;
+  const hands = realHands(w, ({ uid }, answer) => {
+    if (answer !== "admission") return;
+    const at = w.memory.pods.get(String(uid))?.refused?.at ?? steady;
+    refused.set(String(uid), { at, last: steady });
+  });
+  const clock = { steady, api: w.t };
+  const memory = oracle(api, w.memory, clock, { hands, templates: w.templates });
+  const pods = new Map(memory.pods);
+  for (const [uid, one] of refused) {
+    const seen = pods.get(uid);
+    if (seen) pods.set(uid, { ...seen, refused: one });
+  }
+  w.memory = { ...memory, pods };
+}
+
+/** Plays a plan to its end. Throws `LawBroken`. */
+function run(plan: Plan, driver: Driver, world = newWorld(plan)): World {
+  const events = [...plan.events];
+  for (; world.t < plan.end; world.t++) {
+    for (let next = events[0]; next && next.t <= world.t; next = events[0]) {
+      apply(world, next);
+      events.shift();
+    }
+    tick(world, driver);
+  }
+  settle(world, driver);
+  return world;
+}
+
+/**
+ * The world stands still, or churns at a constant rate. A person does what status asks for:
+ * corrects the content, repairs nodes, ends a pause, retries.
+ */
+function settle(w: World, driver: Driver): void {
+  const { api } = w;
+  log(w, "the world calms down");
+  w.killIn = -1;
+  w.busyUntil = w.admissionUntil = 0;
+  api.paused = false;
+  for (const m of w.machines.values()) {
+    m.net = m.unfit = 0;
+    m.unstartable = "";
+    m.power = Math.min(m.power, w.t);
+    if (m.dead || (!m.kubelet && !m.kubeletBack && !m.running)) join(w, m.name);
+  }
+  if (w.bad.has(api.a)) {
+    // While newer content waits for the interval, what is published goes on.
+    api.minInterval = 0;
+    w.values += 1;
+    api.a = w.values;
+    w.truth.allowed += 1;
+  }
+  if (!api.want.starts) {
+    w.values += 1;
+    api.want = { n: w.values, mode: api.want.mode, starts: true, old: false };
+    w.templates.set(api.want.n, api.want);
+  }
+  w.deadUntil = Math.min(w.deadUntil, w.t + 30);
+  const from = w.t;
+  let left = "nothing was checked";
+  const isSlow = [...w.templates.values()].some(({ mode }) => mode === "Reread");
+  // A canary of mode Reread needs five minutes, which few nodes live at 20 replacements an hour.
+  if (isSlow) w.churn = Math.min(w.churn, 2);
+  // A withdrawal waits neither for outages nor for joining nodes.
+  const limit = wantedDigest(api) !== RELEASE ? 6000 : isSlow ? 1800 : 900;
+  for (; w.t < from + limit; w.t++) {
+    if (w.churn) churn(w);
+    bury(w);
+    const { state, secret } = w.api;
+    if ((w.t - from) % 600 === 599 && state.halted && state.rev === secret?.rev) {
+      w.api.retry += 1;
+      w.truth.retries += 1;
+    }
+    tick(w, driver);
+    if ((w.t - from) % 10 !== 0) continue;
+    left = missing(w);
+    if (!left) return;
+  }
+  fail("ends", left);
+}
+
+/** Machines leave at a constant rate, half of them without a word, and others join. */
+export function churn(w: World): void {
+  for (const m of Array.from(w.machines.values())) {
+    if (w.random.fraction() >= w.churn / 3600 || m.net > w.t) continue;
+    if (w.random.once(2)) {
+      m.net = 1e9;
+      m.goneAt = w.t + between(w, 1, 55);
+    } else leave(w, m.name);
+    w.values += 1;
+    join(w, `n${w.values}`);
+  }
+}
+
+/** Machines that are gone lose their Node, and a person deletes the Nodes of dead ones. */
+export function bury(w: World): void {
+  for (const m of Array.from(w.machines.values()))
+    if (m.goneAt && w.t >= m.goneAt) {
+      leave(w, m.name);
+      if (w.machines.size === 0) join(w, m.name);
+    } else if (m.dead) {
+      m.goneAt = w.t + 200;
+      m.dead = false;
+      m.net = 1e9;
+    }
+}
+
+/** The law that a plan breaks, if any. */
+export function broken(plan: Plan, driver: Driver, world?: World): LawBroken | undefined {
+  try {
+    run(plan, driver, world);
+    return undefined;
+  } catch (error) {
+    if (error instanceof LawBroken) return error;
+    throw error;
+  }
+}
+
+/** The plan with as few events and nodes as break the same law. */
+export function shrink(plan: Plan, law: string, driver: Driver): Plan {
+  let smallest = plan;
+  const tries = (one: Plan): readonly Plan[] => [
+    ...one.events.map((_, at) => Object.assign({}, one, { events: one.events.toSpliced(at, 1) })),
+    ...(one.churn > 0 ? [{ ...one, churn: 0 }] : []),
+    ...(one.isOld ? [{ ...one, isOld: false }] : []),
+    ...smaller(one.nodes).map((nodes) => Object.assign({}, one, { nodes })),
+  ];
+  for (let next: Plan | undefined = plan; next;) {
+    smallest = next;
+    next = tries(smallest).find((one) => broken(one, driver)?.law === law);
+  }
+  return smallest;
+}
+
+const smaller = (nodes: number): readonly number[] =>
+  [1, Math.ceil(nodes / 2), nodes - 1].filter((fewer) => fewer > 0 && fewer < nodes);

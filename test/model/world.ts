@@ -1,0 +1,335 @@
+/**
+ * The world of an executable model of "pods stay": the API server's objects, the machines, and what
+ * really happened. One tick is one second. Every random choice comes from the run's seed.
+ *
+ * The model is an oracle: it shares no decision with controller/grants, only the shape of the
+ * controller's memory, so that both can decide on the same snapshot.
+ */
+import { Random } from "#test/random.ts";
+import { noMemory, type Memory } from "#controller/grants/memory.ts";
+
+export type Mode = "Restart" | "Reread" | "CredentialProvider";
+
+/** "a.b": the value of source a and of source b. 0: the source does not exist. */
+export type Digest = string;
+export const RELEASE: Digest = "0.0";
+
+export type Secret = {
+  rev: number;
+  digest: Digest;
+  mode: Mode;
+  served: number;
+  servedDigest: Digest;
+  at: number;
+};
+
+/** Revision 0 takes back. Then `digest` names the revision that the node is excused from, or "". */
+export type Grant = { rev: number; digest: Digest; since: number; word: boolean };
+
+export type Message = {
+  kind: "proved" | "failed" | "unfit" | "behind" | "crash";
+  key: string;
+  rev: number;
+  journal: number;
+};
+
+export type Pod = {
+  uid: number;
+  node: string;
+  created: number;
+  template: number;
+  grant: Grant | null;
+  sync: number;
+  ready: boolean;
+  since: number;
+  unreachable: number;
+  message: Message | null;
+  lastExit: number;
+  rv: number;
+};
+
+type Node = { name: string; uid: number; created: number };
+
+/** `old`: of a version before grants. `starts` is false if its image cannot start. */
+export type Template = { n: number; mode: Mode; starts: boolean; old: boolean };
+
+/** The controller's remembered state. It belongs to one revision, except `replaced` and `retry`. */
+export type State = {
+  rev: number;
+  word: boolean;
+  base: number;
+  canary: string;
+  canaryNode: string;
+  halted: boolean;
+  failed: string[];
+  lost: string[];
+  retry: number;
+  replaced: string[];
+};
+
+export type Api = {
+  a: number;
+  b: number;
+  /** A number of nodes; from 100 on: all. */
+  budget: number;
+  maxFailures: number;
+  minInterval: number;
+  paused: boolean;
+  retry: number;
+  want: Template;
+  secret: Secret | null;
+  state: State;
+  ds: { template: Template } | null;
+  pods: Map<string, Pod>;
+  nodes: Map<string, Node>;
+};
+
+/** A change that has begun on a machine. */
+export type Begun = {
+  rev: number;
+  digest: Digest;
+  since: number;
+  placed: number;
+  attempt: number;
+  old: Digest;
+  oldMode: Mode;
+  granted: boolean;
+  restarted: boolean;
+};
+
+export type Journal = {
+  rev: number;
+  digest: Digest;
+  mode: Mode;
+  begun: Begun | null;
+  said: string;
+  quarantine: string;
+};
+
+export type Machine = {
+  name: string;
+  id: number;
+  net: number;
+  power: number;
+  dead: boolean;
+  silent: number;
+  /** How far its clock is from the API server's, in seconds. */
+  skew: number;
+  kubelet: boolean;
+  kubeletStart: number;
+  kubeletBack: number;
+  loaded: Digest;
+  file: Digest;
+  fileMode: Mode;
+  journal: Journal | null;
+  podUid: number;
+  template: number;
+  running: boolean;
+  startAt: number;
+  startedAt: number;
+  exits: number;
+  mount: { secret: Secret; grant: Grant | null } | null;
+  mountAt: number;
+  patchSeen: string;
+  seen: string;
+  answered: boolean;
+  ready: boolean;
+  since: number;
+  message: Message | null;
+  lastExit: number;
+  blind: number;
+  slow: number;
+  unfit: number;
+  /** Its agent's container cannot start, or it gets no pod at all. */
+  unstartable: "" | "image" | "podless";
+  /** Seconds that a new pod takes until its agent starts, besides the usual 1 to 4. */
+  startDelay: number;
+  restarts: string[];
+  wait: number;
+  goneAt: number;
+};
+
+/** What really happened. Only the laws read it. */
+type Truth = {
+  proved: Set<string>;
+  broken: Map<Digest, Set<number>>;
+  limit: Map<Digest, number>;
+  published: Map<Digest, number>;
+  revisions: number;
+  allowed: number;
+  lastKill: number;
+  withdrawn: Map<string, number>;
+  want: Digest;
+  lostAgents: Set<string>;
+  upgradeBudget: number;
+  retries: number;
+  hand: number;
+  forgotten: Set<number>;
+  wrong: Set<number>;
+  slips: number;
+  forced: number;
+};
+
+export type World = {
+  t: number;
+  random: Random;
+  api: Api;
+  /** The Secret before the last write: the kubelet's two watches have no order. */
+  old: Secret | null;
+  machines: Map<string, Machine>;
+  ids: number;
+  values: number;
+  bad: Map<number, { silent: boolean; percent: number }>;
+  templates: Map<number, Template>;
+  deadUntil: number;
+  killIn: number;
+  busyUntil: number;
+  admissionUntil: number;
+  /** What the controller's own clock shows beyond `t`; another value after each kill. */
+  clock: number;
+  memory: Memory;
+  snapshot: Api | null;
+  saved: Api | null;
+  trace: string[];
+  tracing: boolean;
+  truth: Truth;
+  churn: number;
+  /** Seconds until the agent of a machine that joins starts, besides the usual 1 to 4. */
+  startDelay: number;
+};
+
+export const FORGET = 1800;
+
+export class LawBroken extends Error {
+  readonly law: string;
+  constructor(law: string, what: string) {
+    super(`${law}: ${what}`);
+    this.law = law;
+  }
+}
+
+export const fail = (law: string, what: string): never => {
+  throw new LawBroken(law, what);
+};
+
+export const between = (w: World, low: number, high: number): number =>
+  low + w.random.below(high - low + 1);
+
+export function log(w: World, text: string): void {
+  if (w.tracing) w.trace.push(`${String(w.t).padStart(5)} ${text}`);
+}
+
+export const keyOf = ({ rev, digest, since }: Grant): string => `${rev}/${digest}/${since}`;
+
+export const newState = (rev: number, retry = 0, replaced: string[] = []): State => ({
+  rev,
+  word: false,
+  base: -1,
+  canary: "",
+  canaryNode: "",
+  halted: false,
+  failed: [],
+  lost: [],
+  retry,
+  replaced,
+});
+
+export const wantedDigest = ({ a, b }: Pick<Api, "a" | "b">): Digest => `${a}.${b}`;
+
+export const servedDigest = (s: Secret): Digest =>
+  s.served === 0 ? RELEASE : s.served === s.rev ? s.digest : s.servedDigest;
+
+/** True if a source of the first content is missing in the second. */
+export function withdraws(had: Digest, want: Digest): boolean {
+  const next = want.split(".");
+  return had.split(".").some((value, at) => value !== "0" && next[at] === "0");
+}
+
+export const budgetOf = ({ budget, nodes }: Api): number =>
+  Math.max(1, budget >= 100 ? nodes.size : Math.min(budget, Math.max(1, nodes.size)));
+
+export const isReachable = (w: World, m: Machine): boolean =>
+  m.net <= w.t && m.power <= w.t && m.kubelet && !m.dead;
+
+export const modeOf = (w: World, m: Machine): Mode =>
+  w.templates.get(m.template)?.mode ?? w.api.want.mode;
+
+/** True while the pod of this machine has a grant that the machine has not fulfilled. */
+export const isOpen = (m: Machine, { grant, uid }: Pod): boolean =>
+  grant !== null &&
+  grant.rev > 0 &&
+  m.podUid === uid &&
+  !(
+    m.journal !== null &&
+    m.journal.rev === grant.rev &&
+    m.journal.digest === grant.digest &&
+    m.journal.begun === null
+  );
+
+function newMachine(w: World, name: string): Machine {
+  w.ids += 1;
+  return {
+    name,
+    id: w.ids,
+    net: 0,
+    power: 0,
+    dead: false,
+    silent: 0,
+    skew: w.random.once(3) ? w.random.pick([-5000, -3, 3, 5000]) : 0,
+    kubelet: true,
+    kubeletStart: w.t,
+    kubeletBack: 0,
+    loaded: RELEASE,
+    file: RELEASE,
+    fileMode: "Restart",
+    journal: null,
+    podUid: 0,
+    template: 0,
+    running: false,
+    startAt: 0,
+    startedAt: 0,
+    exits: 0,
+    mount: null,
+    mountAt: 0,
+    patchSeen: "",
+    seen: "",
+    answered: false,
+    ready: false,
+    since: w.t,
+    message: null,
+    lastExit: -9999,
+    blind: 0,
+    slow: 0,
+    unfit: 0,
+    unstartable: "",
+    startDelay: w.startDelay,
+    restarts: [],
+    wait: 0,
+    goneAt: 0,
+  };
+}
+
+/** A new machine registers under this name. */
+export function join(w: World, name: string): Machine {
+  const m = newMachine(w, name);
+  w.machines.set(name, m);
+  w.api.nodes.set(name, { name, uid: m.id, created: w.t });
+  w.api.pods.delete(name);
+  return m;
+}
+
+/** The Node and the machine disappear together. */
+export function leave(w: World, name: string): void {
+  w.api.nodes.delete(name);
+  w.api.pods.delete(name);
+  w.machines.delete(name);
+  w.truth.lostAgents.delete(name);
+}
+
+/** A kill forgets what the controller remembered, and begins with another clock. */
+export function kill(w: World, seconds: number): void {
+  w.memory = noMemory;
+  w.deadUntil = w.t + seconds;
+  w.truth.lastKill = w.deadUntil;
+  w.clock = between(w, 0, 100_000);
+}

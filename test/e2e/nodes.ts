@@ -33,7 +33,13 @@ export async function fileMark(node: Node): Promise<string> {
 }
 
 export type AgentPodObject = Readonly<{
-  metadata: { name: string; uid: string; creationTimestamp: string; deletionTimestamp?: string };
+  metadata: {
+    name: string;
+    uid: string;
+    creationTimestamp: string;
+    deletionTimestamp?: string;
+    annotations?: Record<string, string>;
+  };
   spec: { nodeName: string; containers: { image: string; args: string[] }[] };
   status: {
     containerStatuses?: {

@@ -28,7 +28,7 @@ class Place {
   bus: "answers" | "is gone" = "answers";
   /** What somebody does while the kubelet is asked. */
   meanwhile = () => {};
-  #starts = 0;
+  starts = 0;
   readonly #hands;
   readonly #observer: Observer;
 
@@ -82,7 +82,7 @@ class Place {
     for (let looks = 0; looks < 30; looks += 1) {
       const step = await this.looks();
       await act(step, this.#hands);
-      if (step.action === "nothing") return step;
+      if (step.action === "nothing" || step.code === "GPS254") return step;
     }
     return assert.fail("it never rests");
   }
@@ -98,7 +98,7 @@ class Place {
       this.asked.push("unit");
       if (this.bus === "is gone")
         throw new CouldNotAsk("connect ENOENT /host/dbus/system_bus_socket");
-      return { ...unit, invocation: String(this.#starts) };
+      return { ...unit, invocation: String(this.starts) };
     };
     return {
       unit: async () => tell(),
@@ -108,7 +108,7 @@ class Place {
       resetFailed: async () => {},
       restart: async (_unit, recorded) => {
         await recorded();
-        this.#starts += 1;
+        this.starts += 1;
         return { result: "done" };
       },
       hangUp: () => {},
@@ -125,13 +125,10 @@ test(
     const changes: Readonly<Record<string, () => void>> = {
       "the first look": () => {},
       "the Secret is swapped": () => place.node.mount(1, content),
-      "config.json is written with as many bytes": () =>
-        writeFileSync(config, (place.node.file ?? "").replace("a.io", "b.io")),
       "config.json is written, and its time is set back": () => {
         writeFileSync(config, place.node.file ?? "");
         utimesSync(config, 0, 0);
       },
-      "config.json is gone": () => rmSync(config),
       "the journal is written": () => writeFileSync(join(folder, "journal.json"), "[]"),
       "a file comes to our folder": () => writeFileSync(join(folder, "stray"), ""),
       "the folder is gone": () => rmSync(folder, { recursive: true }),
@@ -149,6 +146,23 @@ test(
     }
   },
 );
+
+test("a drift is seen, repaired without a restart, and waited for", { skip }, async (t) => {
+  const place = new Place(t);
+  const { config } = place.node;
+  const drifts: Readonly<Record<string, () => void>> = {
+    "as many bytes": () => writeFileSync(config, (place.node.file ?? "").replace("a.io", "b.io")),
+    "no file": () => rmSync(config),
+  };
+  await place.rests();
+  const { starts } = place;
+  for (const [drift, make] of Object.entries(drifts)) {
+    make();
+    assert.equal((await place.rests()).code, "GPS254", drift);
+    assert.match(place.node.file ?? "", /"a\.io"/, drift);
+    assert.equal(place.starts, starts, drift);
+  }
+});
 
 test(
   "a kubelet that does not answer is told at once, and all is read again when it does",
@@ -197,19 +211,24 @@ test(
   async (t) => {
     const place = new Place(t);
     await place.rests();
-    const { config, file = "" } = { config: place.node.config, file: place.node.file };
+    const { node } = place;
+    const { config, file = "" } = { config: node.config, file: node.file };
     const needs = async (minutes: number) => {
-      rmSync(config, { force: true });
+      node.mount(2, { additional: { "b.io": "ours" } });
+      node.grant(2);
       place.now += minutes * minute;
       return (await place.looks()).code;
     };
     place.bus = "is gone";
     assert.equal(await needs(0), "GPS210");
+    rmSync(config);
     mkdirSync(config);
     assert.equal((await place.looks()).code, "GPS206");
     rmSync(config, { recursive: true });
-    assert.equal(await needs(4), "GPS241");
     writeFileSync(config, file, { mode: 0o600 });
+    assert.equal(await needs(4), "GPS241");
+    node.mount(1, content);
+    node.grant(1);
     assert.equal((await place.looks()).code, "GPS200", "it is needless");
     assert.equal(await needs(6), "GPS210");
     place.bus = "answers";

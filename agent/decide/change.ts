@@ -1,14 +1,14 @@
 /** config.json has to be written: when that may begin, and what the journal says first. Pure. */
 import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
-import { grantedKey } from "../facts/grant.ts";
+import { granted, grantedKey, isOf } from "../facts/grant.ts";
 import { callsWithin, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
 import { type FoundFile, leftBy, type Plan } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
 import { unfitFor } from "../facts/registration.ts";
-import { isStopped, stateOf } from "../facts/kubelet-state.ts";
+import { stateOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { type Code, codes } from "../facts/problems.ts";
 import { takeBack } from "../restart/flags-rollback.ts";
@@ -35,8 +35,8 @@ export function change(
   const same = journal.content === document.content;
   const drift = same && journal.phase === "applied";
   const lives = same && isStarted(facts, journal);
-  const matters = drift || lives ? restartsFor(facts, journal, planned) : planned.matters;
-  // Repairing a drift without a restart needs no kubelet.
+  const rereads = isLeftToReread(facts, journal, planned, drift, lives);
+  const matters = planned.matters && !rereads;
   const unfit =
     drift && !matters
       ? undefined
@@ -54,7 +54,8 @@ export function change(
   if (same && facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, planned, drift);
   const left = leftBy(planned);
-  const { undo: _undo, renamed, registered, left: _left, quarantine, grant: _, ...rest } = journal;
+  const { undo: _undo, renamed, rereads: _rereads, registered, left: _left, ...others } = journal;
+  const { quarantine, grant: _grant, ...rest } = others;
   const granted = grantedKey(facts.grant);
   const next: Journal = {
     ...rest,
@@ -71,7 +72,9 @@ export function change(
     ...(granted !== undefined && { grant: granted }),
     // A kubelet that has still to reread the file must do so; its time starts anew if there is more
     // to learn.
-    ...(renamed !== undefined && !matters && { renamed }),
+    ...(renamed !== undefined && !matters && !rereads && { renamed }),
+    ...(rereads && { rereads: "" }),
+    ...(!rereads && !matters && journal.rereads !== undefined && { rereads: journal.rereads }),
     ...registeredWith(facts, planned, registered),
     // A rollback that was not reported yet is overtaken.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
@@ -116,13 +119,20 @@ function isStarted(facts: Facts, journal: Journal): boolean {
 }
 
 /**
- * Whether repairing a drift costs a restart. Not after three in an hour: a program that keeps
- * removing our entries must not keep restarting the kubelet, which rereads in 5 minutes. Not for a
- * kubelet that somebody stopped: it is not ours to start.
+ * A drift restarts no kubelet, which rereads the file by itself. A new grant does, and one under
+ * way, but that not again and again: a program that keeps removing our entries must not keep
+ * restarting the kubelet.
  */
-function restartsFor(facts: Facts, journal: Journal, { matters }: Plan): boolean {
-  const tired = callsWithin(journal, facts.now, 3_600_000) >= 3;
-  return matters && !tired && !isStopped(facts);
+function isLeftToReread(
+  facts: Facts,
+  journal: Journal,
+  { matters }: Plan,
+  drift: boolean,
+  lives: boolean,
+): boolean {
+  if (!matters || facts.config.restart !== "Always") return false;
+  if (drift) return granted(facts.grant) === undefined || isOf(journal, facts.grant);
+  return lives && callsWithin(journal, facts.now, 3_600_000) >= 3;
 }
 
 /**

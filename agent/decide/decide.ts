@@ -174,7 +174,7 @@ function asPlanned(
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
   const { owned, revision, digest, content } = journal;
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
-    return record(codes.toBeWritten, { ...journal, ...current });
+    return record(codes.toBeWritten, { ...journal, ...current, ...proving(facts, journal) });
   if (journal.phase === "applied" && document.intent === "release") {
     const doubt = journal.unverified === true && facts.lost && found.isUnexplained(document);
     return doubt ? unverified : leave;
@@ -188,6 +188,12 @@ function asPlanned(
  */
 function withoutUndo({ undo: _undo, ...journal }: Journal): Journal {
   return journal;
+}
+
+/** A kubelet that may not have read the file yet is restarted for a new grant. */
+function proving({ grant }: Facts, { phase, rereads }: Journal): Partial<Journal> {
+  const isNew = phase === "applied" && rereads !== undefined && granted(grant) !== undefined;
+  return isNew ? { phase: "applying", matters: true } : {};
 }
 
 /** config.json is as it should be, and no journal says that anything in it is ours. */

@@ -7,7 +7,7 @@ const unreached = { unknown: "connect ENOENT /host/dbus/system_bus_socket" };
 const long = { unit: unreached, stopwatch: { unreached: 5 * minute } };
 
 test("a bus whose socket is dead or missing for five minutes ends the container, so that the next one has a new mount", () => {
-  for (const journal of [undefined, idle, restarting])
+  for (const journal of [undefined, { ...idle, content: "six" }, restarting])
     check([
       ["at first", { ...(journal && { journal }), file: absent, unit: unreached }, "wait GPS210"],
       [

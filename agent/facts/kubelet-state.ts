@@ -54,16 +54,6 @@ export function isRestartedBySystemd({ sub }: Unit): boolean {
   return sub.startsWith("auto-restart");
 }
 
-/** Whether an administrator, or the start limit, has stopped it: it will not run by itself. */
-export function isStopped({ unit }: Pick<Facts, "unit">): boolean {
-  return (
-    unit !== undefined &&
-    isWhole(unit) &&
-    !isBusy(unit) &&
-    ["inactive", "failed"].includes(unit.active)
-  );
-}
-
 function counts(
   unit: Unit,
   { phase, owed, settling }: Pick<Journal, "phase" | "owed" | "settling">,

@@ -101,7 +101,12 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
         replaced: z.optional(z.number()),
       }),
     ),
-    /** Policy Never: when the file was in place, by the clock of that boot. */
+    /**
+     * A drift was repaired without a restart. This process may go on with what it has read until it
+     * reads the file again: the kubelet's InvocationID, or empty while it is not known.
+     */
+    rereads: z.optional(z.string()),
+    /** When a file that is to be reread was in place, by the clock of that boot. */
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
     /** When the kubelet's flags were put in place, by the clock of that boot. */
     registered: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),

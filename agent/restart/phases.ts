@@ -19,7 +19,7 @@ import {
 import { revived, undone } from "./quarantine.ts";
 import { awaitAsking } from "./provider-wait.ts";
 import { takeBack } from "./flags-rollback.ts";
-import { awaitReread } from "./reread.ts";
+import { awaitRepaired, awaitReread } from "./reread.ts";
 import { unfitFor } from "../facts/registration.ts";
 import { type SeenState, type KubeletState, stateOf, unitOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, record, resync, soon, type Step, wait } from "../facts/step.ts";
@@ -116,7 +116,8 @@ function idle(facts: Facts, journal: Journal): Answer {
 /** In force, but for what a kubelet that was given a provider may still need. */
 export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
   const answer = inForce(facts, code);
-  if (answer.action === "nothing") return awaitAsking(facts, journal) ?? answer;
+  if (answer.action === "nothing")
+    return awaitAsking(facts, journal) ?? awaitRepaired(facts, journal) ?? answer;
   return takeBack(facts, journal) ?? answer;
 }
 

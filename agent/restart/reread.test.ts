@@ -1,4 +1,4 @@
-/** Restart policy Never: when the kubelet must have read the new file by itself, as tables. */
+/** No restart: when the kubelet must have read the new file by itself, as tables. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
@@ -13,6 +13,10 @@ import {
   unit,
   decide,
   busless,
+  idle,
+  mounted,
+  noBus,
+  seven,
 } from "../facts/facts.fixture.ts";
 import type { Journal } from "../journal/journal.ts";
 
@@ -84,4 +88,40 @@ test("a restart that was owed when restarts were switched off is waited for like
     "record GPS254 → restarting",
     "wait GPS254",
   ]);
+});
+
+test("after a repaired drift the node is ready when the kubelet must have read the file, or another process runs", () => {
+  const repaired: Journal = { ...idle, rereads: "", renamed: undefined };
+  const noted = decide(facts({ journal: repaired, unit }));
+  assert.ok(noted.action === "record" && !noted.ready);
+  assert.deepEqual([noted.journal.rereads, noted.journal.renamed], [unit.invocation, time]);
+  const later = (seconds: number, change: FactsChange = {}): FactsChange => ({
+    journal: noted.journal,
+    unit,
+    time: { ...time, monotonic: time.monotonic + seconds * 1000 },
+    ...change,
+  });
+  check([
+    ["a moment too early", later(304.9), "wait GPS254"],
+    ["in time", later(305), "record GPS200 → applied"],
+    ["another process", later(1, { unit: renewed }), "record GPS200 → applied"],
+    ["systemd does not answer", later(1, { unit: noBus }), "wait GPS254"],
+    [
+      "the node was booted",
+      later(1, { time: { boot: "2", monotonic: 1 } }),
+      "record GPS200 → applied",
+    ],
+    [
+      "granted the same content anew",
+      later(1, {
+        grant: { ...seven, revision: 8, digest: "eight's" },
+        mounted: { ...mounted, revision: 8, digest: "eight's" },
+      }),
+      "record GPS226 → applying",
+    ],
+    ["drifted once more", later(1, { file: absent }), "apply GPS225 → applying"],
+  ]);
+  const over = decide(facts(later(305)));
+  assert.ok(over.action === "record");
+  assert.deepEqual([over.journal.rereads, over.journal.renamed], [undefined, undefined]);
 });

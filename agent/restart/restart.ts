@@ -70,8 +70,10 @@ export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
       state,
     );
   }
+  // A process that starts from now on reads the file as it is.
+  const { rereads: _rereads, ...rest } = journal;
   const next: Journal = {
-    ...journal,
+    ...rest,
     owed: unit.invocation,
     tried: unmade ? Math.max(journal.tried, 1) : journal.tried + 1,
     called: true,

@@ -121,6 +121,9 @@ function story(serve: (directory: string) => Promise<Served>): void {
         await isReady(agent);
         writeFileSync(node.config, JSON.stringify({ auths: theirs }));
         assert.ok(await inTime(() => node.file?.includes(encode(`${planted}1`)) === true));
+        // The kubelet reads it within five minutes, or when somebody restarts it.
+        await agent.shows("5nn", "GPS254");
+        systemd.started();
         await isReady(agent);
       });
       assert.deepEqual(read(), fileOf("1", theirs));

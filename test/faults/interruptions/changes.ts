@@ -126,7 +126,7 @@ export const changes: readonly Change[] = [
   first,
   change("a first apply whose third restart works", none, ours, 3, applied, { breaks: twice }),
   change("a rotation", ours, byFile("second"), 1, rotated),
-  change("a drift repair", ours, ours, 1, applied, { before: drifts }),
+  change("a drift repair", ours, ours, 0, applied, { before: drifts, code: "GPS254" }),
   change("a withdrawal", ours, byFile(), 1, theirs),
   change("a rollback", none, ours, 4, theirs, breaking),
   change("an apply with a journal of version 1", none, ours, 1, applied, { before: agedBefore(1) }),

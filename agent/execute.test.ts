@@ -32,7 +32,6 @@ function place(t: TestContext) {
     unit: () => assert.fail(),
     states: () => assert.fail(),
     surroundings: () => assert.fail(),
-    start: () => assert.fail(),
     restart: async (_unit, recorded) => {
       try {
         await recorded();

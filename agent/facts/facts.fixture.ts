@@ -187,7 +187,6 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     file: written,
     unit,
     healthy: true,
-    start: undefined,
     hides: { kind: "nothing" },
     unwatched: undefined,
     stopwatch: {

@@ -220,15 +220,6 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H18",
-    effect: "a rollback leaves the flags of a registration that failed",
-    file: "agent/delivery/provider/registered.ts",
-    text: "if (journal.undo?.owned.flags) return back;",
-    instead: "return back;",
-    test: "agent/delivery/provider/provider.test.ts",
-    tier: "test",
-  },
-  {
-    breaks: "H18",
     effect: "a kubelet gets its old file back after two attempts",
     file: "agent/restart/restart.ts",
     text: "? 1 : 3;",

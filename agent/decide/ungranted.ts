@@ -6,7 +6,7 @@ import { isOf } from "../facts/grant.ts";
 import { codes } from "../facts/problems.ts";
 import { type Answer, atOnce, record, type Step } from "../facts/step.ts";
 import { confirmed, type File, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
-import { byTable, idleAs } from "../restart/phases.ts";
+import { byTable, inForce } from "../restart/phases.ts";
 import { observe } from "./preflight.ts";
 
 /**
@@ -94,8 +94,8 @@ function keep(
 ): Answer | undefined {
   if (document?.revision === journal.revision && document.digest === journal.digest)
     return undefined;
-  if (!file.holds(journal.owned)) return idleAs(facts, journal, codes.keptDrifted);
-  return idleAs(facts, journal, journal.revision > 0 ? codes.inForce : codes.fit);
+  if (!file.holds(journal.owned)) return inForce(facts, codes.keptDrifted);
+  return inForce(facts, journal.revision > 0 ? codes.inForce : codes.fit);
 }
 
 function nothing(facts: Facts, releasing: boolean, file: FoundFile): Answer {

@@ -227,12 +227,12 @@ export function inTurn(
 }
 
 function told(
-  { grant, mounted, healthy, unit, start, stopwatch, hides, unwatched }: Facts,
+  { grant, mounted, healthy, unit, stopwatch, hides, unwatched }: Facts,
   asked: Asked,
 ): Partial<Facts> {
   if (asked === "mounted") return { grant, mounted };
   if (asked === "healthz") return { healthy };
-  return { unit, start, healthy, stopwatch, ...(asked === "fitness" && { hides, unwatched }) };
+  return { unit, healthy, stopwatch, ...(asked === "fitness" && { hides, unwatched }) };
 }
 
 export function stepOf(answered: Answer): Step {

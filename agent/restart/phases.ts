@@ -106,15 +106,8 @@ function always(rule: Blind): Row {
   };
 }
 
-function idle(facts: Facts, journal: Journal): Answer {
-  return idleAs(facts, journal, codes.inForce);
-}
-
-/** In force, but for what a kubelet that was given a provider may still need. */
-export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
-  const answer = inForce(facts, code);
-  if (answer.action === "nothing") return awaitAsking(facts, journal) ?? answer;
-  return takeBack(facts, journal) ?? answer;
+function idle(facts: Facts): Answer {
+  return inForce(facts, codes.inForce);
 }
 
 /**

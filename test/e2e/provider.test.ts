@@ -27,10 +27,7 @@ let marks: readonly string[];
 let tags = 0;
 
 const by = (scope: ProviderScope): GlobalPullSecretSpec => ({
-  delivery: {
-    mode: "CredentialProvider",
-    credentialProvider: { registration: "Preinstalled", scope },
-  },
+  delivery: { mode: "CredentialProvider", credentialProvider: { scope } },
 });
 
 before(async () => {

@@ -246,15 +246,6 @@ export const core: readonly Mutant[] = [
     tier: "test",
   },
   {
-    breaks: "H18",
-    effect: "a kubelet that keeps failing with our flags keeps them",
-    file: "agent/restart/flags-rollback.ts",
-    text: "stopwatch.silent < failsFor",
-    instead: "stopwatch.silent < Infinity",
-    test: "agent/restart/flags-rollback.test.ts",
-    tier: "test",
-  },
-  {
     breaks: "H19",
     effect: "the order in which keys are written makes another document",
     file: "pullsecret/merge/canonical.ts",

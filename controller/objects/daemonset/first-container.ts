@@ -39,8 +39,6 @@ export function firstContainer(agent: Agent): V1Container {
       "/app/hidden.cjs",
     ],
     args: ["--kubelet-directory", agent.kubeletDirectory],
-    terminationMessagePath: terminationLog,
-    terminationMessagePolicy: "File",
     resources: resourcesOf(agent),
     securityContext: confined,
     volumeMounts: [

@@ -26,11 +26,7 @@ function search(root: string, kubeletDirectory: string): Sight {
 function look(argv: readonly string[]): void {
   const read = readFlags(flags, { argv, quote });
   if (!read.ok) throw new Error(read.errors.join("\n"));
-  const {
-    root,
-    "kubelet-directory": kubeletDirectory,
-    "pod-directory": podDirectory,
-  } = read.value;
+  const { root, "kubelet-directory": kubeletDirectory, "pod-directory": podDirectory } = read.value;
   const sight = search(root, kubeletDirectory);
   writeFileSync(join(podDirectory, podFiles.hidden), JSON.stringify(sight));
 }

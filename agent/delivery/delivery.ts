@@ -52,7 +52,7 @@ export type FoundFile = Readonly<{
   now: File;
   /** Applies or, if that is the intent, releases. `lost`: an unreadable journal was set aside. */
   plan: (journal: Journal | undefined, document: Document, lost: boolean) => Plan;
-  /** Puts back what the change under way replaced. Without a record of it the file stays as it is. */
+  /** Puts back what the change under way replaced. Without a record of it, nothing changes. */
   planRestore: (journal: Journal) => Rewrite;
   /** Whether everything that we put there last is there still; needs no Secret. */
   holds: (owned: Owned) => boolean;

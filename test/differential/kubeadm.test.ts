@@ -1,4 +1,4 @@
-/** The flags that docs/delivery-node.md has put into kubeadm's file, in the hands of its own code. */
+/** The flags that docs/delivery-node.md puts into kubeadm's file, and kubeadm's own code. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

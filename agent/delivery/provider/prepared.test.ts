@@ -119,7 +119,9 @@ test("leaves kubeadm's file as it is when it names another provider", (t) => {
   const content = 'KUBELET_KUBEADM_ARGS="--image-credential-provider-config=/etc/x"\n';
   lay(root, [{ path: env, permissions: "0644", content }]);
   const [flags = ""] = bodies("### kubeadm");
-  assert.throws(() => execFileSync("sh", ["-c", flags], { env: { ...process.env, ROOT: root }, stdio: "pipe" }));
+  assert.throws(() =>
+    execFileSync("sh", ["-c", flags], { env: { ...process.env, ROOT: root }, stdio: "pipe" }),
+  );
   assert.equal(fs.readFileSync(join(root, env), "utf8"), content);
 });
 

@@ -49,11 +49,7 @@ export function container(agent: Agent, digest: string): V1Container {
     name: names.agentContainer,
     image: agent.image,
     imagePullPolicy: "IfNotPresent",
-    command: [
-      "/nodejs/bin/node",
-      ...nodeFlags,
-      "/app/agent.cjs",
-    ],
+    command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
     args: Object.entries({
       template: digest,
       unit: agent.kubeletUnit,

@@ -120,3 +120,18 @@ test("only the first config.json of ours can hide a file", () => {
     ],
   ]);
 });
+
+test("leaves a node alone whose provider is not as it has to be, unless the plan needs none", () => {
+  const unfit = "global-pull-secret.json is missing";
+  const plan = { ...absent.plan(idle, mounted, false), changed: true };
+  const file = { ...absent, unfit };
+  check([
+    ["nothing is granted yet", { ...ungranted, file }, "wait GPS235"],
+    [
+      "a revision is granted",
+      { file: { ...file, plan: () => ({ ...plan, unfit }) } },
+      "wait GPS235",
+    ],
+    ["a withdrawal, say", { file: { ...file, plan: () => plan } }, "apply GPS226 → applying"],
+  ]);
+});

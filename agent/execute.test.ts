@@ -17,12 +17,12 @@ import { parseConfig } from "./config/config.ts";
 import { mounted, restarting, reviving } from "./facts/facts.fixture.ts";
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
-import { leftBy } from "./delivery/delivery.ts";
+import { leftBy, type Rewrite } from "./delivery/delivery.ts";
 import { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { BusError } from "./systemd/bus.ts";
 import type { Systemd } from "./systemd/systemd.ts";
-import { type File, firstJournal } from "./journal/journal.ts";
+import { firstJournal } from "./journal/journal.ts";
 
 function place(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gps-act-"));
@@ -32,7 +32,6 @@ function place(t: TestContext) {
     unit: () => assert.fail(),
     states: () => assert.fail(),
     surroundings: () => assert.fail(),
-    start: () => assert.fail(),
     restart: async (_unit, recorded) => {
       try {
         await recorded();
@@ -146,17 +145,13 @@ test("a write beside config.json is spaced like one of it, so that a fight over 
   const delivery = { ...configJson, write: () => Promise.resolve() };
   const found = configJson.read(dirname(file));
   assert.ok(found.kind === "absent");
-  const put = async (one: File, spaced: boolean) => {
-    const plan = {
-      changed: true,
-      kept: true as const,
-      file: found.now,
-      last: [{ name: "x", file: one }],
-    };
+  const put = async (change: Partial<Rewrite>, spaced: boolean) => {
+    const plan = { changed: true, file: found.now, ...change };
     const step = { action: "restore", code: "GPS216", ready: false, again: 0, found } as const;
     await act({ ...step, plan }, { ...hands, delivery });
     assert.equal(deeds.writeIn() > 0, spaced);
   };
-  await put({ absent: true }, false);
-  await put({ bytes: Buffer.from("{}"), mode: 0o600 }, true);
+  const answer = { name: "x", bytes: Buffer.from("{}"), mode: 0o600, expected: "absent" };
+  await put({}, false);
+  await put({ kept: true, last: answer }, true);
 });

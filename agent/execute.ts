@@ -106,9 +106,8 @@ function warning({ file, kept }: Rewrite): string | undefined {
 }
 
 /** Whether anything is put in place: what only takes away provokes nobody. */
-function writes({ file, kept, first = [], last = [] }: Rewrite): boolean {
-  const files = [...(kept ? [] : [file]), ...[...first, ...last].map((put) => put.file)];
-  return files.some((one) => !("absent" in one));
+function writes({ file, kept, first, last }: Rewrite): boolean {
+  return first !== undefined || last !== undefined || !(kept || "absent" in file);
 }
 
 async function write(rewrite: Rewrite, found: FoundFile, hands: Hands): Promise<void> {

@@ -1,8 +1,7 @@
 /**
  * The first container of an agent's pod. It looks once for other files that the kubelet may take
  * credentials from, and that config.json would hide, and writes down their paths, never contents.
- * Its last words say whether the node could have mode CredentialProvider. It always exits 0,
- * because the pod waits for it; the agent reports what it could not see.
+ * It always exits 0, because the pod waits for it; the agent reports what it could not see.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,11 +13,7 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./config/first-container.ts";
 import { contentOf } from "./observe/candidates.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
-import { prospectOf } from "./observe/prospect.ts";
 import { legacyName, type Sight } from "./facts/search.ts";
-
-/** What is said of a node is kept by the API server as long as its pod. */
-const mostWords = 256;
 
 function search(root: string, kubeletDirectory: string): Sight {
   if (existsSync(join(root, kubeletDirectory, nodeFiles.journal))) return { kind: "ours" };
@@ -31,13 +26,7 @@ function search(root: string, kubeletDirectory: string): Sight {
 function look(argv: readonly string[]): void {
   const read = readFlags(flags, { argv, quote });
   if (!read.ok) throw new Error(read.errors.join("\n"));
-  const {
-    root,
-    "kubelet-directory": kubeletDirectory,
-    "pod-directory": podDirectory,
-    "termination-log": terminationLog,
-  } = read.value;
-  writeFileSync(terminationLog, prospectOf(root, kubeletDirectory).slice(0, mostWords));
+  const { root, "kubelet-directory": kubeletDirectory, "pod-directory": podDirectory } = read.value;
   const sight = search(root, kubeletDirectory);
   writeFileSync(join(podDirectory, podFiles.hidden), JSON.stringify(sight));
 }

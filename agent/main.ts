@@ -6,11 +6,7 @@ import { exitCodes, nodeFiles } from "#contract/names.ts";
 import { act } from "./execute.ts";
 import { parseConfig, type Config } from "./config/config.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
-import {
-  configAfterProvider,
-  preinstalledProvider,
-  registeredProvider,
-} from "./delivery/provider/provider.ts";
+import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts";
 import type { Delivery } from "./delivery/delivery.ts";
 import { describe } from "./files/errno.ts";
 import { usage } from "./config/flags.ts";
@@ -46,9 +42,8 @@ function print(stream: NodeJS.WriteStream, text: string, code: number): number {
   return code;
 }
 
-function deliveryOf({ delivery, registration, scope }: Config): Delivery {
-  if (delivery === "ConfigFile") return configAfterProvider;
-  return registration === "Agent" ? registeredProvider(scope) : preinstalledProvider(scope);
+function deliveryOf({ delivery, scope }: Config): Delivery {
+  return delivery === "ConfigFile" ? configAfterProvider : byProvider(scope);
 }
 
 async function serve(config: Config): Promise<number> {

@@ -103,7 +103,6 @@ class Place {
     return {
       unit: async () => tell(),
       states: async () => [tell()],
-      start: () => assert.fail("no flags are given"),
       surroundings: async () => ({ workingDirectory: "", user: "", environment: [], manager: [] }),
       resetFailed: async () => {},
       restart: async (_unit, recorded) => {

@@ -5,7 +5,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
-import { describe } from "./files/errno.ts";
 import { bootTime } from "./files/boot.ts";
 import type { Config } from "./config/config.ts";
 import { decide } from "./decide/decide.ts";
@@ -129,14 +128,7 @@ export class Observer {
       unreached: this.#unreached(unit),
     };
     const restart = policyFor(config, whole?.name ?? owing(config.unit, facts.journal));
-    const start = whole && (await this.#start(whole.name));
-    return { ...facts, config: { ...facts.config, restart }, unit, start, healthy, stopwatch };
-  }
-
-  async #start(unit: string): Promise<Facts["start"]> {
-    const { systemd, delivery } = this.#senses;
-    if (!delivery.registers) return undefined;
-    return await systemd.start(unit).catch((error: unknown) => ({ unknown: describe(error) }));
+    return { ...facts, config: { ...facts.config, restart }, unit, healthy, stopwatch };
   }
 
   /** How long the bus has been unreachable; a look that does not ask changes nothing. */

@@ -104,28 +104,16 @@ export type DeliverySpec = Readonly<{
    * Restart: the kubelet is restarted and proved, seconds a node. Reread: nothing is restarted, and
    * the kubelet reads its file again by itself, within five minutes. CredentialProvider: the
    * kubelet asks a provider of ours at each pull, so that a rotation restarts nothing and counts at
-   * once; the installer must allow it by name. Default: Restart.
+   * once; nodes must be made with the provider, a node without it is unfit and not touched, and the
+   * installer must allow the mode by name. Default: Restart.
    */
   mode?: "Restart" | "Reread" | "CredentialProvider";
-  /**
-   * How the provider of mode CredentialProvider comes to be known to kubelets, and which pods it
-   * serves. Only with that mode.
-   */
+  /** Which pods the provider of mode CredentialProvider serves. Only with that mode. */
   credentialProvider?: CredentialProviderSpec;
 }>;
 
-/**
- * How the provider of mode CredentialProvider comes to be known to kubelets, and which pods it
- * serves. Only with that mode.
- */
+/** Which pods the provider of mode CredentialProvider serves. Only with that mode. */
 export type CredentialProviderSpec = Readonly<{
-  /**
-   * Preinstalled: the nodes were made with the kubelet's two flags, the provider and its
-   * configuration; nothing is ever restarted. Agent: the agent registers the provider where the
-   * kubelet was set up by kubeadm, with one restart a node. A node that is not so is unfit, and is
-   * not touched. Default: Preinstalled.
-   */
-  registration?: "Agent" | "Preinstalled";
   /**
    * All: every pod's images. Annotated: only those of pods whose ServiceAccount carries the
    * annotation globalpullsecret.io/use, as far as they are the sources' own; the original's stay
@@ -295,13 +283,6 @@ export type NodesStatus = Readonly<{
    * changed.
    */
   failed: number;
-  /**
-   * Nodes that could have delivery mode CredentialProvider with registration Agent, by what lay on
-   * them when their agent started, whatever the mode is.
-   */
-  registrable?: number;
-  /** Nodes that could with registration Preinstalled, likewise; a node may be counted in both. */
-  prepared?: number;
 }>;
 
 /** A node and why it does not have the revision. */

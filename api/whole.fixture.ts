@@ -26,7 +26,6 @@ const time = "2026-11-23T09:00:00Z";
 const secretRef: Required<SecretReference> = { name: "team-a-pull" };
 const source: Required<SourceSpec> = { name: "team-a", secretRef, priority: 10 };
 const credentialProvider: Required<CredentialProviderSpec> = {
-  registration: "Preinstalled",
   scope: "All",
 };
 const delivery: Required<DeliverySpec> = { mode: "CredentialProvider", credentialProvider };
@@ -71,8 +70,6 @@ const nodes: Required<NodesStatus> = {
   unfit: 1,
   unreachable: 1,
   failed: 1,
-  registrable: 90,
-  prepared: 7,
 };
 const failure: Required<NodeFailure> = {
   node: "n7",

@@ -134,11 +134,6 @@ export const catalogue = {
     "the kubelet's credential provider is not there, or not as it has to be",
     "nothing is changed; install flags, script and configuration as docs/delivery-node.md says",
   ],
-  unregistrable: [
-    "GPS236",
-    "the agent cannot give this kubelet a credential provider, or cannot take it back",
-    "nothing is changed; put right what is named, or use spec.delivery.mode Restart or Reread, or registration Preinstalled",
-  ],
   portTaken: [
     "GPS240",
     "the probe port is taken by another program, so that nobody can ask whether the node is ready",
@@ -173,11 +168,6 @@ export const catalogue = {
     "GPS254",
     "config.json is written; the kubelet reads it again within five minutes, by itself",
     "ready when it must have done so",
-  ],
-  toBeAsked: [
-    "GPS255",
-    "the kubelet was told of its credential provider, and has not asked it yet",
-    "the first node is ready when it has, at the next pull of any pod there, or ten minutes after it was told",
   ],
   behind: [
     "GPS256",

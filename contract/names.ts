@@ -174,12 +174,6 @@ export const guardSeconds = 3;
  */
 export const rereadSeconds = 305;
 
-/**
- * How long the first node that was told of a provider is waited for: a kubelet asks when a pod
- * pulls, and there may be none.
- */
-export const askingSeconds = 600;
-
 /** Our own folder and files below the kubelet's root directory. */
 export const nodeFiles = {
   config: "config.json",
@@ -189,9 +183,6 @@ export const nodeFiles = {
 
 /** How the document reaches the kubelet: by its config.json, or by a credential provider. */
 export const deliveries = ["ConfigFile", "CredentialProvider"] as const;
-
-/** Who gives the kubelet the flags, the script and the configuration of the credential provider. */
-export const registrations = ["Agent", "Preinstalled"] as const;
 
 /** Whom the credential provider serves: every pod, or those whose ServiceAccount asks for it. */
 export const scopes = ["All", "Annotated"] as const;
@@ -216,13 +207,6 @@ export const providerFiles = {
   /** Its time of change is the last time that the kubelet asked. */
   stamp: "pull-secret-provider/stamp",
 } as const;
-
-/**
- * kubeadm's directory, which its kubelets cannot be given another of, and the file in it that they
- * get their arguments from.
- */
-export const kubeadmDirectory = "/var/lib/kubelet";
-export const kubeadmFlagsFile = "kubeadm-flags.env";
 
 /** The provider's name in its configuration; the kubelet runs the program of this name. */
 export const providerName = "global-pull-secret";
@@ -254,24 +238,8 @@ export const credentialFiles = [
   "/.dockercfg",
 ] as const;
 
-/**
- * Where a node says what its kubelet is started with: units and drop-ins, and files with arguments
- * that come after kubeadm's. The pod's first container may open these as well.
- */
-export const kubeletUnitFiles = ["/etc", "/usr/lib"].flatMap((place) => [
-  `${place}/systemd/system/kubelet.service`,
-  `${place}/systemd/system/kubelet.service.d/10-kubeadm.conf`,
-]);
-export const kubeletArgumentFiles = ["/etc/default/kubelet", "/etc/sysconfig/kubelet"] as const;
-
 /** The pod's first container. */
 export const firstContainerName = "look";
-
-/**
- * Begins the last words of the pod's first container: the registrations by which the node could
- * have mode CredentialProvider follow, with commas, or `none` and why.
- */
-export const prospectPrefix = "provider: ";
 
 /** Environment of the agent's container, filled by the downward API. */
 export const agentEnvironment = { node: "NODE_NAME" } as const;

@@ -71,7 +71,6 @@ export function assembled(
     stillSeconds: stillClock(seconds),
     platform: platformClock(live, seconds),
     report: createReport({
-      cluster,
       announce,
       metrics,
       admitted,

@@ -22,7 +22,6 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
     template: "",
     unit: "auto",
     delivery: "ConfigFile",
-    registration: "Preinstalled",
     scope: "All",
     restart: "Always",
     restartControlPlane: "Never",
@@ -40,12 +39,12 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
 
 test("every flag is read", () => {
   const argv =
-    "--template ab12 --unit k3s.service --delivery CredentialProvider --registration Agent --scope Annotated --restart Never --restart-control-plane Always --hidden-files Ignore --probation 0s " +
+    "--template ab12 --unit k3s.service --delivery CredentialProvider --scope Annotated --restart Never --restart-control-plane Always --hidden-files Ignore --probation 0s " +
     "--healthz-port 10250 --probe-port 1234 --secret-directory /s --kubelet-directory /k --dbus-directory /d " +
     "--pod-directory /p --termination-log /t";
   assert.equal(
     Object.values(configOf(...argv.split(" "))).join(" "),
-    "node1 ab12 k3s.service CredentialProvider Agent Annotated Never Always Ignore 0 10250 1234 /s /k /d /p /t",
+    "node1 ab12 k3s.service CredentialProvider Annotated Never Always Ignore 0 10250 1234 /s /k /d /p /t",
   );
 });
 
@@ -61,10 +60,6 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   [
     "--delivery Restart",
     '--delivery "Restart": is none of the choices; give ConfigFile, CredentialProvider',
-  ],
-  [
-    "--registration agent",
-    '--registration "agent": is none of the choices; give Agent, Preinstalled',
   ],
   ["--scope annotated", '--scope "annotated": is none of the choices; give All, Annotated'],
   ["--restart never", '--restart "never": is none of the choices; give Always, Never'],
@@ -108,5 +103,5 @@ test("all that is wrong is named at once, flags and variables", () =>
 test("the usage names every flag and variable once", () => {
   const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 17);
+  assert.equal(names.length, 16);
 });

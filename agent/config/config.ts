@@ -29,7 +29,6 @@ function toConfig(given: TableValues<typeof flags>) {
     template: given.template,
     unit: given.unit,
     delivery: given.delivery,
-    registration: given.registration,
     scope: given.scope,
     restart: given.restart,
     restartControlPlane: given["restart-control-plane"],

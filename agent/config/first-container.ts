@@ -1,6 +1,6 @@
 /** The flags of the first container, which the controller sets as it sets the agent's. */
 import { mountPaths } from "#contract/names.ts";
-import { directory, file } from "#contract/values.ts";
+import { directory } from "#contract/values.ts";
 
 export const flags = {
   root: { read: directory, standard: mountPaths.root, what: "where the node's root is mounted" },
@@ -13,10 +13,5 @@ export const flags = {
     read: directory,
     standard: mountPaths.pod,
     what: "the pod's own directory, which the agent reads next",
-  },
-  "termination-log": {
-    read: file,
-    standard: mountPaths.terminationLog,
-    what: "the file that the kubelet reads last words from",
   },
 };

@@ -4,7 +4,6 @@ import {
   defaultProbePort,
   deliveries,
   mountPaths,
-  registrations,
   scopes,
 } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
@@ -34,11 +33,6 @@ export const flags = {
     read: oneOf(...deliveries),
     standard: "ConfigFile",
     what: "how the document reaches the kubelet",
-  },
-  registration: {
-    read: oneOf(...registrations),
-    standard: "Preinstalled",
-    what: "who gives the kubelet the credential provider's flags and files",
   },
   scope: {
     read: oneOf(...scopes),

@@ -7,11 +7,9 @@ import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
 import { type FoundFile, leftBy, type Plan } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
-import { unfitFor } from "../facts/registration.ts";
 import { stateOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { type Code, codes } from "../facts/problems.ts";
-import { takeBack } from "../restart/flags-rollback.ts";
 import { startMeanwhile } from "./unreadable-file.ts";
 
 /**
@@ -29,9 +27,6 @@ export function change(
   if (found.healed !== undefined && facts.stopwatch.file < 2000)
     return wait(codes.unreadable, 500, found.healed);
   if (facts.unit === undefined) return ask("fitness");
-  // First, or a kubelet that our flags keep from starting would be unfit for whatever mends it.
-  const back = journal.phase === "applied" ? takeBack(facts, journal) : undefined;
-  if (back !== undefined) return back;
   const same = journal.content === document.content;
   const drift = same && journal.phase === "applied";
   const lives = same && isStarted(facts, journal);
@@ -49,12 +44,12 @@ export function change(
   // Once written, we could never read it again, nor take it back.
   if (planned.excess !== undefined) return unable(codes.unsafe, `it would have ${planned.excess}`);
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
-  if (planned.unfit !== undefined) return unable(unfitFor(found), planned.unfit);
+  if (planned.unfit !== undefined) return unable(codes.providerUnfit, planned.unfit);
   // Spaced are writes of one content, which another program keeps changing.
   if (same && facts.writeIn > 0) return wait(code, facts.writeIn);
-  const undo = undoOf(journal, found, document, planned, drift);
+  const undo = undoOf(journal, found, document, drift);
   const left = leftBy(planned);
-  const { undo: _undo, renamed, rereads: _rereads, registered, left: _left, ...others } = journal;
+  const { undo: _undo, renamed, rereads: _rereads, left: _left, ...others } = journal;
   const { quarantine, grant: _grant, ...rest } = others;
   const granted = grantedKey(facts.grant);
   const next: Journal = {
@@ -75,7 +70,6 @@ export function change(
     ...(renamed !== undefined && !matters && !rereads && { renamed }),
     ...(rereads && { rereads: "" }),
     ...(!rereads && !matters && journal.rereads !== undefined && { rereads: journal.rereads }),
-    ...registeredWith(facts, planned, registered),
     // A rollback that was not reported yet is overtaken.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
@@ -87,17 +81,6 @@ export function change(
 function begun(facts: Facts, { before }: Plan): Journal {
   const first = firstJournal(before);
   return facts.lost ? { ...first, unverified: true } : first;
-}
-
-/** Since when the kubelet's flags are in place, once they are; a release takes them out again. */
-function registeredWith(
-  { time }: Facts,
-  { owned, tells }: Plan,
-  before: Journal["registered"],
-): Pick<Journal, "registered"> {
-  if (owned.flags === undefined) return {};
-  const registered = tells ? time : before;
-  return registered === undefined ? {} : { registered };
 }
 
 /**
@@ -136,8 +119,7 @@ function isLeftToReread(
 }
 
 /**
- * What a rollback would restore. Nothing for a repaired drift, whose content is proved already,
- * unless a kubelet is told of its provider anew: it may be another one by now. And
+ * What a rollback would restore. Nothing for a repaired drift, whose content is proved already. And
  * nothing for a withdrawal: it would put the credentials back, and a missing entry keeps no kubelet
  * from starting.
  */
@@ -145,14 +127,10 @@ function undoOf(
   journal: Journal,
   found: FoundFile,
   document: Document,
-  { tells }: Plan,
   drift: boolean,
 ): Journal["undo"] {
-  if ((drift && !tells) || document.intent === "release") return undefined;
+  if (drift || document.intent === "release") return undefined;
   if (journal.phase !== "applied") return journal.undo;
-  const { revision, digest, content } = journal;
-  const { flags, ...owned } = journal.owned;
-  // Flags that somebody dropped are not what the kubelet runs with.
-  const kept = tells || !flags ? owned : journal.owned;
-  return { file: found.now, owned: kept, revision, digest, content };
+  const { owned, revision, digest, content } = journal;
+  return { file: found.now, owned, revision, digest, content };
 }

@@ -1,15 +1,12 @@
 /** Which nodes are fit, as tables: facts in, the first reason out. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Plan } from "../delivery/delivery.ts";
 import type { Facts } from "../facts/facts.ts";
-import { named } from "../facts/step.ts";
 import {
   absent,
   idle,
   check,
   facts,
-  type FactsChange,
   foreign,
   mounted,
   noBus,
@@ -18,7 +15,6 @@ import {
   decide,
   ungranted,
   busless,
-  written,
 } from "../facts/facts.fixture.ts";
 
 /** `CODE`, `refused` where other nodes need not wait. */
@@ -125,70 +121,17 @@ test("only the first config.json of ours can hide a file", () => {
   ]);
 });
 
-test("a kubelet is registered only where it would get our flags, and no other provider's", () => {
-  const path = "/var/lib/kubelet/kubeadm-flags.env";
-  const start = { environmentFiles: ["/etc/x", path], command: "kubelet --v=2" };
-  const file = { ...absent, registers: "to be registered" as const };
-  const at = { ...ungranted, file };
-  const other = "kubelet --image-credential-provider-config=/etc/x";
+test("leaves a node alone whose provider is not as it has to be, unless the plan needs none", () => {
+  const unfit = "global-pull-secret.json is missing";
+  const plan = { ...absent.plan(idle, mounted, false), changed: true };
+  const file = { ...absent, unfit };
   check([
-    ["kubeadm's", { ...at, start }, "record GPS201 → applied"],
-    ["another unit", { ...at, start: { ...start, environmentFiles: [] } }, "wait GPS236"],
-    ["another provider", { ...at, start: { ...start, command: other } }, "wait GPS236"],
-    ["no arguments", { ...at, start: { ...start, command: undefined } }, "wait GPS236"],
-    ["systemd refuses", { ...at, start: { unknown: "refused" } }, "wait GPS236"],
-    ["no bus", { ...at, unit: busless, config: { restart: "Never" } }, "wait GPS236"],
-    ["its files", { ...at, start, file: { ...file, unfit: "missing" } }, "wait GPS236"],
-  ]);
-});
-
-test("a registered kubelet takes a new answer though systemd cannot be asked; anything more waits for the bus", () => {
-  const owned = { ...idle.owned, flags: true as const };
-  const kept = { ...written.plan(idle, mounted, false), changed: true, owned, meanwhile: owned };
-  const answer = { ...kept, kept: true as const, matters: false };
-  const as = (plan: Plan, registers: "registered" | "to be registered" = "registered") => ({
-    ...written,
-    registers,
-    plan: () => plan,
-  });
-  const start = { environmentFiles: ["/var/lib/kubelet/kubeadm-flags.env"], command: undefined };
-  const next = { ...mounted, revision: 8, digest: "eight's", content: "eight" };
-  const at: FactsChange = {
-    config: { revision: 8, digest: "eight's" },
-    mounted: next,
-    journal: { ...idle, owned },
-    file: as(answer),
-    unit: noBus,
-  };
-  const under = { ...idle, ...named(answer, next), phase: "applying" as const };
-  const other = "kubelet --image-credential-provider-config=/etc/x";
-  const outdated = { unknown: "NRestarts", outdated: true };
-  check([
-    ["no bus", at, "apply GPS226 → applying"],
-    ["… and the agent before was killed", { ...at, journal: under }, "apply GPS226 → applying"],
+    ["nothing is granted yet", { ...ungranted, file }, "wait GPS235"],
     [
-      "… whose change owes a restart",
-      { ...at, journal: { ...under, matters: true } },
-      "wait GPS210",
+      "a revision is granted",
+      { file: { ...file, plan: () => ({ ...plan, unfit }) } },
+      "wait GPS235",
     ],
-    [
-      "it tells no arguments",
-      { ...at, unit, start: { unknown: "refused" } },
-      "apply GPS226 → applying",
-    ],
-    [
-      "another provider has won",
-      { ...at, unit, start: { ...start, command: other } },
-      "wait GPS236",
-    ],
-    ["it is too old", { ...at, unit: outdated }, "wait GPS231"],
-    ["the kubelet is silent", { ...at, healthy: false }, "wait GPS221"],
-    [
-      "config.json changes as well",
-      { ...at, file: as({ ...kept, matters: false }) },
-      "wait GPS210",
-    ],
-    ["a restart is needed", { ...at, file: as({ ...answer, matters: true }) }, "wait GPS210"],
-    ["it is to be registered", { ...at, file: as(answer, "to be registered") }, "wait GPS210"],
+    ["a withdrawal, say", { file: { ...file, plan: () => plan } }, "apply GPS226 → applying"],
   ]);
 });

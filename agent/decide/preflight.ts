@@ -9,9 +9,7 @@
 import type { Facts } from "../facts/facts.ts";
 import type { Plan } from "../delivery/delivery.ts";
 import { unitMissing } from "../restart/restart.ts";
-import { unfitFor, whyUnregistrable } from "../facts/registration.ts";
 import { isRunning, unitOf } from "../facts/kubelet-state.ts";
-import { ours } from "../facts/grant.ts";
 import { type Answer, ask, fast, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
@@ -25,12 +23,7 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
   if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
   if (facts.hides === undefined) return ask("fitness");
-  return (
-    kubeletAbsent(facts, planned) ??
-    unregistrable(facts, planned) ??
-    hiding(facts, planned) ??
-    unwatched(facts)
-  );
+  return kubeletAbsent(facts) ?? hiding(facts, planned) ?? unwatched(facts);
 }
 
 /** Fit or not, nothing is touched. */
@@ -39,11 +32,11 @@ export function observe(facts: Facts): Answer {
   return unfit ?? { action: "nothing", code: codes.fit, ready: true, again: resync };
 }
 
-function kubeletAbsent(facts: Facts, planned: Plan | undefined): Step | undefined {
+function kubeletAbsent(facts: Facts): Step | undefined {
   const { unit, config } = facts;
   // With --restart Never nobody is asked. A unit that was asked for must run, whatever its policy.
   if (unit === undefined || !("busless" in unit)) {
-    const missing = isUntold(facts, planned) ? undefined : unitMissing(facts);
+    const missing = unitMissing(facts);
     if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);
   }
   const whole = unitOf(facts);
@@ -53,32 +46,10 @@ function kubeletAbsent(facts: Facts, planned: Plan | undefined): Step | undefine
   return undefined;
 }
 
-/**
- * Whether systemd cannot be asked, and need not: a kubelet that was told of its provider reads a
- * new answer without it. Where it can be asked, it may say that another's provider has won since.
- */
-function isUntold({ unit, file, start }: Facts, planned: Plan | undefined): boolean {
-  const registered = "registers" in file && file.registers === "registered";
-  if (!registered || planned?.kept !== true || planned.matters) return false;
-  const unasked = unit !== undefined && "unknown" in unit && !unit.outdated;
-  return unasked || (start !== undefined && "unknown" in start);
-}
-
-/** Why this kubelet would not get the flags that we are to give it. */
-function unregistrable(facts: Facts, planned: Plan | undefined): Step | undefined {
-  const { file, start } = facts;
-  if (!("registers" in file) || file.registers === undefined) return undefined;
-  if (isUntold(facts, planned)) return undefined;
-  // A withdrawal is made whatever the unit reads.
-  if (planned !== undefined && ours(facts)?.intent === "release") return undefined;
-  const why = whyUnregistrable(start);
-  return why === undefined ? undefined : refuse(codes.unregistrable, soon, why);
-}
-
 /** What the kubelet needs besides us is not there, or not as it has to be. */
 function broken({ file }: Facts): Step | undefined {
   const unfit = "unfit" in file ? file.unfit : undefined;
-  return unfit === undefined ? undefined : refuse(unfitFor(file), soon, unfit);
+  return unfit === undefined ? undefined : refuse(codes.providerUnfit, soon, unfit);
 }
 
 /** Only the first config.json hides another file; the kubelet skips one that does not parse. */

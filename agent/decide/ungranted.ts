@@ -75,7 +75,7 @@ function isSame(one: File, other: File): boolean {
 /** The journal as it was before the change. What lies beside config.json may be written already. */
 function abandon(journal: Journal, undo: Undo): Step {
   const { revision, digest, content } = undo;
-  const isBeside = journal.owned.answer !== undefined || journal.owned.flags !== undefined;
+  const isBeside = journal.owned.answer !== undefined;
   const owned = isBeside ? journal.owned : undo.owned;
   return record(codes.inForce, { ...confirmed(journal), revision, digest, content, owned });
 }

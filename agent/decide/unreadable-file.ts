@@ -6,7 +6,6 @@ import { byTable } from "../restart/phases.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
 import { type Answer, atOnce, fast, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
-import { unfitFor } from "../facts/registration.ts";
 
 /** config.json cannot be read or replaced: a kubelet still gets the restart that it is owed. */
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
@@ -65,10 +64,7 @@ function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answe
 export function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
   if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
   const planned = found.planRestore(journal);
-  if (!planned.changed)
-    return planned.unfit === undefined
-      ? byTable(facts, journal)
-      : reviveMeanwhile(facts, journal, wait(unfitFor(found), soon, planned.unfit));
+  if (!planned.changed) return byTable(facts, journal);
   const restore: Step = atOnce({ action: "restore", code: codes.notBack, plan: planned, found });
   return facts.unwritable ? reviveMeanwhile(facts, journal, restore) : restore;
 }

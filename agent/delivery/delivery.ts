@@ -8,8 +8,6 @@ import type { File, Journal, Owned } from "../journal/journal.ts";
 import type { Document } from "./mount.ts";
 
 export type Delivery = Readonly<{
-  /** systemd is to tell the kubelet's arguments with its state. */
-  registers?: true;
   /** Paths below the kubelet's directory; a change of one of them is worth a look. */
   names: readonly string[];
   /**
@@ -46,10 +44,6 @@ export type FoundFile = Readonly<{
    * withdrawal is made all the same.
    */
   unfit?: string | undefined;
-  /** Whether the kubelet has the flags that we give it, where we do. */
-  registers?: "registered" | "to be registered";
-  /** The kubelet has asked the provider that we gave it. */
-  asked?: boolean;
   /** What is worth telling of a node that is as it should be. */
   note?: string | undefined;
   /** What is ours lies beside config.json, which most documents leave as it is. */
@@ -58,11 +52,8 @@ export type FoundFile = Readonly<{
   now: File;
   /** Applies or, if that is the intent, releases. `lost`: an unreadable journal was set aside. */
   plan: (journal: Journal | undefined, document: Document, lost: boolean) => Plan;
-  /**
-   * Puts back what the change under way replaced. Without a record of it the file stays as it is.
-   * `unfit`: what else it replaced cannot be put back yet, and why.
-   */
-  planRestore: (journal: Journal) => Rewrite & Pick<Plan, "unfit">;
+  /** Puts back what the change under way replaced. Without a record of it, nothing changes. */
+  planRestore: (journal: Journal) => Rewrite;
   /** Whether everything that we put there last is there still; needs no Secret. */
   holds: (owned: Owned) => boolean;
   /**
@@ -72,8 +63,8 @@ export type FoundFile = Readonly<{
   isUnexplained: (document: Document) => boolean;
 }>;
 
-/** A file below the kubelet's directory, to be put in place or taken away. */
-export type Put = Readonly<{ name: string; file: File; expected?: FileIdentity }>;
+/** A file below the kubelet's directory, to be put in place. */
+export type Put = Readonly<{ name: string; bytes: Buffer; mode: number; expected: FileIdentity }>;
 
 export type Rewrite = Readonly<{
   /** Something has to be written, or removed. */
@@ -83,8 +74,8 @@ export type Rewrite = Readonly<{
   /** config.json is so already: what has to be written lies beside it. */
   kept?: true;
   /** Before config.json and after it, so that at no instant neither has the credentials. */
-  first?: readonly Put[];
-  last?: readonly Put[];
+  first?: Put;
+  last?: Put;
 }>;
 
 export type Plan = Rewrite &
@@ -95,8 +86,6 @@ export type Plan = Rewrite &
      * itself.
      */
     matters: boolean;
-    /** A kubelet hears of the provider that we give it at its next start, and not before. */
-    tells?: boolean;
     /** What is ours once the file is in place. */
     owned: Owned;
     /** What may be ours until then. */

@@ -187,7 +187,6 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     file: written,
     unit,
     healthy: true,
-    start: undefined,
     hides: { kind: "nothing" },
     unwatched: undefined,
     stopwatch: {
@@ -228,12 +227,12 @@ export function inTurn(
 }
 
 function told(
-  { grant, mounted, healthy, unit, start, stopwatch, hides, unwatched }: Facts,
+  { grant, mounted, healthy, unit, stopwatch, hides, unwatched }: Facts,
   asked: Asked,
 ): Partial<Facts> {
   if (asked === "mounted") return { grant, mounted };
   if (asked === "healthz") return { healthy };
-  return { unit, start, healthy, stopwatch, ...(asked === "fitness" && { hides, unwatched }) };
+  return { unit, healthy, stopwatch, ...(asked === "fitness" && { hides, unwatched }) };
 }
 
 export function stepOf(answered: Answer): Step {

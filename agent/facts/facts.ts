@@ -9,7 +9,7 @@ import type { Mounted } from "../delivery/mount.ts";
 import type { GrantReading } from "../delivery/volume.ts";
 import type { NodeFile } from "../delivery/delivery.ts";
 import type { Hides } from "./search.ts";
-import type { Start, Unit } from "../systemd/unit.ts";
+import type { Unit } from "../systemd/unit.ts";
 
 /**
  * `busless`: systemd is not asked, under --restart Never. `unknown`: it could not be asked.
@@ -47,11 +47,6 @@ export type Facts = Readonly<{
   unit: UnitFact | undefined;
   /** The kubelet's healthz answers. */
   healthy: boolean | undefined;
-  /**
-   * What the kubelet was started with: asked with the unit where the delivery gives it flags.
-   * `unknown`: why systemd did not tell.
-   */
-  start: Start | Readonly<{ unknown: string }> | undefined;
   /** What a new config.json would hide from the kubelet; asked before we first write one. */
   hides: Hides | undefined;
   /** Why no directory can be watched; asked like `hides`. */
@@ -90,7 +85,6 @@ export const unasked = {
   mounted: undefined,
   unit: undefined,
   healthy: undefined,
-  start: undefined,
   hides: undefined,
   unwatched: undefined,
   stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0, unreached: 0 },

@@ -32,8 +32,6 @@ const owned = z.object({
   rest: list(own),
   /** Digest of the credential provider's answer; absent where we gave none. */
   answer: z.optional(z.string()),
-  /** We gave the kubelet its provider's flags. */
-  flags: z.optional(z.literal(true)),
 });
 
 /** What of the node is ours. */
@@ -108,8 +106,6 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     rereads: z.optional(z.string()),
     /** When a file that is to be reread was in place, by the clock of that boot. */
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
-    /** When the kubelet's flags were put in place, by the clock of that boot. */
-    registered: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
     /** Key of the grant that the change was begun for; absent for any other. */
     grant: z.optional(z.string()),
     /** Mode of config.json as we left it; absent if we left none. */

@@ -17,10 +17,7 @@ import {
   watch,
 } from "./probation.ts";
 import { revived, undone } from "./quarantine.ts";
-import { awaitAsking } from "./provider-wait.ts";
-import { takeBack } from "./flags-rollback.ts";
 import { awaitRepaired, awaitReread } from "./reread.ts";
-import { unfitFor } from "../facts/registration.ts";
 import { type SeenState, type KubeletState, stateOf, unitOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, record, resync, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
@@ -113,12 +110,11 @@ function idle(facts: Facts, journal: Journal): Answer {
   return idleAs(facts, journal, codes.inForce);
 }
 
-/** In force, but for what a kubelet that was given a provider may still need. */
+/** In force, but for a kubelet that has still to read the file again. */
 export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
   const answer = inForce(facts, code);
-  if (answer.action === "nothing")
-    return awaitAsking(facts, journal) ?? awaitRepaired(facts, journal) ?? answer;
-  return takeBack(facts, journal) ?? answer;
+  if (answer.action !== "nothing") return answer;
+  return awaitRepaired(facts, journal) ?? answer;
 }
 
 /**
@@ -129,7 +125,7 @@ export function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
   const { unfit, note } = facts.file as Partial<Pick<FoundFile, "unfit" | "note">>;
-  if (unfit !== undefined) return wait(unfitFor(facts.file), soon, unfit);
+  if (unfit !== undefined) return wait(codes.providerUnfit, soon, unfit);
   return { action: "nothing", code, ready: true, again: resync, ...(note && { detail: note }) };
 }
 

@@ -5,7 +5,6 @@
 import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { codes } from "../facts/problems.ts";
-import { isUnheard } from "../facts/registration.ts";
 import { fast, record, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { revived } from "./quarantine.ts";
@@ -22,11 +21,7 @@ const livesFor = 180_000;
 const mostReplaced = 2;
 
 /** The new process answers, and is on probation from now on. */
-export function watch(facts: Facts, journal: Journal, unit: Unit): Step {
-  // Somebody else's arguments win over ours: with ours in place no start would ever be proved.
-  const unheard = isUnheard(facts);
-  if (unheard === undefined) return wait(codes.systemdUnknown, fast, "the kubelet's arguments");
-  if (unheard) return rollBack(journal);
+export function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
   const settling = { invocation: unit.invocation, restarts: unit.restarts };
   const tried = journal.called ? journal.tried : journal.tried + 1;
   return record(codes.onProbation, { ...journal, phase: "settling", settling, tried });

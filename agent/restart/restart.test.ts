@@ -1,6 +1,5 @@
 /** Restart until proved, as tables. */
 import test from "node:test";
-import { withFlags } from "#pullsecret/provider/flags.ts";
 import {
   absent,
   check,
@@ -17,7 +16,6 @@ import {
   tried,
   unit,
   withdrawn,
-  written,
 } from "../facts/facts.fixture.ts";
 
 test("a restart is owed until a process with another InvocationID answers", () => {
@@ -173,28 +171,6 @@ test("H18: the agent is not ready before the probation is over, and a kubelet th
         unit: renewed,
       },
       "wait GPS215",
-    ],
-  ]);
-});
-
-test("a process that was not told of our provider is no proof, and what was not told is waited for", () => {
-  const line = withFlags('KUBELET_KUBEADM_ARGS="--v=2"');
-  const start = { environmentFiles: [], command: /"(.*)"/.exec(line)?.[1] };
-  const file = { ...written, registers: "registered" as const };
-  const made = { journal: tried(1, 100), unit: renewed, file };
-  check([
-    ["told of ours", { ...made, start }, "record GPS215 → settling"],
-    [
-      "told of nothing",
-      { ...made, start: { ...start, command: "--v=2" } },
-      "record GPS216 → restoring",
-    ],
-    ["nobody knows", { ...made, start: { unknown: "refused" } }, "wait GPS210"],
-    ["not in the list yet", { ...made, start: { ...start, command: undefined } }, "wait GPS210"],
-    [
-      "nothing to be told of any more",
-      { ...made, file: { ...file, registers: "to be registered" as const } },
-      "record GPS215 → settling",
     ],
   ]);
 });

@@ -4,11 +4,9 @@ import { type Bus, BusError, type BusConnection, openBus, type Signal } from "./
 import {
   destination,
   manager,
-  readStart,
   readStates,
   readSurroundings,
   readUnit,
-  type Start,
   type Unit,
   type UnitState,
 } from "./unit.ts";
@@ -27,8 +25,6 @@ export type Systemd = Readonly<{
   states(names: readonly string[]): Promise<UnitState[]>;
   /** In what directory and environment the unit's processes begin. Throws like `unit`. */
   surroundings(name: string): ReturnType<typeof readSurroundings>;
-  /** With what it was started, and would be. Throws like `unit`. */
-  start(name: string): Promise<Start>;
   /**
    * Restarts a unit and waits for the job; `recorded` is awaited before it is asked for. Never
    * throws, never cancels the job: that would leave the unit stopped.
@@ -83,7 +79,6 @@ export function systemdOver(dbusDirectory: string, stop: AbortSignal, deadlines 
     unit: (name) => within(deadlines.question, (bus) => readUnit(bus, name)),
     states: (names) => within(deadlines.question, (bus) => readStates(bus, names)),
     surroundings: (name) => within(deadlines.question, (bus) => readSurroundings(bus, name)),
-    start: (name) => within(deadlines.question, (bus) => readStart(bus, name)),
     restart: async (name, recorded) => {
       try {
         return await restart(name, recorded, (use) => within(deadlines.job, use));

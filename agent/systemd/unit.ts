@@ -117,28 +117,6 @@ export async function readSurroundings(bus: BusConnection, name: string) {
   };
 }
 
-/** What the unit's processes are started with, and its main one was. */
-export type Start = Readonly<{ environmentFiles: readonly string[]; command: string | undefined }>;
-
-/**
- * From systemd 230 on (GetUnitProcesses). The command line is shown as one text, words with odd
- * characters in quotes.
- */
-export async function readStart(bus: BusConnection, name: string): Promise<Start> {
-  const get = propertiesOf(bus, name);
-  const [files, pid, [processes]] = await Promise.all([
-    get("Service", "EnvironmentFiles"),
-    get("Service", "MainPID"),
-    bus.call({ ...manager, member: "GetUnitProcesses", signature: "s", body: [name] }),
-  ]);
-  const rows = (value: unknown) => (Array.isArray(value) ? (value as unknown[][]) : []);
-  const main = rows(processes).find((row) => number(row[1]) === number(pid));
-  return {
-    environmentFiles: rows(files).map(([path]) => text(path)),
-    command: main && text(main[2]),
-  };
-}
-
 function propertiesOf(bus: BusConnection, name: string) {
   const path = pathOf(name);
   return (kind: "Unit" | "Service", which: string): Promise<unknown> =>

@@ -113,7 +113,6 @@ class FakeKubelet {
   readonly systemd: Systemd = {
     unit: async () => this.#unit(),
     states: async () => [this.#unit()],
-    start: async () => ({ environmentFiles: [], command: undefined }),
     surroundings: async () => ({ workingDirectory: "", user: "", environment: [], manager: [] }),
     resetFailed: async () => {},
     restart: async (_unit, recorded) => {

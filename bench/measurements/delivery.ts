@@ -20,7 +20,7 @@ import type { Testbed, TestbedNode } from "../testbed/testbed.ts";
 
 const provider: DeliverySpec = {
   mode: "CredentialProvider",
-  credentialProvider: { registration: "Preinstalled", scope: "All" },
+  credentialProvider: { scope: "All" },
 };
 
 /** Of one mode: milliseconds of each rotation, and what all of them did to kubelets and pods. */

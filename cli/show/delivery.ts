@@ -8,9 +8,8 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 export function deliveryLines({ spec }: GlobalPullSecret): string[] {
   const { mode, credentialProvider } = spec?.delivery ?? {};
   if (mode === undefined || mode === "Restart") return [];
-  const { registration, scope } = credentialProvider ?? {};
-  const choices = [registration, scope].filter((one) => one !== undefined).join(", ");
-  return [`Delivery  ${mode}${choices === "" ? "" : ` (${choices})`}`];
+  const { scope } = credentialProvider ?? {};
+  return [`Delivery  ${mode}${scope === undefined ? "" : ` (${scope})`}`];
 }
 
 /** Whether only pods of annotated ServiceAccounts are served by what is not the original's. */

@@ -108,11 +108,8 @@ const modes: readonly (readonly [DeliverySpec, string | undefined])[] = [
   [{ mode: "Reread" }, "Delivery  Reread"],
   [{ mode: "CredentialProvider" }, "Delivery  CredentialProvider"],
   [
-    {
-      mode: "CredentialProvider",
-      credentialProvider: { registration: "Preinstalled", scope: "Annotated" },
-    },
-    "Delivery  CredentialProvider (Preinstalled, Annotated)",
+    { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
+    "Delivery  CredentialProvider (Annotated)",
   ],
 ];
 for (const [delivery, line] of modes)

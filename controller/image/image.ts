@@ -8,7 +8,8 @@ import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
 import type { ControllerConfig } from "#controller/policy/flags/config.ts";
 
 /**
- * The image that the agents run, and its pull secrets. `--agent-image` is taken as it is given.
+ * The image that the agents run, and its pull secrets. `--agent-image` is taken as it is given,
+ * with the pull secrets that flags name: no pod is read, so that the right to that can be left out.
  * Without it, it is the image of the controller's own pod (POD_NAME), by digest where its runtime
  * reports one that every node can pull: one image with two entry points, so that an upgrade of the
  * Deployment upgrades the agents too. The pull secrets are the pod's own, unless flags name others,
@@ -18,22 +19,17 @@ import type { ControllerConfig } from "#controller/policy/flags/config.ts";
  */
 export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
   const given = config.installed.agent.pod.imagePullSecrets;
+  if (config.image !== undefined) return { image: config.image, imagePullSecrets: given };
   const name = process.env["POD_NAME"];
-  if (name === undefined) {
-    if (config.image === undefined)
-      throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
-    return { image: config.image, imagePullSecrets: given };
-  }
+  if (name === undefined)
+    throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
   const path = `${podsIn(config.namespace)}/${name}`;
-  if (config.guestKubeconfig !== undefined)
-    return {
-      image: config.image ?? imageIn(await cluster.get<V1Pod>(path), path),
-      imagePullSecrets: given,
-    };
   const pod = await cluster.get<V1Pod>(path);
+  if (config.guestKubeconfig !== undefined)
+    return { image: imageIn(pod, path), imagePullSecrets: given };
   const own = (pod?.spec?.imagePullSecrets ?? []).flatMap((secret) => secret.name ?? []);
   return {
-    image: config.image ?? (await ownImage(cluster, path)),
+    image: await ownImage(cluster, path),
     imagePullSecrets: given.length > 0 ? given : own,
   };
 }

@@ -19,7 +19,7 @@ export const standardModes = allModes.filter((mode) => modes[mode] === "standard
 
 type Provider = Required<NonNullable<DeliverySpec["credentialProvider"]>>;
 
-/** How a credential on a node's disk reaches its kubelet. Only a provider has further choices. */
+/** How a credential on a node's disk reaches its kubelet. Only a provider has a further choice. */
 export type DeliveryPolicy = Readonly<
   | { mode: Exclude<DeliveryMode, "CredentialProvider"> }
   | ({ mode: "CredentialProvider" } & Provider)
@@ -29,7 +29,7 @@ export type DeliveryPolicy = Readonly<
  * Defaults of `credentialProvider: {}`, as the API server fills them in; a test compares them with
  * manifests/crds.
  */
-export const providerDefaults = { registration: "Preinstalled", scope: "All" } as const;
+export const providerDefaults = { scope: "All" } as const;
 
 /** The delivery that this spec asks for; `standard` where it names no mode. */
 export function deliveryOf(
@@ -42,9 +42,6 @@ export function deliveryOf(
 }
 
 /** Whether agents restart kubelets. Agents that never do get no system bus. */
-export function restartOf(delivery: DeliveryPolicy): "Always" | "Never" {
-  const never =
-    delivery.mode === "Reread" ||
-    (delivery.mode === "CredentialProvider" && delivery.registration === "Preinstalled");
-  return never ? "Never" : "Always";
+export function restartOf({ mode }: DeliveryPolicy): "Always" | "Never" {
+  return mode === "Restart" ? "Always" : "Never";
 }

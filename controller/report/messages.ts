@@ -132,9 +132,9 @@ export function mutated(
   return lasting("mutated", line(finding("mutated", "API server", "admission", what)), "");
 }
 
-/** `quoted`: what the DaemonSet's controller said of it; undefined when that could not be read. */
-export function podsRefused(count: number, quoted: string | undefined): Notice {
-  const what = `${nodes(count)} without an agent: ${quoted ?? "its pod is not created, and no Event says why"}`;
+/** `count`: nodes without an agent. */
+export function podsRefused(count: number): Notice {
+  const what = `${nodes(count)} without an agent, because its pod is not created`;
   return lasting("podsRefused", line(finding("podsRefused", "DaemonSet", "pods", what)), "");
 }
 

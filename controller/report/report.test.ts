@@ -5,7 +5,6 @@ import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts
 import { accept } from "../sources/accept.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Announce } from "./events.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
 import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
@@ -15,9 +14,8 @@ import { createReport } from "./report.ts";
 /** What another client writes against us. */
 let contests: readonly ContestedObject[] = [];
 
-function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
+function reportWith(announce: Announce): Report {
   return createReport({
-    cluster: cluster as Cluster,
     announce,
     metrics: createMetrics(),
     admitted: { differences: [] },
@@ -31,8 +29,7 @@ function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
 /** Reasons and occasions of what is announced for these documents, one after the other. */
 async function told(...documents: readonly string[]): Promise<string[]> {
   const said = new Set<string>();
-  // A verdict asks the cluster nothing.
-  const report = reportWith({}, ({ reason, about }) => void said.add(`${reason} ${about}`));
+  const report = reportWith(({ reason, about }) => void said.add(`${reason} ${about}`));
   for (const [index, document] of documents.entries()) {
     const additional: V1Secret = {
       type: "kubernetes.io/dockerconfigjson",
@@ -81,11 +78,10 @@ const verdictOf = (additional: V1Secret) => accept(sources({ additional }), poli
  * A report, what it announced by reason, and the series that Prometheus would see, those of the
  * process apart.
  */
-function watched(cluster: Partial<Cluster> = {}) {
+function watched() {
   const announced: string[] = [];
   const metrics = createMetrics();
   const report = createReport({
-    cluster: cluster as Cluster,
     announce: ({ reason, message }) => void announced.push(`${reason}: ${message}`),
     metrics,
     admitted: { differences: [] },
@@ -133,7 +129,7 @@ test("what lasts is said at each look, for the announcer to repeat: a refused Se
 });
 
 test("a request that is refused twice is told in the API server's words, and no longer when it succeeds", async () => {
-  const { report, announced, series } = watched({ get: async () => undefined });
+  const { report, announced, series } = watched();
   const error = new ApiError({
     status: 403,
     reason: "Forbidden",

@@ -7,7 +7,6 @@ import { newsOf, troublesOf, type Trouble } from "./news.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "../metrics/gauges.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
 import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "../metrics/metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
@@ -25,7 +24,6 @@ import type { StatusWriter } from "./status-writer.ts";
 import { troubles } from "../status/troubles.ts";
 
 type Options = Readonly<{
-  cluster: Cluster;
   announce: Announce;
   metrics: ControllerMetrics;
   /** What other people's admission policies change in what we declare. */
@@ -54,7 +52,6 @@ function labelOf({ name }: SourceVerdict): string {
 }
 
 export function createReport({
-  cluster,
   announce,
   metrics,
   admitted,
@@ -66,7 +63,7 @@ export function createReport({
   const status = statusReporter(writer, now);
   let paused = false;
   const occasions = new Occasions();
-  const podless = podlessClock(cluster, now);
+  const podless = podlessClock(now);
   const lasting = new Map<Area, readonly Trouble[]>();
   let lastLine = "";
   const requests = new RequestTroubles();
@@ -183,12 +180,11 @@ export function createReport({
       gauges.show(metrics, gauges.gaugesOf(progress, false));
       secret = snapshot.additional?.metadata;
       ends("removal");
-      const without = await podless(snapshot.daemonSet);
+      const without = podless(snapshot.daemonSet);
       const found: Trouble[] = [];
       if (admitted.differences.length > 0)
         found.push(["mutated", messages.mutated(admitted.differences)]);
-      if (without !== undefined)
-        found.push(["podsRefused", messages.podsRefused(without.count, without.quoted)]);
+      if (without !== undefined) found.push(["podsRefused", messages.podsRefused(without)]);
       stands("template", found);
       status.reached({ kind: "rollout", progress });
       stands("rollout", troublesOf(progress));
@@ -213,9 +209,8 @@ export function createReport({
         ]);
       if (awaited !== undefined)
         found.push(["awaited", life(messages.awaited(revision, awaited.names, awaited.until))]);
-      const without = await podless(snapshot.daemonSet);
-      if (without !== undefined)
-        found.push(["podsRefused", life(messages.podsRefused(without.count, without.quoted))]);
+      const without = podless(snapshot.daemonSet);
+      if (without !== undefined) found.push(["podsRefused", life(messages.podsRefused(without))]);
       ends("cluster", "objects", "sources", "template", "rollout");
       stands("removal", found);
       status.reached({ kind: "removal", removal });

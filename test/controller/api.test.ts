@@ -65,10 +65,10 @@ const applied = async (delivery: object) => {
 test("a provider's choices are filled in, and go with it: who applies another mode without them keeps none", async () => {
   const mode = "CredentialProvider";
   const chosen = await applied({ mode, credentialProvider: { scope: "Annotated" } });
-  const filled = { registration: "Preinstalled", scope: "Annotated" };
-  assert.deepEqual(chosen, { mode, credentialProvider: filled });
+  assert.deepEqual(chosen, { mode, credentialProvider: { scope: "Annotated" } });
   assert.deepEqual(await applied({ mode }), { mode });
-  await applied({ mode, credentialProvider: { registration: "Agent" } });
+  const filled = await applied({ mode, credentialProvider: {} });
+  assert.deepEqual(filled, { mode, credentialProvider: { scope: "All" } });
   assert.deepEqual(await applied({ mode: "Restart" }), { mode: "Restart" });
   await applied({ mode, credentialProvider: {} });
   assert.deepEqual(await applied({}), { mode: "Restart" });

@@ -31,7 +31,6 @@ export const wrongSpecs: readonly (readonly [spec: object, words: string])[] = [
   [{ delivery: { mode: "credentialProvider" } }, "Unsupported value"],
   [{ delivery: { credentialProvider: {} } }, providerOnly],
   [{ delivery: { mode: "Reread", credentialProvider: { scope: "All" } } }, providerOnly],
-  [provider({ registration: "Kubeadm" }), "Unsupported value"],
   [provider({ scope: "None" }), "Unsupported value"],
   [provider({ binDir: "/tmp" }), "unknown field"],
   [{ delivery: { mode: "Restart", unit: "sshd.service" } }, "unknown field"],

@@ -1,14 +1,26 @@
 /** Nodes as an image or Cluster API makes them for mode CredentialProvider. */
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { providerConfig } from "#pullsecret/provider/config.ts";
 import type { Node } from "../cluster/node.ts";
-import { installProvider, kubeadmFlags } from "../faults/provider.ts";
+import { installProvider, kubeadmFile, kubeadmFlags } from "../faults/provider.ts";
+import { pageOf } from "../page.ts";
 
 /** Before a node's first boot: the provider, its configuration and the kubelet's two flags. */
 export function prepare(node: Node): void {
   installProvider(join(node.rootfs, "var/lib/kubelet"));
-  node.writeFile("kubeadm-flags.env", kubeadmFlags());
+  node.writeFile(kubeadmFile, kubeadmFlags());
+}
+
+/** The same, by the snippet of docs/delivery-node.md for nodes that kubeadm set up. */
+export function prepareByPage(node: Node): void {
+  const page = pageOf("delivery-node.md");
+  const [files] = page.blocksBelow("### A machine image");
+  const [flags] = page.blocksBelow("### kubeadm");
+  node.writeFile(kubeadmFile, 'KUBELET_KUBEADM_ARGS="--v=2"\n');
+  const env = { ...process.env, ROOT: node.rootfs };
+  for (const block of [files, flags]) execFileSync("sh", ["-c", block?.body ?? "false"], { env });
 }
 
 /** The configuration alone; a kubelet reads it when it starts. */

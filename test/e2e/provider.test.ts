@@ -17,7 +17,7 @@ import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { fileMark, kubelets } from "./nodes.ts";
 import { podOn, pullRefused, untilState } from "./pods.ts";
-import { configure, prepare } from "./prepared.ts";
+import { configure, prepare, prepareByPage } from "./prepared.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -27,10 +27,7 @@ let marks: readonly string[];
 let tags = 0;
 
 const by = (scope: ProviderScope): GlobalPullSecretSpec => ({
-  delivery: {
-    mode: "CredentialProvider",
-    credentialProvider: { registration: "Preinstalled", scope },
-  },
+  delivery: { mode: "CredentialProvider", credentialProvider: { scope } },
 });
 
 before(async () => {
@@ -110,8 +107,8 @@ test("two rotations serve the next pull on every node, and a pod that waits; the
   }
 });
 
-test("H4: a prepared node that joins later serves the next pull, and its kubelet is not restarted either", async () => {
-  const joiner = await cluster.addNode({ before: prepare });
+test("H4: a node that is prepared by the page's snippet and joins later serves the next pull, and its kubelet is not restarted either", async () => {
+  const joiner = await cluster.addNode({ before: prepareByPage });
   const { InvocationID } = await joiner.unit(["InvocationID"]);
   first = [...first, InvocationID];
   marks = [...marks, await fileMark(joiner)];

@@ -6,29 +6,41 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { until } from "../cluster/await.ts";
-import type { Inside } from "./inside.ts";
+import { type Cluster, startCluster } from "../cluster/cluster.ts";
+import type { Node as Machine } from "../cluster/node.ts";
+import { Inside } from "./inside.ts";
 import { content } from "./place.ts";
-import { Registrant } from "./registrant.ts";
 
-let shared: Registrant | undefined;
+type Shared = {
+  readonly machine: Machine;
+  readonly inside: Inside;
+  /** The last one that was mounted. */
+  revision: number;
+};
+
+let cluster: Cluster | undefined;
+let shared: Shared | undefined;
 
 before(async () => {
-  shared = await Registrant.start();
+  cluster = await startCluster({ nodes: 1 });
+  const [machine] = cluster.nodes;
+  assert.ok(machine);
+  shared = { machine, inside: await Inside.on(machine), revision: 0 };
 });
-after(() => shared?.[Symbol.dispose]());
+after(() => cluster?.down());
 
-export function registrant(): Registrant {
+export function sharedNode(): Shared {
   assert.ok(shared, "the node is not up");
   return shared;
 }
 
 /** The node as one that has never seen an agent, with the next revision mounted. */
 export async function fresh(): Promise<Readonly<{ inside: Inside; revision: number }>> {
-  const agent = registrant();
-  await agent.inside.fresh();
-  agent.revision += 1;
-  agent.inside.node.mount(agent.revision, content);
-  return agent;
+  const node = sharedNode();
+  await node.inside.fresh();
+  node.revision += 1;
+  node.inside.node.mount(node.revision, content);
+  return node;
 }
 
 /** The same, with the restart that the agent requested under way: it takes three seconds. */

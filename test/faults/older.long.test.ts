@@ -1,117 +1,135 @@
-/** The agent, and a kubelet from before 1.34 that comes to its node, as a downgrade brings it. */
+/**
+ * The agent on a node that was prepared for a provider, and a kubelet from before 1.34 that comes
+ * there, as a downgrade brings it.
+ */
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before, beforeEach } from "node:test";
-import { kubeadmFlagsFile } from "#contract/names.ts";
-import { withFlags } from "#pullsecret/provider/flags.ts";
+import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
+import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import { programs } from "../cluster/host/nodefiles.ts";
+import type { Node as Machine } from "../cluster/node.ts";
+import { podOn, untilState } from "../e2e/pods.ts";
+import { Inside } from "./inside.ts";
 import { olderKubelet } from "./older/kubelet.ts";
-import { installProvider, kubeadmFlags } from "./provider.ts";
-import { given, Registrant } from "./registrant.ts";
+import { installProvider, kubeadmFile, kubeadmFlags } from "./provider.ts";
 
-let agent: Registrant;
+let cluster: Cluster;
+let machine: Machine;
+let inside: Inside;
 let older: string;
+let revision = 0;
 
 before(async () => {
   const { program, version } = await olderKubelet();
   older = version;
-  agent = await Registrant.start();
-  cpSync(program, join(agent.machine.rootfs, "root/kubelet"));
+  cluster = await startCluster({ nodes: 1 });
+  const [first] = cluster.nodes;
+  assert.ok(first);
+  machine = first;
+  inside = await Inside.on(machine);
+  cpSync(program, join(machine.rootfs, "root/kubelet"));
 });
 
-after(() => agent?.[Symbol.dispose]());
+after(() => cluster?.down());
 
+/** A kubelet that has no provider, and a node that has seen no agent. */
 beforeEach(async () => {
-  await agent.machine.exec(["umount", "--lazy", kubelet]).catch(() => {});
-  await agent.fresh();
+  await machine.exec(["umount", "--lazy", kubelet]).catch(() => {});
+  await inside.kill("SIGKILL");
+  machine.writeFile(kubeadmFile, 'KUBELET_KUBEADM_ARGS="--v=1"\n', 0o644);
+  await machine.exec(["systemctl", "restart", "kubelet"]);
+  await inside.fresh();
 });
 
 const kubelet = `${programs}/kubelet`;
 
+/** Prepares the node for a provider. `from`: what the kubelet's flag names. */
+async function prepare(scope: ProviderScope, from?: string): Promise<void> {
+  installProvider(inside.node.kubelet, [], scope);
+  machine.writeFile(kubeadmFile, kubeadmFlags(from), 0o644);
+  await restart();
+}
+
 /** From its next start on the node's kubelet is the older one. */
 async function downgrade(): Promise<void> {
-  await agent.machine.exec(["mount", "--bind", "/root/kubelet", kubelet]);
+  await machine.exec(["mount", "--bind", "/root/kubelet", kubelet]);
 }
 
 /** The running program's own word. */
 async function isOlder(): Promise<void> {
   await until(`the kubelet is of ${older}`, async () => {
-    const { MainPID } = await agent.inside.kubelet();
-    const told = await agent.machine.exec([`/proc/${MainPID}/exe`, "--version"]).catch(() => "");
+    const { MainPID } = await inside.kubelet();
+    const told = await machine.exec([`/proc/${MainPID}/exe`, "--version"]).catch(() => "");
     return told.trim() === `Kubernetes ${older}`;
   });
 }
 
 async function restart(): Promise<void> {
   // Asked for, not waited for: whether it starts is what the tests see.
-  await agent.machine.exec(["systemctl", "restart", "--no-block", "kubelet"]);
+  await machine.exec(["systemctl", "restart", "--no-block", "kubelet"]);
 }
 
-test("scope All: a kubelet from before 1.34 starts with what a later one was given, and asks the provider", async () => {
-  await agent.rotate();
-  await agent.inside.shows(200, "GPS200");
+async function keepsFailing(): Promise<void> {
+  await until("systemd starts it again and again", async () => {
+    return Number((await inside.kubelet()).NRestarts) >= 2;
+  });
+}
+
+/** The next revision, by a new agent, with the only password that the registry takes. */
+async function rotate(): Promise<void> {
+  const { registry } = cluster;
+  const password = randomBytes(18).toString("base64url");
+  await registry.setUsers({ ...registry.users, user: password });
+  await inside.kill("SIGTERM");
+  revision += 1;
+  inside.node.mount(revision, { additional: { [registry.host]: password } });
+  await inside.start(revision, "--delivery=CredentialProvider", "--restart=Never");
+  await inside.shows(200, "GPS200");
+}
+
+/** Resolves when a pod runs whose image the node has not got. */
+async function pull(name: string): Promise<void> {
+  await cluster.apply(podOn(machine, name, await cluster.pushApp(`team/app:${name}`)));
+  await untilState(cluster, name, "Running");
+}
+
+test("scope All: a kubelet from before 1.34 starts with the configuration's file, and asks the provider", async () => {
+  await prepare("All", providerFiles.config);
+  await rotate();
+  await pull("later");
   await downgrade();
   await restart();
   await isOlder();
-  const { InvocationID } = await agent.inside.kubelet();
-  assert.equal(await agent.told(), "ours");
-  await agent.rotate();
-  await agent.inside.shows(200, "GPS200");
-  await agent.pull("downgraded");
-  assert.equal((await agent.inside.kubelet()).InvocationID, InvocationID);
+  const { InvocationID } = await inside.kubelet();
+  await rotate();
+  await pull("downgraded");
+  assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("scope Annotated: a kubelet from before 1.34 does not start with what a later one was given, and gets its old arguments back", async () => {
-  await agent.rotate("--scope=Annotated");
-  await agent.inside.shows(200, "GPS200");
-  assert.equal(await agent.told(), "ours");
+test("scope Annotated: a kubelet from before 1.34 does not start with the configuration of it, and does with that of scope All", async () => {
   await downgrade();
-  await restart();
-  assert.equal(await agent.inside.ended(180_000), "1");
-  assert.match(agent.inside.node.message, /^GPS218 /);
-  assert.equal(agent.env, given);
-  assert.equal((await agent.inside.kubelet()).ActiveState, "active");
+  await prepare("Annotated", providerFiles.config);
+  await keepsFailing();
+  installProvider(inside.node.kubelet, [], "All");
   await isOlder();
+  await rotate();
+  await pull("all");
 });
 
-test("scope Annotated: a kubelet from before 1.34 that refuses the registration gets its old arguments back", async () => {
+test("scope All: a kubelet from before 1.34 does not start with the configuration's directory, and does with its file", async () => {
   await downgrade();
-  await restart();
-  await isOlder();
-  await agent.rotate("--scope=Annotated");
-  assert.equal(await agent.inside.ended(180_000), "1");
-  assert.match(agent.inside.node.message, /^GPS218 /);
-  assert.equal(agent.env, given);
-  assert.equal(await agent.told(), "none");
-  await isOlder();
-});
-
-test("scope All: a kubelet from before 1.34 is registered for the first time, and asks the provider", async () => {
-  await downgrade();
-  await restart();
-  await isOlder();
-  await agent.rotate();
-  await agent.inside.shows(200, "GPS200");
-  assert.equal(await agent.told(), "ours");
-  await agent.pull("first");
-  await isOlder();
-});
-
-test("scope All: a kubelet from before 1.34 that is given the configuration's directory does not start, and does with its file", async () => {
-  installProvider(agent.inside.node.kubelet);
-  agent.machine.writeFile(kubeadmFlagsFile, kubeadmFlags(), 0o644);
-  await downgrade();
-  await restart();
+  await prepare("All");
   await until("the kubelet says why it ends", async () => {
-    const words = (await agent.machine.journal()).split("\n");
+    const words = (await machine.journal()).split("\n");
     return words.some((line) => /pull-secret-provider\/config: is a directory/.test(line));
   });
-  await until("systemd starts it again and again", async () => {
-    return Number((await agent.inside.kubelet()).NRestarts) >= 2;
-  });
-  agent.machine.writeFile(kubeadmFlagsFile, withFlags(given), 0o644);
+  await keepsFailing();
+  machine.writeFile(kubeadmFile, kubeadmFlags(providerFiles.config), 0o644);
   await isOlder();
-  await until("it asks", async () => (await agent.told()) === "ours");
+  await rotate();
+  await pull("file");
 });

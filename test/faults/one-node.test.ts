@@ -1,4 +1,3 @@
 /** What takes a real node, one after the other on the same one; its tests are in the fixtures. */
 import "./real.fixture.ts";
 import "./types.fixture.ts";
-import "./registration.fixture.ts";

@@ -230,17 +230,11 @@ async function look(node: NodeDirectory, root: string): Promise<unknown> {
     text
       .replace(mountPaths.root, root)
       .replace(mountPaths.pod, node.pod)
-      .replace(mountPaths.terminationLog, node.terminationLog)
       .replace("/app/hidden.cjs", program);
   const argv = [...(container.command ?? []).slice(1), ...(container.args ?? [])].map(local);
   const file = join(node.pod, podFiles.hidden);
   rmSync(file, { force: true });
-  const ended = asContainer([
-    ...argv,
-    `--root=${root}`,
-    `--pod-directory=${node.pod}`,
-    `--termination-log=${node.terminationLog}`,
-  ]);
+  const ended = asContainer([...argv, `--root=${root}`, `--pod-directory=${node.pod}`]);
   assert.deepEqual([ended.status, ended.stdout], [0, ""], ended.stderr);
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : ended.stderr;
 }
@@ -264,19 +258,11 @@ test("under the DaemonSet's flags the first container sees what lies there, says
     "/.dockercfg": "entries",
   };
   assert.deepEqual(await look(node, root), { kind: "seen", files: seen });
-  assert.equal(node.message, "provider: none, it has no /var/lib/kubelet/kubeadm-flags.env");
   // Root without capabilities may not read what another keeps to himself.
   chownSync(join(root, "/.dockercfg"), 65_534, 65_534);
   chmodSync(join(root, "/.dockercfg"), 0o600);
   const files = { ...seen, "/.dockercfg": { unknown: "EACCES" } };
   assert.deepEqual(await look(node, root), { kind: "seen", files });
-  put("/var/lib/kubelet/kubeadm-flags.env", 'KUBELET_KUBEADM_ARGS=""\n');
-  put(
-    "/etc/systemd/system/kubelet.service",
-    "[Service]\nEnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\n",
-  );
-  await look(node, root);
-  assert.equal(node.message, "provider: Agent");
   put("/var/lib/kubelet/global-pull-secret/journal.json", "{}");
   assert.deepEqual(await look(node, root), { kind: "ours" });
   rmSync(node.pod, { recursive: true });

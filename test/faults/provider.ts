@@ -43,11 +43,22 @@ export function hasAsked(kubeletDirectory: string): void {
   writeFileSync(join(kubeletDirectory, stamp), "");
 }
 
-/** The kubelet's flags as kubeadm's file has them. `root`: the kubelet's directory on its node. */
-export function kubeadmFlags(root = "/var/lib/kubelet"): string {
-  const flags = [
-    `--image-credential-provider-config=${root}/${providerFiles.configs}`,
-    `--image-credential-provider-bin-dir=${root}/${providerFiles.bin}`,
-  ];
-  return `KUBELET_KUBEADM_ARGS="${flags.join(" ")}"\n`;
+/** Below the kubelet's directory, which also has the provider's tree. */
+export const kubeadmFile = "kubeadm-flags.env";
+
+/** The kubelet's flags. `from`: its configuration, or the directory of it. */
+const flagsFor = (from: string) => [
+  `--image-credential-provider-bin-dir=/var/lib/kubelet/${providerFiles.bin}`,
+  `--image-credential-provider-config=/var/lib/kubelet/${from}`,
+];
+
+/** The kubelet's flags as kubeadm's file has them. */
+export function kubeadmFlags(from: string = providerFiles.configs): string {
+  return `KUBELET_KUBEADM_ARGS="${flagsFor(from).join(" ")}"\n`;
+}
+
+/** Whether a command line, or a file of arguments, names the file of our configuration. */
+export function namesProvider(text: string): boolean {
+  const words = text.split(/[\s"]+/);
+  return flagsFor(config).every((flag) => words.includes(flag));
 }

@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { fresh, inMidRestart, registrant } from "./machine.ts";
+import { fresh, inMidRestart, sharedNode } from "./machine.ts";
 import { ours } from "./place.ts";
 
 /** How often a start of the kubelet has failed before it began. */
 const failedStarts = () => told("Control process exited");
 /** How often systemd said so of the kubelet. */
 async function told(words: string): Promise<number> {
-  await registrant().machine.exec(["journalctl", "--sync"]);
-  return (await registrant().machine.journal()).split(words).length - 1;
+  await sharedNode().machine.exec(["journalctl", "--sync"]);
+  return (await sharedNode().machine.journal()).split(words).length - 1;
 }
 
 test("H16, H17: without capabilities the file is written and the real kubelet restarted once", async () => {

@@ -25,6 +25,8 @@ import { helm as program } from "./go-tools.ts";
 import { chart, helm } from "./helm.ts";
 import { byName, charted, kustomized, nameOf } from "./kustomize.ts";
 
+type Rule = Readonly<{ resources: readonly string[]; verbs: readonly string[] }>;
+
 const isHook = ({ metadata }: KubeObject): boolean =>
   "helm.sh/hook" in (metadata.annotations ?? {});
 
@@ -126,6 +128,27 @@ test("role Hosted takes the names of both Secrets, as Cluster API has them", asy
   const sets = ["original=original", "kubeconfig.secret=guest-kubeconfig", "kubeconfig.key=value"];
   const given = sets.map((one) => `--set=hosted.${one}`);
   assert.deepEqual(await released(...guest, ...given), byName(hosted));
+});
+
+test("drops the right to read the controller's own pod when flags.agentImage is given", async () => {
+  for (const role of [[], guest]) {
+    const verbs = async (...args: readonly string[]) => {
+      const objects = await charted(...role, ...args);
+      const rules = objects.flatMap(({ kind, rules }) =>
+        kind === "Role" ? (rules as Rule[]) : [],
+      );
+      return rules.find(({ resources }) => resources.includes("pods"))?.verbs;
+    };
+    const [all = [], few = []] = [
+      await verbs(),
+      await verbs("--set=flags.agentImage=a.example/b:1"),
+    ];
+    assert.deepEqual(
+      few,
+      all.filter((verb) => verb !== "get"),
+    );
+    assert.ok(all.includes("get"));
+  }
 });
 
 test("role Fleet is kubectl kustomize manifests/fleet; its sources and its component are values", async () => {

@@ -33,12 +33,24 @@ const hosted = (values: Part["values"] = {}, when?: string): Part => ({
   ...(when && { when }),
   values: { ...placed("global-pull-secret-controller"), ...values },
 });
+/** The controller reads its own pod to know the agents' image, unless a flag names that. */
+const namesImage = "(.Values.flags | default dict).agentImage";
+const ownPod = `  # The controller's own pod, whose image the agents run; not with --agent-image.
+  - apiGroups: [""]
+    resources: [pods]
+    verbs: [get]
+`;
 const account = "  - kind: ServiceAccount\n    name: global-pull-secret-controller\n";
 
 /** File of manifests/ → how the chart has it. */
 const copied: Readonly<Record<string, Part>> = {
   "base/serviceaccount.yaml": cluster,
-  "base/role.yaml": cluster,
+  "base/role.yaml": {
+    ...cluster,
+    values: {
+      "verbs: [get, list, watch, patch, delete]": `verbs: [{{ empty ${namesImage} | ternary "get, " "" }}list, watch, patch, delete]`,
+    },
+  },
   "base/rolebinding.yaml": cluster,
   "base/clusterrole.yaml": cluster,
   "base/clusterrolebinding.yaml": cluster,
@@ -53,7 +65,10 @@ const copied: Readonly<Record<string, Part>> = {
   "components/annotated/policy.yaml": optional("annotated"),
   "components/annotated/binding.yaml": optional("annotated"),
   "hosted/serviceaccount.yaml": hosted(),
-  "hosted/role.yaml": hosted({ "[pull-secret]": "[{{ .Values.hosted.original | quote }}]" }),
+  "hosted/role.yaml": hosted({
+    "[pull-secret]": "[{{ .Values.hosted.original | quote }}]",
+    [ownPod]: `{{- if empty ${namesImage} }}\n${ownPod}{{- end }}\n`,
+  }),
   "hosted/rolebinding.yaml": hosted({ [account]: `${account}    ${place}\n` }),
   "hosted/poddisruptionbudget.yaml": hosted({}, several),
   "fleet/serviceaccount.yaml": fleet,

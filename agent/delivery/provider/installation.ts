@@ -32,7 +32,7 @@ const nothing = { answer: undefined, identity: "absent" } as const;
 /** What is there below the kubelet's directory, and whether a kubelet can take its answer. */
 export function readInstalled(kubeletDirectory: string, scope: ProviderScope): InstalledProvider {
   const under = (name: string) => join(kubeletDirectory, name);
-  const asked = there(under(providerFiles.stamp));
+  const asked = trying(() => lstatSync(under(providerFiles.stamp)) !== undefined) === true;
   const { answer, identity, unfit: spoilt } = readAnswer(under(providerFiles.answer));
   const config = trying(() => readConfig(under, scope));
   const unfit = spoilt ?? (typeof config === "string" ? config : undefined);
@@ -40,7 +40,7 @@ export function readInstalled(kubeletDirectory: string, scope: ProviderScope): I
   return { rows, answer, identity, asked, ...(unfit !== undefined && { unfit }) };
 }
 
-export function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity" | "unfit"> {
+function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity" | "unfit"> {
   const found = trying(() => readOwn(path, mostAnswer));
   if (typeof found === "string") return { ...unread(path), unfit: found };
   if (found.kind === "absent") return nothing;
@@ -95,7 +95,7 @@ function readConfig(
 }
 
 /** Whether no program can be run from there. The node's mount is seen through ours. */
-export function isNoexec(path: string): boolean {
+function isNoexec(path: string): boolean {
   const mounts = readFileSync("/proc/self/mountinfo", "utf8").trimEnd().split("\n");
   const over = mounts
     .map((line) => line.split(" "))
@@ -108,12 +108,8 @@ export function isNoexec(path: string): boolean {
   return nearest.options.split(",").includes("noexec");
 }
 
-export function there(path: string): boolean {
-  return trying(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined) === true;
-}
-
 /** What it returns, or why it failed. */
-export function trying<T>(call: () => T): T | string {
+function trying<T>(call: () => T): T | string {
   try {
     return call();
   } catch (error) {

@@ -8,9 +8,7 @@ import type { Document } from "../mount.ts";
 import type { InstalledProvider } from "./installation.ts";
 import { share } from "./share.ts";
 
-export const notAsked = "the kubelet has not asked its credential provider yet";
-const stillTold =
-  "kubeadm-flags.env still names a credential provider of ours, which answers nothing";
+const notAsked = "the kubelet has not asked its credential provider yet";
 const emptyAnswer = answerOf(new Map());
 
 /** With the credential provider in force. `config`: config.json by itself. */
@@ -46,16 +44,11 @@ export function providedBy(
 
 /**
  * With config.json in force, after the credential provider was: once that is proved the answer is
- * emptied, and not before. `told`: kubeadm's file still has our flags.
+ * emptied, and not before.
  */
-export function afterProvider(
-  config: FoundFile,
-  installed: InstalledProvider,
-  told = false,
-): FoundFile {
+export function afterProvider(config: FoundFile, installed: InstalledProvider): FoundFile {
   return {
     ...config,
-    note: told ? stillTold : undefined,
     plan(journal, document, lost) {
       const answer = journal?.owned.answer;
       if (answer === undefined && !lost) return config.plan(journal, document, lost);
@@ -74,9 +67,9 @@ export function afterProvider(
 }
 
 /** config.json is given back first, so that what it held is in force when the answer is emptied. */
-export function planRelease(
+function planRelease(
   config: FoundFile,
-  installed: Pick<InstalledProvider, "answer" | "identity">,
+  installed: InstalledProvider,
   journal: Journal | undefined,
   document: Document,
   lost: boolean,
@@ -95,31 +88,19 @@ export function planRelease(
 
 function withAnswer(
   planned: Plan,
-  installed: Pick<InstalledProvider, "answer" | "identity">,
+  { answer, identity: expected }: InstalledProvider,
   bytes: Buffer,
   order: "first" | "last",
 ): Plan {
-  const put = putAnswer(installed, bytes);
-  if (put.length === 0) return planned;
+  if (answer?.equals(bytes)) return planned;
+  const put: Put = { name: providerFiles.answer, bytes, mode: 0o600, expected };
   return { ...planned, changed: true, ...(!planned.changed && { kept: true }), [order]: put };
 }
 
-/** Nothing, where the answer has these bytes. */
-export function putAnswer(
-  { answer, identity }: Pick<InstalledProvider, "answer" | "identity">,
-  bytes: Buffer,
-): Put[] {
-  if (answer?.equals(bytes)) return [];
-  return [{ name: providerFiles.answer, file: { bytes, mode: 0o600 }, expected: identity }];
-}
-
-export function withDigest(owned: Owned, answer: Buffer): Owned {
+function withDigest(owned: Owned, answer: Buffer): Owned {
   return { ...owned, answer: digestOf(answer) };
 }
 
-export function isThere(
-  { answer }: Pick<InstalledProvider, "answer">,
-  digest: string | undefined,
-): boolean {
+function isThere({ answer }: InstalledProvider, digest: string | undefined): boolean {
   return digest === undefined || (answer !== undefined && digestOf(answer) === digest);
 }

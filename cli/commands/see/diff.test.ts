@@ -68,17 +68,6 @@ test("what changes nothing restarts nothing, nor does a change where kubelets re
   }
 });
 
-test("where agents register the provider a rotation restarts nothing, and another registry may", async () => {
-  const credentialProvider = { registration: "Agent" } as const;
-  const answer = async (text: string) => {
-    const registered = cluster({ delivery: { mode: "CredentialProvider", credentialProvider } });
-    return (await call(diff, { cluster: registered, input: text })).out;
-  };
-  const rotated = input({ "quay.io": "robot:PLANTED3", "a.io": "u:same", "gone.io": "u:PLANTED2" });
-  assert.match(await answer(rotated), /kubelets that would restart: 0\n$/);
-  assert.match(await answer(edited), /kubelets that would restart: 100\n$/);
-});
-
 test("a file that the controller would refuse is refused, with the reason and no credential", async () => {
   const spec = { protectedRegistries: ["ghcr.io"] };
   const kept = await call(diff, { cluster: cluster(spec), input: edited });

@@ -78,19 +78,10 @@ function restarts(
   object: GlobalPullSecret | undefined,
   changes: readonly Difference[],
 ): Readonly<{ restarts?: number }> {
-  if (changes.length === 0 || isSpared(object, changes)) return { restarts: 0 };
+  const { mode = "Restart" } = object?.spec?.delivery ?? {};
+  if (changes.length === 0 || mode !== "Restart") return { restarts: 0 };
   const nodes = object?.status?.nodes;
   return nodes === undefined ? {} : { restarts: nodes.desired };
-}
-
-/**
- * True when the changes restart no kubelet. A provider that agents register is asked anew at each
- * pull; only a registry that comes or goes may displace an entry of config.json.
- */
-function isSpared(object: GlobalPullSecret | undefined, changes: readonly Difference[]): boolean {
-  const { mode = "Restart", credentialProvider } = object?.spec?.delivery ?? {};
-  if (credentialProvider?.registration !== "Agent") return mode !== "Restart";
-  return changes.every(({ change }) => change === "changed");
 }
 
 const signs = { added: "+", changed: "~", removed: "-" } as const;

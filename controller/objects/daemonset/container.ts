@@ -4,7 +4,7 @@ import { grantAnnotations, grantFiles } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import { restartOf } from "#controller/policy/delivery.ts";
 import { resourcesOf, type Agent } from "./agent.ts";
-import { providerFlags, providerWrites } from "./delivery.ts";
+import { providerFlags } from "./delivery.ts";
 import { confined } from "./first-container.ts";
 
 /**
@@ -23,6 +23,8 @@ const nodeFlags = [
   // The star is needed: Node takes a path that does not exist yet for a file, and would refuse
   // writes below it.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
+  // A provider's answer is emptied once another mode is in force.
+  `--allow-fs-write=${names.mountPaths.kubelet}/${names.providerFiles.answer}`,
   `--allow-fs-write=${names.mountPaths.terminationLog}`,
   `--allow-fs-write=${names.mountPaths.pod}/*`,
   // This keeps memory out of core files.
@@ -47,12 +49,7 @@ export function container(agent: Agent, digest: string): V1Container {
     name: names.agentContainer,
     image: agent.image,
     imagePullPolicy: "IfNotPresent",
-    command: [
-      "/nodejs/bin/node",
-      ...nodeFlags,
-      ...providerWrites(agent.delivery),
-      "/app/agent.cjs",
-    ],
+    command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
     args: Object.entries({
       template: digest,
       unit: agent.kubeletUnit,

@@ -207,10 +207,10 @@ test("agents write in the kubelet's directory and nowhere else on the node: a ru
     [
       "/host/kubelet/config.json",
       "/host/kubelet/global-pull-secret/*",
+      "/host/kubelet/pull-secret-provider/answer.json",
       "/dev/termination-log",
       "/run/global-pull-secret/*",
       "/proc/self/coredump_filter",
-      "/host/kubelet/pull-secret-provider/answer.json",
     ],
   );
 });
@@ -224,31 +224,19 @@ test("agents that restart nothing have no bus: access to it as root is root on t
   assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
 });
 
-const providers = (["Agent", "Preinstalled"] as const).flatMap((registration) =>
-  (["All", "Annotated"] as const).map(
-    (scope) => ({ mode: "CredentialProvider", registration, scope }) as const,
-  ),
+const providers = (["All", "Annotated"] as const).map(
+  (scope) => ({ mode: "CredentialProvider", scope }) as const,
 );
 for (const delivery of providers)
-  test(`${delivery.registration}, ${delivery.scope}: the agents are told, and have a bus only to register`, () => {
+  test(`gives agents of mode CredentialProvider the scope ${delivery.scope}, and no bus`, () => {
     const { args = [] } = podOf({ delivery })?.containers[0] ?? {};
     const given = (flag: string) => args[args.indexOf(flag) + 1];
-    assert.deepEqual(["--delivery", "--registration", "--scope", "--restart"].map(given), [
+    assert.deepEqual(["--delivery", "--scope", "--restart"].map(given), [
       "CredentialProvider",
-      delivery.registration,
       delivery.scope,
-      delivery.registration === "Agent" ? "Always" : "Never",
+      "Never",
     ]);
-    const bus = delivery.registration === "Agent" ? ["/run/dbus"] : [];
-    assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet", ...bus, "/"]);
-    const { command = [] } = podOf({ delivery })?.containers[0] ?? {};
-    const place = "--allow-fs-write=/host/kubelet/";
-    const writes = command.filter((flag) => flag.startsWith(place));
-    const more = delivery.registration === "Agent" ? ["*", "kubeadm-flags.env"] : ["answer.json"];
-    assert.deepEqual(
-      writes.slice(2).map((flag) => flag.slice(place.length).replace(/^.*-provider\//, "")),
-      more,
-    );
+    assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet", "/"]);
     const live = daemonSet({ ...agent, delivery });
     for (const other of providers) assert.equal(tellsProvider(live, other), other === delivery);
   });
@@ -258,24 +246,19 @@ test("in the other modes the agents are told nothing of a provider", () => {
     assert.ok(!podOf({ delivery: { mode } })?.containers[0]?.args?.includes("--delivery"));
 });
 
-test("an answer that another mode has left behind can be emptied in every mode", () => {
-  for (const mode of ["Restart", "Reread"] as const)
-    assert.ok(
-      podOf({ delivery: { mode } })?.containers[0]?.command?.includes(
-        "--allow-fs-write=/host/kubelet/pull-secret-provider/answer.json",
-      ),
-    );
+test("lets agents of every mode write the same paths: an answer that another mode left is emptied", () => {
+  const commandOf = (delivery: Agent["delivery"]) => podOf({ delivery })?.containers[0]?.command;
+  for (const delivery of [...providers, { mode: "Reread" } as const])
+    assert.deepEqual(commandOf(delivery), container?.command);
 });
 
 test("no path that agents may write begins with the name of a folder that they make and remove", () => {
-  const [mark, deliveries] = ["--allow-fs-write=", [...providers, { mode: "Restart" } as const]];
-  for (const delivery of deliveries) {
-    const { command = [] } = podOf({ delivery })?.containers[0] ?? {};
-    const paths = command.flatMap((flag) => (flag.startsWith(mark) ? [flag.split("=")[1]] : []));
-    for (const folder of paths.filter((path) => path?.endsWith("/*")))
-      for (const path of paths)
-        assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
-  }
+  const mark = "--allow-fs-write=";
+  const { command = [] } = container ?? {};
+  const paths = command.flatMap((flag) => (flag.startsWith(mark) ? [flag.split("=")[1]] : []));
+  for (const folder of paths.filter((path) => path?.endsWith("/*")))
+    for (const path of paths)
+      assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
 });
 
 test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {
@@ -290,7 +273,7 @@ test("the node's root directory is the first container's alone, read-only, and g
   assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/dbus"]);
 });
 
-test("the first container may open the few files that a kubelet searches or is started by, and the journal", () => {
+test("the first container may open the few files that a kubelet searches, and the journal", () => {
   const { command = [] } = podOf({ kubeletDirectory: "/data/kubelet" })?.initContainers?.[0] ?? {};
   const flags = command
     .filter((flag) => flag.startsWith("--allow"))
@@ -302,19 +285,8 @@ test("the first container may open the few files that a kubelet searches or is s
     "read=/host/root/.docker/config.json",
     "read=/host/root/root/.dockercfg",
     "read=/host/root/.dockercfg",
-    "read=/host/root/etc/systemd/system/kubelet.service",
-    "read=/host/root/etc/systemd/system/kubelet.service.d/10-kubeadm.conf",
-    "read=/host/root/usr/lib/systemd/system/kubelet.service",
-    "read=/host/root/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf",
-    "read=/host/root/etc/default/kubelet",
-    "read=/host/root/etc/sysconfig/kubelet",
     "read=/host/root/data/kubelet/global-pull-secret/journal.json",
-    "read=/host/root/data/kubelet/kubeadm-flags.env",
-    "read=/host/root/data/kubelet/pull-secret-provider/bin/global-pull-secret",
-    "read=/host/root/data/kubelet/pull-secret-provider/config/global-pull-secret.json",
-    "read=/proc/self/mountinfo",
     "write=/run/global-pull-secret/*",
-    "write=/dev/termination-log",
     "write=/proc/self/coredump_filter",
   ]);
 });

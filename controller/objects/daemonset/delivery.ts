@@ -2,7 +2,7 @@
  * What the template tells agents about a credential provider, and what a live template tells them.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { agentContainer, kubeadmFlagsFile, mountPaths, providerFiles } from "#contract/names.ts";
+import { agentContainer } from "#contract/names.ts";
 import type { DeliveryPolicy } from "#controller/policy/delivery.ts";
 
 /**
@@ -11,19 +11,8 @@ import type { DeliveryPolicy } from "#controller/policy/delivery.ts";
  */
 export function providerFlags(delivery: DeliveryPolicy): Readonly<Record<string, string>> {
   if (delivery.mode !== "CredentialProvider") return {};
-  const { mode, registration, scope } = delivery;
-  return { delivery: mode, registration, scope };
-}
-
-/**
- * The paths of a provider that an agent may write, by Node's permission model: all that registers
- * it, or only the answer, which is emptied once another mode is in force.
- */
-export function providerWrites(delivery: DeliveryPolicy): string[] {
-  const { folder, answer } = providerFiles;
-  const registers = delivery.mode === "CredentialProvider" && delivery.registration === "Agent";
-  const written = registers ? [`${folder}/*`, kubeadmFlagsFile] : [answer];
-  return written.map((file) => `--allow-fs-write=${mountPaths.kubelet}/${file}`);
+  const { mode, scope } = delivery;
+  return { delivery: mode, scope };
 }
 
 /**

@@ -15,20 +15,14 @@ export const confined: NonNullable<V1Container["securityContext"]> = {
 
 /**
  * Looks once, before the agent starts, where else the kubelet may have its credentials
- * (docs/decisions/0017), and whether it could be given a provider (0040). It alone has the node's
- * root directory, read-only and for a moment. Node lets it open these few paths only, and write to
- * the pod's own directory and its termination message.
+ * (docs/decisions/0017). It alone has the node's root directory, read-only and for a moment. Node
+ * lets it open these few paths only, and write to the pod's own directory.
  */
 export function firstContainer(agent: Agent): V1Container {
-  const { root, pod, terminationLog } = names.mountPaths;
-  const { script, config } = names.providerFiles;
+  const { root, pod } = names.mountPaths;
   const readable = [
     ...names.credentialFiles,
-    ...names.kubeletUnitFiles,
-    ...names.kubeletArgumentFiles,
-    ...[names.nodeFiles.journal, names.kubeadmFlagsFile, script, config].map(
-      (name) => `${agent.kubeletDirectory}/${name}`,
-    ),
+    `${agent.kubeletDirectory}/${names.nodeFiles.journal}`,
   ];
   return {
     name: names.firstContainerName,
@@ -40,15 +34,11 @@ export function firstContainer(agent: Agent): V1Container {
       "--permission",
       "--allow-fs-read=/app/hidden.cjs",
       ...readable.map((path) => `--allow-fs-read=${root}${path}`),
-      "--allow-fs-read=/proc/self/mountinfo",
       `--allow-fs-write=${pod}/*`,
-      `--allow-fs-write=${terminationLog}`,
       "--allow-fs-write=/proc/self/coredump_filter",
       "/app/hidden.cjs",
     ],
     args: ["--kubelet-directory", agent.kubeletDirectory],
-    terminationMessagePath: terminationLog,
-    terminationMessagePolicy: "File",
     resources: resourcesOf(agent),
     securityContext: confined,
     volumeMounts: [

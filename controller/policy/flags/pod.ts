@@ -29,7 +29,7 @@ export const podFlags = {
   "agent-image-pull-secret": {
     read: pullSecretName,
     repeated: true,
-    what: "Secret in kube-system that the agents' image is pulled with (the controller's own)",
+    what: "Secret in kube-system that the agents' image is pulled with (the controller's own, without --agent-image)",
   },
   "agent-label": { read: label, repeated: true, what: "label of the agents' pods, KEY=VALUE" },
   "agent-limits": {

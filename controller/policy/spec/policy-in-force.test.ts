@@ -68,17 +68,10 @@ test("every field of spec reaches the policy, and protection only grows", () => 
 
 const deliveries: readonly (readonly [DeliverySpec, DeliveryPolicy])[] = [
   [{ mode: "Restart" }, { mode: "Restart" }],
-  [
-    { mode: "CredentialProvider" },
-    { mode: "CredentialProvider", registration: "Preinstalled", scope: "All" },
-  ],
-  [
-    { mode: "CredentialProvider", credentialProvider: { registration: "Agent" } },
-    { mode: "CredentialProvider", registration: "Agent", scope: "All" },
-  ],
+  [{ mode: "CredentialProvider" }, { mode: "CredentialProvider", scope: "All" }],
   [
     { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
-    { mode: "CredentialProvider", registration: "Preinstalled", scope: "Annotated" },
+    { mode: "CredentialProvider", scope: "Annotated" },
   ],
   // Under an older definition, which has no rule against it.
   [{ mode: "Reread", credentialProvider: { scope: "Annotated" } }, { mode: "Reread" }],

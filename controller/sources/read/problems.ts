@@ -62,7 +62,7 @@ export const catalogue = {
   podsRefused: [
     "GPS320",
     "{}",
-    "let the agents' pods be created: they need the host's network and directories",
+    "read the reason with kubectl describe daemonset global-pull-secret-syncer -n kube-system; the agents' pods need the host's network and directories",
   ],
   refused: [
     "GPS321",

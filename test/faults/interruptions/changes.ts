@@ -3,13 +3,9 @@
  * same must hold at any instant (`wholeness`) and at its end (`check`).
  */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { providerFiles, scopes } from "#contract/names.ts";
-import { judgeConfig } from "#pullsecret/provider/config.ts";
-import { toldOf } from "#pullsecret/provider/flags.ts";
 import { AgentProcess, encode, keeping, type MountedSources } from "#test/harness/agent/agent.ts";
-import { envOf, given, isTold, reads, registering } from "../kubeadm.ts";
 import { ageJournal, journalOf, phaseOf } from "../phases.ts";
 import { AgentPlace } from "../place.ts";
 import { answered, hasAsked, installProvider } from "../provider.ts";
@@ -40,8 +36,6 @@ export type Change = Readonly<{
   unbroken?: Change;
   /** Passwords in the provider's answer at the end, on a node that has a provider. */
   answer?: Readonly<Record<string, string>>;
-  /** Whose provider the kubelet's flags name at the end. */
-  told?: "ours" | "none";
   /** Must hold at any instant, too. `asked`: the restarts requested so far. */
   always?: (place: AgentPlace, asked: number) => void;
 }>;
@@ -65,10 +59,8 @@ const mountFor =
   });
 const byFile = mountFor();
 const byProvider = mountFor("--delivery=CredentialProvider", "--restart=Never");
-const byFlags = mountFor(...registering);
-const annotated = mountFor(...registering, "--scope=Annotated");
 
-const [ours, provided, registered] = [byFile("ours"), byProvider("ours"), byFlags("ours")];
+const [ours, provided] = [byFile("ours"), byProvider("ours")];
 const mine = { "a.io": "ours" };
 
 /** Pulls from a.io work: it is in config.json, in the provider's answer, or in both. */
@@ -117,10 +109,8 @@ function change(
 }
 
 const none = undefined;
-const inFlags = (answer: Readonly<Record<string, string>>) => ({ answer, told: "ours" }) as const;
 const first = change("a first apply", none, ours, 1, applied);
 const breaking = { breaks: hasOurs, unbroken: first };
-const registration = change("a registration", none, registered, 1, elsewhere, inFlags(mine));
 
 export const changes: readonly Change[] = [
   first,
@@ -149,31 +139,10 @@ export const changes: readonly Change[] = [
     answer: {},
     always: answers,
   }),
-  registration,
-  change("a withdrawal of a registration", registered, byFlags(), 1, elsewhere, { told: "none" }),
-  change("a rollback of a registration", none, registered, 4, elsewhere, {
-    breaks: isTold,
-    unbroken: registration,
-    answer: mine,
-    told: "none",
-  }),
-  change("a change to a registration", ours, registered, 1, applied, {
-    ...inFlags(mine),
-    always: served,
-  }),
-  change("a change back from a registration", registered, ours, 1, applied, {
-    ...inFlags({}),
-    always: answers,
-  }),
-  change("a change of scope", registered, annotated("ours"), 1, elsewhere, {
-    ...inFlags(mine),
-    always: served,
-  }),
 ];
 
 const uses = (flag: string, { from, to }: Change) =>
   [...(from?.flags ?? []), ...to.flags].includes(flag);
-const isRegistering = (row: Change) => uses("--registration=Agent", row);
 const hasProvider = (row: Change) => uses("--delivery=CredentialProvider", row);
 const revisionOf = ({ from, to }: Change) => (from === undefined || from === to ? 1 : 2);
 const theirsIn = (row: Change) => (hasProvider(row) ? elsewhere : theirs);
@@ -181,7 +150,6 @@ const theirsIn = (row: Change) => (hasProvider(row) ? elsewhere : theirs);
 /** Scripts the kubelet. A job takes half a second, so that an agent may meet it under way. */
 function script(place: AgentPlace, row: Change, breaks = row.breaks): void {
   const { systemd } = place;
-  if (isRegistering(row)) reads(place);
   systemd.startLimitMicros = 100_000n;
   systemd.fate = () => ({ ...(breaks?.(place) === true ? crashes : comesBack), takes: 500 });
   systemd.started();
@@ -192,8 +160,7 @@ async function prepared(row: Change): Promise<Disk> {
   await using place = await AgentPlace.make();
   const { node } = place;
   writeFileSync(node.config, theirsIn(row), { mode: 0o640 });
-  if (isRegistering(row)) writeFileSync(envOf(place), given);
-  else if (hasProvider(row)) installProvider(node.kubelet);
+  if (hasProvider(row)) installProvider(node.kubelet);
   script(place, row);
   if (row.from !== undefined) {
     node.mount(1, row.from.content);
@@ -254,8 +221,7 @@ export async function wholeness(row: Change): Promise<(place: AgentPlace, asked:
     const { file } = node;
     assert.ok(documents.has(file), `config.json is ${file}`);
     assertOwned(place);
-    const isOurs = file !== theirsIn(row) || (isRegistering(row) && isTold(place));
-    assert.ok(!isOurs || phaseOf(node) !== undefined, "ours without a journal");
+    assert.ok(file === theirsIn(row) || phaseOf(node) !== undefined, "ours without a journal");
     // Throws if the answer is torn.
     answered(node.kubelet);
     row.always?.(place, asked);
@@ -270,25 +236,8 @@ function assertOwned({ node }: AgentPlace): void {
 /** The check for what the kubelet reads at the end of the change. */
 export function checkFiles(place: AgentPlace, row: Change): void {
   const { kubelet, file } = place.node;
-  const config = join(kubelet, providerFiles.config);
-  const isScope = (scope: (typeof scopes)[number]) => judgeConfig(readFileSync(config), scope).ok;
   assertOwned(place);
-  assert.deepEqual(
-    {
-      file,
-      answer: answered(kubelet),
-      scope: existsSync(config) ? scopes.find(isScope) : undefined,
-      provider: existsSync(join(kubelet, providerFiles.folder)),
-      flags: isRegistering(row) && !isTold(place) && readFileSync(envOf(place), "utf8"),
-    },
-    {
-      file: row.file,
-      answer: row.answer,
-      scope: row.answer && (row.to.flags.includes("--scope=Annotated") ? "Annotated" : "All"),
-      provider: row.answer !== undefined,
-      flags: row.told === "none" && given,
-    },
-  );
+  assert.deepEqual({ file, answer: answered(kubelet) }, { file: row.file, answer: row.answer });
 }
 
 /** The journal's phase at the end. With GPS254 the agent waits for the kubelet to reread. */
@@ -309,7 +258,6 @@ export function check(place: AgentPlace, row: Change, restarts = row.restarts): 
       folder: existsSync(node.folder) ? node.kept : "gone",
       version: journalOf(node)?.version,
       phase: phaseOf(node),
-      told: toldOf(systemd.command),
     },
     {
       kubelet: "active",
@@ -317,7 +265,6 @@ export function check(place: AgentPlace, row: Change, restarts = row.restarts): 
       folder: isGone ? "gone" : keeping(theirsIn(row)),
       version: isGone ? undefined : 3,
       phase: phases[row.code],
-      told: row.told ?? "none",
     },
   );
 }

@@ -67,7 +67,7 @@ export async function madeBy(
  * Calls and requests of each look. The number of looks during a kubelet's probation varies, but
  * there is at least one. Every other point is reached in each run.
  */
-const ofLooks: ReadonlySet<string> = new Set(["openat", questioned, "GetUnitProcesses"]);
+const ofLooks: ReadonlySet<string> = new Set(["openat", questioned]);
 
 export const isOfLook = ({ call }: Place): boolean => ofLooks.has(call);
 

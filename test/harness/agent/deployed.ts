@@ -2,9 +2,8 @@
  * The agent as the controller deploys it: the flags are taken from the very object that it applies.
  */
 import { policyWith } from "#controller/policy/policy.fixture.ts";
-import { providerWrites } from "#controller/objects/daemonset/delivery.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
-import { mountPaths, providerFiles } from "#contract/names.ts";
+import { mountPaths } from "#contract/names.ts";
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { freshBundle } from "#build/bundle.ts";
@@ -44,8 +43,8 @@ export async function agentBundle(): Promise<string> {
   return resolve((await bundles).find((path) => path.endsWith("/agent.cjs")) ?? "");
 }
 
-/** Where the DaemonSet's mounts are on a node, and the agent's own flags there. */
-type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "pod" | "terminationLog" | "flags">;
+/** Where the DaemonSet's mounts are on a node. */
+type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "pod" | "terminationLog">;
 
 /**
  * The agent's flags are written for the permission model of Node 24, which the image has. Later
@@ -57,11 +56,7 @@ const fitsPermissions = process.versions.node.startsWith("24.");
 /** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
 export function nodeFlags(node: Mounts): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
-  const registering = { mode: "CredentialProvider", registration: "Agent", scope: "All" } as const;
-  const registers = node.flags.includes("--registration=Agent");
-  const others = flags.filter((flag) => !registers || !flag.includes(providerFiles.folder));
-  const all = [...others, ...(registers ? providerWrites(registering) : [])];
-  const known = all.filter((flag) => fitsPermissions || !isPermission(flag));
+  const known = flags.filter((flag) => fitsPermissions || !isPermission(flag));
   return known.map((flag) =>
     flag
       .replace(mountPaths.kubelet, node.kubelet)

@@ -65,10 +65,6 @@ export class ScriptedSystemd implements AsyncDisposable {
   workingDirectory = "";
   user = "";
   environment: string[] = [];
-  /** What a process of the unit is started with, at the moment when it is. */
-  commandOf: () => string = () => "/usr/bin/kubelet";
-  command = "/usr/bin/kubelet";
-  environmentFiles = ["/var/lib/kubelet/kubeadm-flags.env", "/etc/default/kubelet"];
   load = "loaded";
   active = "active";
   sub = "running";
@@ -144,7 +140,6 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** A start by whomever: new process, new InvocationID. */
   started(healthy = true): void {
     this.invocation = randomBytes(16);
-    this.command = this.commandOf();
     this.mainPid += 1;
     this.changes += 1n;
     [this.active, this.sub, this.result] = ["active", "running", "success"];
@@ -184,8 +179,6 @@ export class ScriptedSystemd implements AsyncDisposable {
           );
         return reply("v", this.#property(message.path ?? "", kind, property));
       }
-      case "GetUnitProcesses":
-        return reply("a(sus)", [["/system.slice/kubelet.service", this.mainPid, this.command]]);
       case "RestartUnit":
         return await this.#restart(message, reply);
       default:
@@ -278,10 +271,6 @@ export class ScriptedSystemd implements AsyncDisposable {
       WorkingDirectory: new Variant("s", this.workingDirectory),
       User: new Variant("s", this.user),
       Environment: new Variant("as", this.environment),
-      EnvironmentFiles: new Variant(
-        "a(sb)",
-        this.environmentFiles.map((path) => [path, true]),
-      ),
     };
   }
 

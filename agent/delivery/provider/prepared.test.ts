@@ -6,19 +6,18 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import test from "node:test";
 import { load } from "js-yaml";
-import { kubeadmDirectory, kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
+import { providerFiles } from "#contract/names.ts";
 import { answerOf, script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig, providerConfig } from "#pullsecret/provider/config.ts";
-import { toldOf } from "#pullsecret/provider/flags.ts";
+import { needsProc } from "#agent/files/needs.fixture.ts";
+import { kubeadmFile, namesProvider } from "#test/faults/provider.ts";
 import { pageOf } from "#test/page.ts";
-import { readInstalled } from "../delivery/provider/installation.ts";
-import { needsProc } from "../files/needs.fixture.ts";
-import { prospectOf } from "./prospect.ts";
+import { readInstalled } from "./installation.ts";
 
 const page = pageOf("delivery-node.md");
 const bodies = (heading: string) => page.blocksBelow(heading).map(({ body }) => body);
-const env = `${kubeadmDirectory}/${kubeadmFlagsFile}`;
-const unit = "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf";
+const directory = "/var/lib/kubelet";
+const env = `${directory}/${kubeadmFile}`;
 
 type File = Readonly<{ path: string; permissions: string; content: string }>;
 function lay(root: string, files: readonly File[]): void {
@@ -35,7 +34,17 @@ type Listed = Registration<{ name: string; value: string }[]>;
 type Template = { spec: { template: { spec: { files: File[]; joinConfiguration: Listed } } } };
 type Mapped = { joinConfiguration: Registration<Record<string, string>> };
 
-type Row = readonly [heading: string, prepare: (root: string) => void, prospect: string];
+/** Runs a page's commands with ROOT. */
+function run(root: string, body: string): void {
+  execFileSync("sh", ["-c", body], { env: { ...process.env, ROOT: root } });
+}
+
+/** Before the page's commands change it. */
+function hasKubeadm(root: string): void {
+  lay(root, [{ path: env, permissions: "0644", content: 'KUBELET_KUBEADM_ARGS="--v=2"\n' }]);
+}
+
+type Row = readonly [heading: string, prepare: (root: string) => void];
 const snippets: readonly Row[] = [
   [
     "### cloud-init",
@@ -44,15 +53,24 @@ const snippets: readonly Row[] = [
       assert.match(body, /^#cloud-config\n/);
       lay(root, (load(body) as { write_files: File[] }).write_files);
     },
-    "provider: Preinstalled",
   ],
   [
     "### A machine image",
     (root) => {
-      const [body = ""] = bodies("### A machine image");
-      execFileSync("sh", ["-c", body], { env: { ...process.env, ROOT: root } });
+      for (const body of bodies("### A machine image")) run(root, body);
     },
-    "provider: Preinstalled",
+  ],
+  [
+    "### kubeadm",
+    (root) => {
+      const [files = ""] = bodies("### A machine image");
+      const [flags = ""] = bodies("### kubeadm");
+      hasKubeadm(root);
+      // Done twice, it changes nothing more.
+      for (const body of [files, flags, files, flags]) run(root, body);
+      const [before, ...after] = fs.readFileSync(join(root, env), "utf8").split(" ");
+      assert.deepEqual([before, after.length], ['KUBELET_KUBEADM_ARGS="--v=2', 2]);
+    },
   ],
   [
     "### Cluster API",
@@ -67,21 +85,17 @@ const snippets: readonly Row[] = [
       // As kubeadm writes them.
       const flags = Object.entries(given).map(([name, value]) => `--${name}=${value}`);
       const line = ["--v=2", ...flags].toSorted().join(" ");
-      const permissions = "0644";
-      lay(root, [
-        { path: env, permissions, content: `KUBELET_KUBEADM_ARGS="${line}"\n` },
-        { path: unit, permissions, content: `[Service]\nEnvironmentFile=-${env}\n` },
-      ]);
+      const content = `KUBELET_KUBEADM_ARGS="${line}"\n`;
+      lay(root, [{ path: env, permissions: "0644", content }]);
     },
-    "provider: Agent, Preinstalled",
   ],
 ];
-for (const [heading, prepare, prospect] of snippets)
+for (const [heading, prepare] of snippets)
   test(`a node is prepared by the page's snippet: ${heading}`, { skip: needsProc }, (t) => {
     const root = fs.mkdtempSync(join(tmpdir(), "gps-prepared-"));
     t.after(() => fs.rmSync(root, { recursive: true }));
     prepare(root);
-    const under = (name: string) => join(root, kubeadmDirectory, name);
+    const under = (name: string) => join(root, directory, name);
     const laid: readonly (readonly [string, string, number])[] = [
       [providerFiles.script, script, 0o700],
       [providerFiles.config, providerConfig([], "All"), 0o600],
@@ -91,17 +105,28 @@ for (const [heading, prepare, prospect] of snippets)
       assert.equal(fs.readFileSync(under(name), "utf8"), text);
       assert.equal(fs.statSync(under(name)).mode & 0o777, mode);
     }
-    assert.equal(readInstalled(join(root, kubeadmDirectory), "All").unfit, undefined);
+    assert.equal(readInstalled(join(root, directory), "All").unfit, undefined);
     const told = [env, "/etc/default/kubelet"]
       .map((file) => join(root, file))
       .find((file) => fs.existsSync(file));
     // The file that it names, which every kubelet takes.
-    assert.equal(toldOf(fs.readFileSync(told ?? "", "utf8")), "ours");
-    assert.equal(prospectOf(root, kubeadmDirectory), prospect);
+    assert.ok(namesProvider(fs.readFileSync(told ?? "", "utf8")));
   });
 
+test("leaves kubeadm's file as it is when it names another provider", (t) => {
+  const root = fs.mkdtempSync(join(tmpdir(), "gps-kubeadm-"));
+  t.after(() => fs.rmSync(root, { recursive: true }));
+  const content = 'KUBELET_KUBEADM_ARGS="--image-credential-provider-config=/etc/x"\n';
+  lay(root, [{ path: env, permissions: "0644", content }]);
+  const [flags = ""] = bodies("### kubeadm");
+  assert.throws(() =>
+    execFileSync("sh", ["-c", flags], { env: { ...process.env, ROOT: root }, stdio: "pipe" }),
+  );
+  assert.equal(fs.readFileSync(join(root, env), "utf8"), content);
+});
+
 test("what the page adds for scope Annotated is what a kubelet of that scope is told", () => {
-  const [body = ""] = bodies("## Preinstalled: on a node of your own");
+  const [body = ""] = bodies("## Preparing a node");
   const config = JSON.parse(providerConfig([], "All")) as { providers: object[] };
   const added = JSON.parse(`{${body}}`) as object;
   const providers = config.providers.map((one) => ({ ...one, ...added }));

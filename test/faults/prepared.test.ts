@@ -1,0 +1,59 @@
+/** What may become of a credential provider that an installer laid, while an agent runs. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { providerFiles } from "#contract/names.ts";
+import { inTime } from "../harness/agent/agent.ts";
+import { AgentPlace } from "./place.ts";
+import { answered, installProvider } from "./provider.ts";
+
+const { script, config, answer } = providerFiles;
+const byProvider = ["--delivery=CredentialProvider", "--restart=Never"];
+
+/** What lies there, as text. */
+function laid({ node }: AgentPlace): (string | undefined)[] {
+  const paths = [script, config, answer].map((name) => join(node.kubelet, name));
+  return paths.map((path) => (existsSync(path) ? readFileSync(path, "utf8") : undefined));
+}
+
+test("what an installer laid is not the agent's to mend: its answer alone is put back, and the rest is said until somebody mends it", async () => {
+  await using place = await AgentPlace.make();
+  const { node } = place;
+  installProvider(node.kubelet);
+  await using agent = await place.agent(byProvider);
+  await agent.shows(200, "GPS200");
+  const first = laid(place);
+  rmSync(join(node.kubelet, answer));
+  assert.ok(await inTime(() => laid(place)[2] === first[2], 60_000), agent.output);
+  for (const [nth, name] of [script, config].entries()) {
+    writeFileSync(join(node.kubelet, name), "{", { mode: 0o600 });
+    if (name === script) rmSync(join(node.kubelet, name));
+    await agent.shows("5nn", "GPS235", 60_000);
+    writeFileSync(join(node.kubelet, name), first[nth] ?? "", { mode: 0o700 });
+    await agent.shows(200, "GPS200", 60_000);
+  }
+  assert.deepEqual(laid(place), first);
+});
+
+test("a provider that was prepared on a file system mounted noexec is not used, and is once it can be run", async () => {
+  await using place = await AgentPlace.make();
+  const { node, systemd } = place;
+  const mount = (...args: string[]) =>
+    assert.equal(spawnSync("mount", [...args, node.kubelet]).status, 0);
+  mount("-t", "tmpfs", "-o", "noexec", "tmpfs");
+  try {
+    installProvider(node.kubelet);
+    await using agent = await place.agent(byProvider);
+    await agent.shows("5nn", "GPS235", 30_000);
+    await node.says(/noexec/);
+    mount("-o", "remount,exec");
+    await agent.shows(200, "GPS200", 60_000);
+    assert.deepEqual(answered(node.kubelet), { "a.io": "ours" });
+    assert.equal(systemd.restartCalls, 0);
+    await agent.end("SIGTERM");
+  } finally {
+    assert.equal(spawnSync("umount", [node.kubelet]).status, 0);
+  }
+});

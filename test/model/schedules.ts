@@ -203,7 +203,9 @@ function control(w: World, driver: Driver): void {
       if (driver) product(w, seen, driver);
       else playOracle(w, seen);
     }
-    if (!w.snapshot && !w.api.paused) noteWithdrawn(w);
+    const { paused, secret } = w.api;
+    // A pause holds every change, unless the Secret was deleted and had to be published again.
+    if (!w.snapshot && (!paused || secret?.digest === wantedDigest(w.api))) noteWithdrawn(w);
   } catch (error) {
     if (error instanceof Killed) {
       log(w, "controller: killed");

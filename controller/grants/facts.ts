@@ -177,6 +177,16 @@ export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =
   grant?.revision === secret.revision && grant.digest === secret.digest;
 
 /**
+ * True if the node reports that the newest content failed, by a word of a pod without a grant: its
+ * predecessor was deleted under the grant, and the successor ended the change.
+ */
+export const inheritsFailure = ({ grant, word }: PodFacts, secret: SecretFacts): boolean =>
+  grant === undefined &&
+  word?.kind === "failed" &&
+  word.revision === secret.revision &&
+  word.digest === secret.digest;
+
+/**
  * Whether the Node is gone: deleted, or replaced by one of the same name that is younger than
  * `than`, an API time. Undefined if the Node was not read.
  */

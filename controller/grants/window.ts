@@ -1,7 +1,7 @@
 /**
  * Whom to grant the newest content: one canary first, then `maxUnavailable` nodes at a time. Pure.
  */
-import { holdsNewest, type Grant } from "./facts.ts";
+import { holdsNewest, inheritsFailure, type Grant } from "./facts.ts";
 import { isLost, lostOf } from "./halt.ts";
 import type { JudgedPod, Look } from "./look.ts";
 import { againSeconds, isAway, syncSeconds } from "./verdict.ts";
@@ -84,7 +84,11 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
     held !== undefined && held.revision > 0 && (look.isRelease() || !seen.isSettled);
   if (!pod.ready.is && !isWaiting) return false;
   if (!look.mayPatch(seen)) return false;
-  if (held?.revision !== 0 || held.digest !== String(secret.revision)) return true;
+  const hasEnded =
+    held === undefined
+      ? inheritsFailure(pod, secret)
+      : held.revision === 0 && held.digest === String(secret.revision);
+  if (!hasEnded) return true;
   if (state.lost.length > 0 && isLost(look, lost, one)) return true;
   const left = againSeconds - (look.now.steady - seen.readyAt);
   if (left > 0) look.lookIn(left);
@@ -92,7 +96,8 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
 }
 
 /**
- * A retry begins on nodes that failed. A canary proves by an exit, so one whose container has not
+ * A retry begins on nodes that failed. A canary whose pod was deleted stays the canary: the content
+ * may have broken its node, and this may be forgotten. A canary proves by an exit, so one whose container has not
  * exited lately is better. Then come the nodes with the oldest content. Nodes that joined later
  * come last: they delay neither a promotion nor a withdrawal, and many of them must not delay the
  * others.
@@ -104,11 +109,13 @@ function inOrder(
 ): readonly JudgedPod[] {
   const alone = isAlone(look);
   const { publishedAt } = look.secret;
+  const { canary } = look.state;
   // One number: the first difference decides. Revisions stay below 2^40.
   const rank = (one: JudgedPod): number => {
-    const { lastExit, grant, created } = one.pod;
+    const { node, lastExit, grant, created } = one.pod;
     const isTired = alone && lastExit !== undefined && look.now.api - lastExit < restedSeconds;
-    const group = [!isLost(look, lost, one), isTired, created > publishedAt];
+    const isOther = alone && canary !== undefined && canary.node !== node;
+    const group = [!isLost(look, lost, one), isOther, isTired, created > publishedAt];
     const order = group.reduce((number, isLater) => 2 * number + Number(isLater), 0);
     return order * 2 ** 40 + (grant?.revision ?? 0);
   };

@@ -1,5 +1,5 @@
 /** The laws. They judge what really happened, whichever controller decided. */
-import { judge, observe, releaseOf } from "./judge.ts";
+import { judge, observe } from "./judge.ts";
 import {
   budgetOf,
   fail,
@@ -17,8 +17,7 @@ import {
 const verdictOf = (w: World, pod: Pod) => {
   const now = w.t + w.clock;
   const mode = w.templates.get(pod.template)?.mode ?? "Restart";
-  const release = releaseOf(w.api.secret);
-  return judge(pod, observe(pod, w.memory, now), { mode, release, now });
+  return judge(pod, observe(pod, w.memory, now), { mode, newest: w.api.secret, now });
 };
 
 /**

@@ -10,7 +10,6 @@ import {
   isRefused,
   judge,
   observe,
-  releaseOf,
   type OracleMemory,
   type Record_,
   type Verdict,
@@ -102,8 +101,7 @@ class Turn {
       const seen = observe(pod, before, clock.steady);
       this.memory.pods.set(String(pod.uid), seen);
       const { mode } = templates.get(pod.template) ?? s;
-      const release = releaseOf(s);
-      this.#verdicts.set(pod, judge(pod, seen, { mode, release, now: clock.steady }));
+      this.#verdicts.set(pod, judge(pod, seen, { mode, newest: s, now: clock.steady }));
     }
     // A pod that was deleted under a grant keeps its place.
     for (const [uid, { holds, node, created }] of before.pods)
@@ -211,7 +209,12 @@ class Turn {
 
   #failed(): readonly Pod[] {
     const { rev, digest } = this.#s;
-    return this.#of("failed").filter(({ grant }) => grant?.rev === rev && grant.digest === digest);
+    const { lost } = this.#state;
+    return this.#of("failed").filter((pod) =>
+      pod.grant
+        ? pod.grant.rev === rev && pod.grant.digest === digest
+        : !lost.includes(this.#uidOf(pod)),
+    );
   }
 
   #steer(): boolean {
@@ -287,7 +290,7 @@ class Turn {
     const s = this.#s;
     const { budget } = this.#api;
     const { steady, api: apiTime } = this.#clock;
-    const { lost } = this.#state;
+    const { lost, canary, canaryNode } = this.#state;
     const promoted = s.served === s.rev;
     const alone = !this.#release && !promoted && !this.#state.word && budget < 100;
     const all = budget >= 100 || (s.mode !== "Restart" && !alone);
@@ -303,12 +306,16 @@ class Turn {
       const waits = grant && grant.rev > 0 && (this.#release || !seen.isSettled);
       if (!pod.ready && !waits) return false;
       if ((grant?.rev === s.rev && grant.digest === s.digest) || !this.#mayPatch(pod)) return false;
-      const excused = grant?.rev === 0 && grant.digest === `${s.rev}`;
+      const excused = grant
+        ? grant.rev === 0 && grant.digest === `${s.rev}`
+        : this.#verdicts.get(pod) === "failed";
       return !excused || lost.includes(this.#uidOf(pod)) || steady - seen.readyAt >= AGAIN;
     };
     const rank = (pod: Pod): number[] => [
       this.#seen(pod).sent ? 0 : 1,
       lost.includes(this.#uidOf(pod)) ? 0 : 1,
+      // What became of a canary whose pod was deleted is not known before its node tries again.
+      alone && canary && canaryNode !== pod.node ? 1 : 0,
       alone && apiTime - pod.lastExit < AGAIN ? 1 : 0,
       // However many nodes join, the others have their turn.
       pod.created > s.at ? 1 : 0,

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { playAll } from "#test/model/play.ts";
 
 /** Seeds whose schedules once broke a law, of the product or of the model. */
-const once = [455103, 930248, 1031113];
+const once = [455103, 930248, 1031113, 3001154];
 
 test("keeps every law, and decides as the model does, whatever happens to the cluster", () => {
   playAll(1, 25, { isLockstep: true, rewrite: {} });

@@ -257,7 +257,9 @@ class Turn {
     const budget = api.budget >= 100 ? Infinity : api.budget;
     const arrived = (node: string): boolean => {
       const pod = api.pods.get(node);
-      return !api.nodes.has(node) || (pod?.ready === true && pod.template === template.n);
+      const isTaking = (pod && this.#templates.get(pod.template)?.old) === false;
+      const isFinal = pod?.template === template.n || (this.#release && isTaking);
+      return !api.nodes.has(node) || (pod?.ready === true && isFinal);
     };
     if (this.#state.replaced.some(arrived))
       this.#save((x) => (x.replaced = x.replaced.filter((node) => !arrived(node))));

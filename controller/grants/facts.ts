@@ -117,7 +117,7 @@ type Wanted = Readonly<{
   withdraws: Readonly<{ newest: boolean; served: boolean }>;
 }>;
 
-type GrantPolicy = Readonly<{
+export type GrantPolicy = Readonly<{
   /** A number of nodes, at least 1. */
   maxUnavailable: number | "all";
   maxFailures: number;
@@ -125,6 +125,8 @@ type GrantPolicy = Readonly<{
   forgetAfter: number;
   /** Seconds. */
   minInterval: number;
+  /** In mode CredentialProvider agents register the provider, which restarts the kubelet. */
+  registersProvider: boolean;
 }>;
 
 export type Snapshot = Readonly<{

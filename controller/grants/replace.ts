@@ -43,8 +43,8 @@ export function replacePods(look: Look): void {
 }
 
 /**
- * Its successor is Ready, or the Node is gone. A withdrawal leaves a Ready pod in place, so there one
- * of a template between counts as well.
+ * Its successor is Ready, or the Node is gone. A withdrawal leaves Ready pods in place, also
+ * those of a template that is not the newest any more.
  */
 function hasArrived(look: Look, node: string): boolean {
   const found = look.byNode.get(node)?.pod;

@@ -60,7 +60,10 @@ export const isAway = ({ awayAt }: Record_, now: number): boolean =>
 export const isRefused = ({ refused }: Record_, now: number): boolean =>
   refused !== undefined && now - refused.at >= AWAY;
 
-/** Notes in the record that it proved, and returns what the grant has come to. A release never fails. */
+/**
+ * Notes in the record that it proved, and returns what the grant has come to. A release never
+ * fails.
+ */
 export function judge(
   pod: Pod,
   seen: Record_,

@@ -7,6 +7,7 @@ import {
   isReachable,
   modeOf,
   RELEASE,
+  restarts,
   wantedDigest,
   type Digest,
   type Machine,
@@ -21,8 +22,9 @@ const verdictOf = (w: World, pod: Pod) => {
 };
 
 /**
- * In mode Restart at most `maxUnavailable` nodes hold an unproved grant. A readiness proof may be
- * wrong for some seconds, and a killed controller forgets the places of deleted pods.
+ * Of the nodes whose agent restarts the kubelet, at most `maxUnavailable` hold an unproved grant. A
+ * readiness proof may be wrong for some seconds, and a killed controller forgets the places of
+ * deleted pods.
  */
 export function checkWindow(w: World, node: string): void {
   const { api, t, truth } = w;
@@ -30,11 +32,12 @@ export function checkWindow(w: World, node: string): void {
   if (!secret) return;
   const most = budget >= 100 ? Infinity : budgetOf(api) + maxFailures;
   truth.limit.set(secret.digest, Math.max(truth.limit.get(secret.digest) ?? 0, most));
-  if (secret.mode !== "Restart" || t - truth.lastKill < 200) return;
+  if (t - truth.lastKill < 200) return;
   let count = 0;
   for (const pod of api.pods.values()) {
     const m = w.machines.get(pod.node);
-    if (!m || pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
+    if (!m || !restarts(modeOf(w, m), api)) continue;
+    if (pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
     if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
     const begun = m.journal?.begun;
     // A change that began longer ago: excused, its agent did not start.

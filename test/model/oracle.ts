@@ -19,6 +19,7 @@ import {
   FORGET,
   newState,
   RELEASE,
+  restarts,
   servedDigest,
   wantedDigest,
   withdraws,
@@ -295,15 +296,21 @@ class Turn {
     const { lost, canary, canaryNode } = this.#state;
     const promoted = s.served === s.rev;
     const alone = !this.#release && !promoted && !this.#state.word && budget < 100;
-    const all = budget >= 100 || (s.mode !== "Restart" && !alone);
-    const cap = alone ? 1 : all ? Infinity : budget;
+    const cap = alone ? 1 : budget >= 100 ? Infinity : budget;
+    // Who restarts nothing needs no place, unless it is the first.
+    const counts = (node: string): boolean => {
+      const pod = this.#api.pods.get(node);
+      const { mode, old } = this.#templates.get(pod?.template ?? 0) ?? { mode: "Restart" };
+      return alone || old !== false || restarts(mode, this.#api);
+    };
+    const used = (): number => [...this.#places].filter(counts).length;
     const may = (pod: Pod): boolean => {
       const { grant } = pod;
       const seen = this.#seen(pod);
       const template = this.#templates.get(pod.template) as Template;
       if (this.#removed.has(pod)) return false;
       if (pod.unreachable > 0 || isAway(seen, steady) || template.old) return false;
-      if (seen.sent) return steady - seen.sent.at >= 2 && this.#places.size <= cap;
+      if (seen.sent) return steady - seen.sent.at >= 2;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
       const waits = grant && grant.rev > 0 && (this.#release || !seen.isSettled);
       if (!pod.ready && !waits) return false;
@@ -328,9 +335,9 @@ class Turn {
       .map((pod) => ({ pod, rank: rank(pod) }))
       .toSorted((x, y) => x.rank.map((r, i) => r - (y.rank[i] ?? 0)).find((d) => d !== 0) ?? 0);
     for (const { pod } of order) {
-      const size = this.#places.size;
-      const own = this.#places.has(pod.node) && (size === cap || this.#seen(pod).sent);
-      if (size >= cap && !own) continue;
+      const size = used();
+      const own = this.#places.has(pod.node) && size <= cap;
+      if (counts(pod.node) && size >= cap && !own) continue;
       const uid = this.#uidOf(pod);
       if (alone && this.#state.canary !== uid)
         this.#save((x) => Object.assign(x, { canary: uid, canaryNode: pod.node }));

@@ -77,6 +77,10 @@ const every = (from: number, step: number, kind: string) =>
 const lostCanaries = plan([150, "badSilent", 0, 0], ...every(165, 15, "leave"));
 /** A source leaves while a change is under way, and a node joins. */
 const joiner = plan([150, "edit", 0, 1], [158, "withdrawOne", 0, 3], [160, "join", 0, 0]);
+const oneLeaves = (seed: number): Plan => ({
+  ...plan([150, "edit", 0, 1], [160, "withdrawOne", 0, 3])(seed),
+  minInterval: 100,
+});
 const badContent = plan([150, "bad", 0, 0]);
 const registering = (seed: number): Plan => ({
   ...plan([150, "edit", 0, 1])(seed),
@@ -136,6 +140,17 @@ const rows: readonly Row[] = [
     "withdrawn credential",
     actions((action) => (action.kind === "publish" ? { ...action, served: "newest" } : action)),
     plan([150, "withdrawOne", 0, 3], [151, "join", 0, 0], [153, "join", 0, 0]),
+  ],
+  [
+    "a source that leaves does not wait",
+    "prompt withdrawal",
+    {
+      snapshot: (seen) => ({
+        ...seen,
+        wanted: { ...seen.wanted, withdraws: { newest: false, served: false } },
+      }),
+    },
+    oneLeaves,
   ],
   [
     "a canary proves by word",

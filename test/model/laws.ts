@@ -9,6 +9,7 @@ import {
   RELEASE,
   restarts,
   wantedDigest,
+  withdraws,
   type Digest,
   type Machine,
   type Pod,
@@ -135,6 +136,28 @@ export function checkStatus(w: World): void {
   if (secret && !w.truth.proved.has(secret.digest + secret.mode))
     fail("status", `${secret.digest} is served and unproved`);
 }
+
+/** Seconds in which a controller that works must have published a withdrawal. */
+const promptly = 5;
+
+/**
+ * The withdrawal of a source waits for unproved grants alone, and that of all sources for nothing.
+ * Neither waits for minInterval.
+ */
+export function checkPrompt(w: World): void {
+  const { api, t, truth } = w;
+  const want = wantedDigest(api);
+  const isOwed = api.ds && api.secret && withdraws(api.secret.digest, want) && !api.paused;
+  const isHindered = (): boolean =>
+    t < w.deadUntil || w.busyUntil > t || (want !== RELEASE && isChanging(w));
+  truth.owed = isOwed && !isHindered() ? truth.owed + 1 : 0;
+  if (truth.owed > promptly) fail("prompt withdrawal", `${want} is not published`);
+}
+
+/** Whether a grant is unproved, or was deleted with its pod. */
+const isChanging = (w: World): boolean =>
+  w.memory.places.size > 0 ||
+  [...w.api.pods.values()].some((pod) => ["unproved", "back"].includes(verdictOf(w, pod)));
 
 /** As many revisions as contents, plus one per restore or deleted Secret. */
 export function notePublished(w: World, want: Digest): void {

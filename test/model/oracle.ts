@@ -121,7 +121,8 @@ class Turn {
     const isBehind = this.#pods.some(
       ({ message }) => message?.kind === "behind" && message.journal > s.rev,
     );
-    const early = other && want !== RELEASE && this.#clock.api - s.at < api.minInterval;
+    const leaves = want === RELEASE || [s.digest, servedDigest(s)].some((x) => withdraws(x, want));
+    const early = other && !leaves && this.#clock.api - s.at < api.minInterval;
     const held = other && (api.paused || early);
     const otherMode = template.mode !== s.mode && want !== RELEASE;
     const newer = !held && (other || otherMode || isBehind);

@@ -5,7 +5,7 @@ import { agent } from "./agent.ts";
 import { apply, KINDS, type Event } from "./events.ts";
 import { Killed, realHands, Refused } from "./hands.ts";
 import { controlPlane, kubelet, newPod } from "./kubelet.ts";
-import { checkImage, missing, noteWrong } from "./laws.ts";
+import { checkImage, checkPrompt, missing, noteWrong } from "./laws.ts";
 import { oracle } from "./oracle.ts";
 import { product, type Drive } from "./product.ts";
 import {
@@ -134,6 +134,7 @@ export function newWorld(plan: Plan, tracing = false): World {
       wrong: new Set(),
       slips: 0,
       forced: 0,
+      owed: 0,
     },
   };
   for (let at = 0; at < plan.nodes; at++) join(w, `node${at}`);
@@ -184,6 +185,7 @@ export function tick(w: World, driver: Driver): void {
   }
   if (w.t >= w.deadUntil) control(w, driver);
   checkImage(w);
+  checkPrompt(w);
 }
 
 function cutPower(m: Machine): void {

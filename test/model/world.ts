@@ -170,6 +170,8 @@ type Truth = {
   wrong: Set<number>;
   slips: number;
   forced: number;
+  /** Seconds for which a withdrawal could have been published. */
+  owed: number;
 };
 
 export type World = {

@@ -179,6 +179,13 @@ export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =
   grant?.revision === secret.revision && grant.digest === secret.digest;
 
 /**
+ * True if the Secret still holds what the grant names. Otherwise somebody edited or deleted the
+ * Secret, or wrote the annotations of the pod, and the agent can never fulfil the grant.
+ */
+export const namesSlot = ({ revision, digest }: Grant, secret: SecretFacts): boolean =>
+  revision === secret.revision ? digest === secret.digest : revision === secret.served;
+
+/**
  * True if the node reports that the newest content failed, by a word of a pod without a grant: its
  * predecessor was deleted under the grant, and the successor ended the change.
  */

@@ -81,10 +81,16 @@ export function publication(snapshot: Snapshot, because: Cause): Action {
   return { kind: "publish", revision: nextRevision(snapshot), mode, served, because };
 }
 
+/** No cluster reaches it. A higher number was written by a person, and could end the count. */
+const mostRevisions = 2 ** 40;
+
 /** Higher than every revision that the Secret, a grant or an agent's word has. */
 function nextRevision({ secret, state, pods }: Snapshot): number {
   const ofPod = ({ grant, word }: PodFacts): number =>
-    Math.max(grant?.revision ?? 0, word?.revision ?? 0, word?.journal ?? 0);
+    [grant?.revision, word?.revision, word?.journal].reduce<number>(
+      (highest, one = 0) => (one < mostRevisions ? Math.max(highest, one) : highest),
+      0,
+    );
   const start = Math.max(secret?.revision ?? 0, secret?.served ?? 0, state.revision);
   return 1 + pods.reduce((highest, pod) => Math.max(highest, ofPod(pod)), start);
 }

@@ -17,6 +17,7 @@ export const KINDS = [
   ..."kill kill edit edit edit bad badSilent badSome revert withdraw withdrawOne".split(" "),
   ..."recreate retry upgrade badUpgrade mode budget snapshot restore deleteSecret".split(" "),
   ..."deleteJournal outage busy admission clock pause unstartable".split(" "),
+  ..."plant hang unfitAll maxFailures late".split(" "),
 ];
 
 export type Event = Readonly<{ t: number; kind: string; who: number; n: number }>;
@@ -62,6 +63,17 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
       return;
     case "unfit":
       m.unfit = t + n;
+      return;
+    case "plant": {
+      const pod = api.pods.get(m.name);
+      const revision = [api.secret?.rev ?? 1, 1, 1 + n, 999_999_999_999_999][n % 4] ?? 1;
+      if (!pod) return;
+      pod.grant = { rev: revision, digest: "planted", since: pod.since, word: n % 2 === 1 };
+      pod.rv += 1;
+      return;
+    }
+    case "hang":
+      m.wait = t + n;
       return;
     case "clock":
       m.skew += (n % 7) - 3;
@@ -130,6 +142,15 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
       return upgrade(w, kind, next());
     case "budget":
       api.budget = [1, 2, 5, 100][n % 4] ?? 1;
+      return;
+    case "maxFailures":
+      api.maxFailures = n % 3;
+      return;
+    case "late":
+      w.lateUntil = t + (n % 10);
+      return;
+    case "unfitAll":
+      for (const m of w.machines.values()) m.unfit = t + n;
       return;
     case "pause":
       api.paused = n % 2 === 0;

@@ -238,6 +238,12 @@ class Turn {
     };
     const halted = this.#state.halted ? [...this.#of("unproved"), ...this.#failed()] : [];
     for (const pod of halted) back(pod, "");
+    // Its content is gone, so no agent can fulfil it.
+    const { rev, digest, served } = this.#s;
+    const isVoid = ({ grant }: Pod): boolean =>
+      grant?.rev === rev ? grant.digest !== digest : grant?.rev !== served;
+    if (!this.#release && !this.#state.halted)
+      for (const pod of this.#of("unproved").filter(isVoid)) back(pod, "");
     // A node that has proved it keeps it, unless newer content is to follow.
     const keeps = (pod: Pod): boolean =>
       this.#seen(pod).isSettled && (this.#release || pod.grant?.rev === this.#s.rev);
@@ -391,7 +397,8 @@ function publish(api: Api, want: Digest, hands: Hands): void {
     message?.rev ?? 0,
     message?.journal ?? 0,
   ]);
-  const rev = 1 + Math.max(0, s?.rev ?? 0, api.state.rev, ...seen);
+  const possible = seen.filter((one) => one < 2 ** 40);
+  const rev = 1 + Math.max(0, s?.rev ?? 0, api.state.rev, ...possible);
   const keep =
     s !== null &&
     s.mode === mode &&

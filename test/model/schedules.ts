@@ -108,6 +108,7 @@ export function newWorld(plan: Plan, tracing = false): World {
     killIn: -1,
     busyUntil: 0,
     admissionUntil: 0,
+    lateUntil: 0,
     clock: 0,
     memory: noMemory,
     snapshot: null,
@@ -217,6 +218,10 @@ function control(w: World, driver: Driver): void {
       kill(w, between(w, 1, 30));
     } else if (!(error instanceof Refused)) throw error;
   }
+  if (w.lateUntil > w.t) {
+    w.snapshot = { ...structuredClone(w.api), pods: structuredClone(seen.pods) };
+    return;
+  }
   // Either everything, or only the pods without the patches of this second.
   w.snapshot = w.random.once(20) ? structuredClone(w.api) : null;
   if (before) w.snapshot = { ...structuredClone(w.api), pods: before };
@@ -273,6 +278,7 @@ function settle(w: World, driver: Driver): void {
   api.paused = false;
   for (const m of w.machines.values()) {
     m.net = m.unfit = 0;
+    m.wait = Math.min(m.wait, w.t);
     m.unstartable = "";
     m.power = Math.min(m.power, w.t);
     if (m.dead || (!m.kubelet && !m.kubeletBack && !m.running)) join(w, m.name);

@@ -189,6 +189,8 @@ export type World = {
   killIn: number;
   busyUntil: number;
   admissionUntil: number;
+  /** Until then the controller's watch of pods shows nothing new. */
+  lateUntil: number;
   /** What the controller's own clock shows beyond `t`; another value after each kill. */
   clock: number;
   memory: Memory;

@@ -15,7 +15,7 @@ import {
   withUnstartable,
 } from "#test/model/cluster.ts";
 import { churnTable } from "#test/model/churn-table.ts";
-import { RELEASE } from "#test/model/world.ts";
+import { RELEASE, type Pod, type World } from "#test/model/world.ts";
 
 const driver = { isLockstep: false, rewrite: {} };
 
@@ -65,4 +65,43 @@ for (const away of [34, 60])
     assert.notEqual(w.api.ds, null, "the nodes that are away must confirm as well");
     const ends = until(w, driver, 900, () => w.api.ds === null && w.api.secret === null);
     assert.ok(ends < 700 && having(w, RELEASE) === 100);
+  });
+
+const byHand: readonly (readonly [what: string, harm: (w: World) => void])[] = [
+  [
+    "somebody replaced global-pull-secret under a grant",
+    (w) => {
+      w.api.secret = null;
+      w.truth.allowed += 1;
+    },
+  ],
+  ["somebody wrote a grant of content that does not exist", (w) => plant(w, 9, "x")],
+  [
+    "somebody wrote the highest grant that an agent reads, and replaced global-pull-secret",
+    (w) => {
+      plant(w, 999_999_999_999_999, "");
+      w.api.secret = null;
+      w.truth.allowed += 1;
+    },
+  ],
+];
+
+function plant(w: World, rev: number, digest: string): void {
+  const pod = [...w.api.pods.values()].at(-1);
+  if (pod) Object.assign(pod, { grant: { rev, digest, since: pod.since, word: false }, rv: 99 });
+}
+
+for (const [what, harm] of byHand)
+  test(`serves all nodes within 90 s when ${what}`, () => {
+    const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
+    w.api.a = 200;
+    w.truth.allowed += 1;
+    const isGranted = ({ grant, node }: Pod) =>
+      grant?.digest === "200.2" && w.machines.get(node)?.file !== "200.2";
+    const isAt = () => having(w, "200.2") > 0 && [...w.api.pods.values()].some(isGranted);
+    assert.ok(until(w, driver, 60, isAt) < 60);
+    harm(w);
+    const seconds = until(w, driver, 300, () => having(w, "200.2") === 5 && served(w) === "200.2");
+    assert.ok(seconds <= 90, `${seconds} s`);
+    assert.ok((w.api.secret?.rev ?? Infinity) < 9);
   });

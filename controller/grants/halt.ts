@@ -5,7 +5,7 @@
  * A halt is recorded before any grant is taken back, so that a controller that is killed between
  * the two does not grant anything else.
  */
-import { holdsNewest, type Grant, type StateFacts } from "./facts.ts";
+import { holdsNewest, namesSlot, type Grant, type StateFacts } from "./facts.ts";
 import type { JudgedPod, Look } from "./look.ts";
 
 /** Records what became known. `failed`: uids of Nodes that failed without a pod. */
@@ -60,11 +60,16 @@ function forgetCanary(look: Look): void {
     look.change({ canary: undefined });
 }
 
-const failedPods = (look: Look): readonly string[] =>
-  look.pods
-    .filter(({ pod, verdict }) => verdict.is === "failed" && holdsNewest(pod, look.secret))
+function failedPods(look: Look): readonly string[] {
+  const lost = lostOf(look.state);
+  // A word of before the retry stays until the node is granted the content again.
+  const isNews = (one: JudgedPod): boolean =>
+    holdsNewest(one.pod, look.secret) || (one.pod.grant === undefined && !isLost(look, lost, one));
+  return look.pods
+    .filter((one) => one.verdict.is === "failed" && isNews(one))
     .map(({ pod }) => look.uidOf(pod))
     .filter((uid) => uid !== undefined);
+}
 
 /** Follows a retry, or records a halt. True if this is all for now. */
 export function steer(look: Look): boolean {
@@ -83,7 +88,8 @@ export function steer(look: Look): boolean {
 
 /**
  * Takes grants back: after a halt all that are unproved or have failed; otherwise those of failed
- * and excused nodes, which then wait for ten minutes.
+ * and excused nodes, which then wait for ten minutes, and those that cannot be fulfilled, whose
+ * nodes wait for nothing. A withdrawal replaces a grant instead.
  */
 export function takeBack(look: Look): void {
   const { halted } = look.state;
@@ -98,9 +104,11 @@ export function takeBack(look: Look): void {
     const isKept = seen.isSettled && (look.isRelease() || holdsNewest(pod, look.secret));
     const isOver =
       (verdict.is === "excused" && !isKept) || (verdict.is === "failed" && !look.isRelease());
-    if (!isHalted && !isOver) continue;
+    const isVoid =
+      verdict.is === "unproved" && !look.isRelease() && !namesSlot(pod.grant, look.secret);
+    if (!isHalted && !isOver && !isVoid) continue;
     if (!look.mayPatch(seen)) continue;
-    const digest = isHalted ? "" : String(pod.grant.revision);
+    const digest = isHalted || isVoid ? "" : String(pod.grant.revision);
     const grant: Grant = { revision: 0, digest, since: pod.ready.since, word: false };
     look.actions.push({ kind: "take-back", pod, grant });
     if (verdict.is === "failed" || verdict.is === "excused") {

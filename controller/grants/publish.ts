@@ -24,9 +24,9 @@ export function newerOf(look: Look): Newer {
     return { cause: undefined, waitsFor: "paused", waits: Infinity };
   if (isOther) {
     const left = secret.publishedAt + policy.minInterval - now.api;
-    // A withdrawal never waits. A clock that was set back cannot make this longer than it is.
+    // A clock that was set back cannot make this longer than it is.
     const waits = Math.min(left, policy.minInterval);
-    return wanted.intent === "apply" && waits > 0
+    return !isWithdrawal(wanted) && waits > 0
       ? { cause: undefined, waitsFor: "interval", waits }
       : { cause: "content", waitsFor: undefined, waits: 0 };
   }
@@ -35,6 +35,10 @@ export function newerOf(look: Look): Newer {
   const cause = isOtherMode ? "mode" : isBehind(look) ? "behind" : undefined;
   return { cause, waitsFor: undefined, waits: 0 };
 }
+
+/** Also if only one source of several leaves: a withdrawal never waits for an interval. */
+const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
+  intent === "release" || withdraws.newest || withdraws.served;
 
 /** A node has proved a higher revision than the Secret has: etcd was restored. */
 const isBehind = ({ pods, secret }: Look): boolean =>
@@ -77,10 +81,16 @@ export function publication(snapshot: Snapshot, because: Cause): Action {
   return { kind: "publish", revision: nextRevision(snapshot), mode, served, because };
 }
 
+/** No cluster reaches it. A higher number was written by a person, and could end the count. */
+const mostRevisions = 2 ** 40;
+
 /** Higher than every revision that the Secret, a grant or an agent's word has. */
 function nextRevision({ secret, state, pods }: Snapshot): number {
   const ofPod = ({ grant, word }: PodFacts): number =>
-    Math.max(grant?.revision ?? 0, word?.revision ?? 0, word?.journal ?? 0);
+    [grant?.revision, word?.revision, word?.journal].reduce<number>(
+      (highest, one = 0) => (one < mostRevisions ? Math.max(highest, one) : highest),
+      0,
+    );
   const start = Math.max(secret?.revision ?? 0, secret?.served ?? 0, state.revision);
   return 1 + pods.reduce((highest, pod) => Math.max(highest, ofPod(pod)), start);
 }

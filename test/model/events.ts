@@ -1,12 +1,23 @@
 /** Events of a schedule: what people, machines and networks do. */
 import { exit } from "./machine.ts";
-import { isOpen, join, kill, leave, log, type Machine, type Mode, type World } from "./world.ts";
+import {
+  isOpen,
+  join,
+  kill,
+  leave,
+  log,
+  RELEASE,
+  type Machine,
+  type Mode,
+  type World,
+} from "./world.ts";
 
 export const KINDS = [
   ..."join leave away away power replace podDelete podDelete die crash slow blind unfit".split(" "),
   ..."kill kill edit edit edit bad badSilent badSome revert withdraw withdrawOne".split(" "),
   ..."recreate retry upgrade badUpgrade mode budget snapshot restore deleteSecret".split(" "),
   ..."deleteJournal outage busy admission clock pause unstartable".split(" "),
+  ..."plant hang unfitAll maxFailures late".split(" "),
 ];
 
 export type Event = Readonly<{ t: number; kind: string; who: number; n: number }>;
@@ -52,6 +63,17 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
       return;
     case "unfit":
       m.unfit = t + n;
+      return;
+    case "plant": {
+      const pod = api.pods.get(m.name);
+      const revision = [api.secret?.rev ?? 1, 1, 1 + n, 999_999_999_999_999][n % 4] ?? 1;
+      if (!pod) return;
+      pod.grant = { rev: revision, digest: "planted", since: pod.since, word: n % 2 === 1 };
+      pod.rv += 1;
+      return;
+    }
+    case "hang":
+      m.wait = t + n;
       return;
     case "clock":
       m.skew += (n % 7) - 3;
@@ -121,6 +143,15 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "budget":
       api.budget = [1, 2, 5, 100][n % 4] ?? 1;
       return;
+    case "maxFailures":
+      api.maxFailures = n % 3;
+      return;
+    case "late":
+      w.lateUntil = t + (n % 10);
+      return;
+    case "unfitAll":
+      for (const m of w.machines.values()) m.unfit = t + n;
+      return;
     case "pause":
       api.paused = n % 2 === 0;
       return;
@@ -164,6 +195,10 @@ function restore(w: World): void {
   w.api = Object.assign(structuredClone(w.saved), { want, retry });
   w.snapshot = null;
   kill(w, 0);
+  // From before the installation: no object shows that nodes hold anything, so no controller asks.
+  const { ds, secret } = w.saved;
+  if (!ds && (!secret || secret.digest === RELEASE))
+    for (const { id, file } of w.machines.values()) if (file !== RELEASE) w.truth.forgotten.add(id);
   w.truth.allowed += 2;
   w.truth.hand += 1;
   const { nodes, pods } = w.api;

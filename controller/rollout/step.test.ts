@@ -360,3 +360,12 @@ test("promotes without a node that failed before the others were granted the con
   assert.ok(world.seconds < 300, "it did not wait until the failed node was granted it again");
   assert.deepEqual(world.granted, { a: 2, b: 0, c: 2 });
 });
+
+test("chooses no canary whose Node is gone, though its pod still exists for a minute", async () => {
+  const world = await deployed();
+  // "a" was the canary of the first content, so "b" is the next one.
+  world.nodes.set("b", "ignores");
+  world.delete(`${collections.nodes}/b`);
+  const { state } = await world.until(two, () => world.granted["c"] === 2);
+  assert.deepEqual([state.halted, state.failed], [false, []]);
+});

@@ -26,7 +26,7 @@ import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import type { RolloutContext } from "./context.ts";
 import { factsOf } from "./facts.ts";
-import { noNodes, readNodes } from "./nodes.ts";
+import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { readRollout } from "./state.ts";
 import { isOfPod, writePods, type Refusals } from "./write.ts";
@@ -129,9 +129,10 @@ class Step {
     };
     const facts = factsOf(this.#context, { ...seen, nodes: noNodes });
     let decision = decide(facts, memory.grants, times());
-    const { reads } = decision;
-    if (reads.all || reads.nodes.size > 0) {
-      const nodes = await readNodes(cluster, agent, reads);
+    // What is read may show that another Node is needed. All of them are always enough.
+    for (let nodes = noNodes; lacks(nodes, decision.reads);) {
+      const all = { nodes: new Set<string>(), all: true };
+      nodes = await readNodes(cluster, agent, nodes === noNodes ? decision.reads : all);
       decision = decide({ ...facts, nodes }, memory.grants, times());
     }
     this.#decision = decision;

@@ -179,6 +179,7 @@ class Step {
       if (isOfPod(action)) {
         const end = actions.findIndex((one, index) => index > at && !isOfPod(one));
         const several = actions.slice(at, end === -1 ? undefined : end).filter(isOfPod);
+        if (several.some(({ kind }) => kind === "grant")) await this.#noteRolled(true);
         this.#refusals = new Map([...this.#refusals, ...(await writePods(this.#context, several))]);
         at += several.length;
       } else {
@@ -293,18 +294,27 @@ class Step {
     };
   }
 
+  /** Notes whether something may have reached a node. */
+  async #noteRolled(rolled: boolean): Promise<void> {
+    const { global } = this.#objects;
+    if (global === undefined) return;
+    const notes = recall(global);
+    if (notes.rolled === rolled) return;
+    const written = await remember(this.#context.cluster, global, { ...notes, rolled });
+    this.#objects = { ...this.#objects, global: written };
+  }
+
   async #writeTemplate(): Promise<void> {
-    const { cluster, agent } = this.#context;
+    const { agent } = this.#context;
     await this.#writeAccess();
-    const { global, daemonSet: live } = this.#objects;
-    // Both are written before the DaemonSet: from here on a node may hold our entries. A removal
-    // must ask for them back, even if only one of the two Secrets is left.
-    if (readState(this.#objects.state).rollout === undefined) await this.#save(this.#state);
-    if (global !== undefined)
-      this.#objects = {
-        ...this.#objects,
-        global: await remember(cluster, global, { ...recall(global), rolled: true }),
-      };
+    const { daemonSet: live } = this.#objects;
+    const { rollout, servedBefore } = readState(this.#objects.state);
+    // On a first installation nothing can have reached a node. Otherwise a lost note may have said
+    // that something did.
+    const isFirst = live === undefined && rollout === undefined && servedBefore === 0;
+    if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
+    // Written before the DaemonSet: a removal must ask the nodes even if only the state is left.
+    if (rollout === undefined) await this.#save(this.#state);
     const written = await ensure<V1DaemonSet>(
       this.#context,
       owned.daemonSet,

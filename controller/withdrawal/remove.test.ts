@@ -100,6 +100,16 @@ test("gives up nodes that stay away after the time to forget them, by name", asy
   assert.deepEqual(deletedOf(world), everything);
 });
 
+test("names a node that is here and never confirmed among those that it gives up", async () => {
+  const world = await deployed({ a: "proves", b: "ignores" });
+  const policy = policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 60 });
+  Object.assign(world.remover, { policy });
+  await looks(world, 10);
+  world.seconds += 60;
+  const { released, leftBehind } = await look(world);
+  assert.deepEqual([released, leftBehind], [true, ["b"]]);
+});
+
 test("waits for a node that does not confirm, and names it after the deadline", async () => {
   const world = await deployed({ a: "proves", b: "ignores" });
   const first = await looks(world, 10);

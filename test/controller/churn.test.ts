@@ -60,13 +60,9 @@ const untilBegun = (revision: number) =>
   });
 
 test("a change and a withdrawal of 300 nodes begin and end while 600 nodes an hour are replaced", async (t) => {
-  await steer(on, "100%");
-  const first = plane.startController(on.kubeconfig);
-  const revision = await plane.deployed(on, content("one"));
-  await first.stop();
   await steer(on, "10%");
-  kubelets.mostAtOnce = 0;
   await using controller = plane.startController(on.kubeconfig);
+  const revision = await plane.deployed(on, content("one"));
   const stop = new AbortController();
   const churning = churn(stop.signal);
   churning.catch(() => {});

@@ -32,9 +32,9 @@ export async function release(
   const releasing = intent === "release";
   const common = { ...uneventful, step: "release", revision, progress, releasing } as const;
   const waiting = waitingFor(progress);
+  const away = view?.excused.map(({ node }) => node) ?? [];
   if (completed === undefined) {
     const still = remover.stillSeconds(`${revision} ${releasing} ${waiting.length}`);
-    const away = view?.excused.map(({ node }) => node) ?? [];
     const awaited = releasing && away.length > 0 && waiting.length === 0;
     return {
       ...common,
@@ -55,7 +55,7 @@ export async function release(
     });
   if (global !== undefined)
     await remember(remover.cluster, global, { ...recall(global), released: revision });
-  const leftBehind = completed.isConfirmed ? [] : (view?.excused.map(({ node }) => node) ?? []);
+  const leftBehind = completed.isConfirmed ? [] : [...waiting, ...away];
   return { ...common, released: true, leftBehind, again: { seconds: 1 } };
 }
 

@@ -100,6 +100,16 @@ test("gives up nodes that stay away after the time to forget them, by name", asy
   assert.deepEqual(deletedOf(world), everything);
 });
 
+test("names a node that is here and never confirmed among those that it gives up", async () => {
+  const world = await deployed({ a: "proves", b: "ignores" });
+  const policy = policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 60 });
+  Object.assign(world.remover, { policy });
+  await looks(world, 10);
+  world.seconds += 60;
+  const { released, leftBehind } = await look(world);
+  assert.deepEqual([released, leftBehind], [true, ["b"]]);
+});
+
 test("waits for a node that does not confirm, and names it after the deadline", async () => {
   const world = await deployed({ a: "proves", b: "ignores" });
   const first = await looks(world, 10);
@@ -172,4 +182,21 @@ test("deletes the state at once when it is alone and records no rollout", async 
   await world.cluster.apply(owned.state, state, { manager: stateManager, force: true });
   await look(world);
   assert.deepEqual(deletedOf(world), ["state"]);
+});
+
+test("deletes everything at once when no node was ever granted anything", async () => {
+  const world = await World.of({ a: "podless", b: "podless" });
+  for (let steps = 0; steps < 100; steps += 1) await world.step(one);
+  assert.notEqual(world.daemonSet, undefined);
+  await looks(world, 4);
+  assert.deepEqual(deletedOf(world), everything);
+});
+
+test("asks every node when a grant was sent, though its pod is gone since", async () => {
+  const world = await World.of({ a: "ignores", b: "podless" });
+  await world.until(one, () => world.granted["a"] === 1);
+  await podless(world, "a");
+  world.restart();
+  await looks(world, 100);
+  assert.deepEqual(deletedOf(world), []);
 });

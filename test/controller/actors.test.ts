@@ -212,6 +212,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
 /** Rows whose actor is no API client, or has a file of its own. */
 const elsewhere: Readonly<Record<string, string>> = {
   "who holds `view`": "test/controller/api.test.ts",
+  "who may patch pods in kube-system": "agent/decide/grant.test.ts",
   "who writes admission policies or webhooks": "test/controller/admission.test.ts",
   "any process in a node's network namespace (a `hostNetwork` pod, a user with a shell)":
     "test/faults/trouble.test.ts",

@@ -125,8 +125,6 @@ export type GrantPolicy = Readonly<{
   forgetAfter: number;
   /** Seconds. */
   minInterval: number;
-  /** In mode CredentialProvider agents register the provider, which restarts the kubelet. */
-  registersProvider: boolean;
 }>;
 
 export type Snapshot = Readonly<{

@@ -64,7 +64,6 @@ const plan =
     maxFailures: 0,
     minInterval: 0,
     mode: "Restart",
-    registers: false,
     churn: 0,
     isOld: false,
     events: events.map(([t, kind, who, n]) => ({ t, kind, who, n })),
@@ -82,11 +81,6 @@ const oneLeaves = (seed: number): Plan => ({
   minInterval: 100,
 });
 const badContent = plan([150, "bad", 0, 0]);
-const registering = (seed: number): Plan => ({
-  ...plan([150, "edit", 0, 1])(seed),
-  mode: "CredentialProvider",
-  registers: true,
-});
 const twoMayFail = (seed: number): Plan => ({ ...badContent(seed), maxFailures: 2 });
 const badImage = plan([150, "badUpgrade", 0, 0]);
 const deletions = plan([150, "edit", 0, 1], ...every(155, 4, "podDelete"));
@@ -106,12 +100,6 @@ const rows: readonly Row[] = [
     "window",
     policy(({ maxUnavailable }) => ({ maxUnavailable: more(maxUnavailable) })),
     planOf,
-  ],
-  [
-    "agents that register a provider restart kubelets",
-    "window",
-    policy(() => ({ registersProvider: false })),
-    registering,
   ],
   ["a deleted pod keeps its place", "window", forgetful, deletions],
   ["failures are remembered", "breaking content", state({ failed: [] }), twoMayFail],

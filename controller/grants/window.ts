@@ -1,14 +1,7 @@
 /**
  * Whom to grant the newest content: one canary first, then `maxUnavailable` nodes at a time. Pure.
  */
-import {
-  holdsNewest,
-  inheritsFailure,
-  type Grant,
-  type GrantPolicy,
-  type Mode,
-  type PodFacts,
-} from "./facts.ts";
+import { holdsNewest, inheritsFailure, type Grant, type PodFacts } from "./facts.ts";
 import { isLost, lostOf } from "./halt.ts";
 import type { JudgedPod, Look } from "./look.ts";
 import { againSeconds, isAway, syncSeconds } from "./verdict.ts";
@@ -65,13 +58,9 @@ class Window {
   #counts(node: string): boolean {
     if (this.#alone) return true;
     const pod = this.#look.byNode.get(node)?.pod;
-    return pod?.mode === undefined || restarts(pod.mode, this.#look.snapshot.policy);
+    return pod?.mode === undefined || pod.mode === "Restart";
   }
 }
-
-/** Whether a grant may make a pod of this mode restart its kubelet. */
-const restarts = (mode: Mode, { registersProvider }: GrantPolicy): boolean =>
-  mode === "Restart" || (mode === "CredentialProvider" && registersProvider);
 
 /** Raises `sync` of pods whose grant shows no effect, so that the kubelet syncs the volume. */
 export function raiseSync(look: Look): void {

@@ -6,7 +6,6 @@ import {
   log,
   modeOf,
   RELEASE,
-  restarts,
   type Begun,
   type Digest,
   type Grant,
@@ -151,7 +150,7 @@ function prove(w: World, m: Machine, rev: number, digest: Digest): void {
 function endChange(w: World, m: Machine, journal: Journal, change: Begun): void {
   const { t } = w;
   const mode = modeOf(w, m);
-  if (!restarts(mode, w.api)) {
+  if (mode !== "Restart") {
     if (mode === "Reread" && t - change.placed < REREAD) return;
     m.loaded = m.file;
     return prove(w, m, change.rev, change.digest);

@@ -7,7 +7,6 @@ import {
   isReachable,
   modeOf,
   RELEASE,
-  restarts,
   wantedDigest,
   withdraws,
   type Digest,
@@ -37,7 +36,7 @@ export function checkWindow(w: World, node: string): void {
   let count = 0;
   for (const pod of api.pods.values()) {
     const m = w.machines.get(pod.node);
-    if (!m || !restarts(modeOf(w, m), api)) continue;
+    if (!m || modeOf(w, m) !== "Restart") continue;
     if (pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
     if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
     const begun = m.journal?.begun;

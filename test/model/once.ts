@@ -13,7 +13,6 @@ const usual = {
   maxFailures: 0,
   minInterval: 0,
   mode: "Restart",
-  registers: false,
   churn: 0,
   isOld: false,
 } as const;

@@ -19,7 +19,6 @@ import {
   FORGET,
   newState,
   RELEASE,
-  restarts,
   servedDigest,
   wantedDigest,
   withdraws,
@@ -308,7 +307,7 @@ class Turn {
     const counts = (node: string): boolean => {
       const pod = this.#api.pods.get(node);
       const { mode, old } = this.#templates.get(pod?.template ?? 0) ?? { mode: "Restart" };
-      return alone || old !== false || restarts(mode, this.#api);
+      return alone || old !== false || mode === "Restart";
     };
     const used = (): number => [...this.#places].filter(counts).length;
     const may = (pod: Pod): boolean => {

@@ -104,7 +104,6 @@ function snapshotOf(w: World, api: Api, read: Read): Snapshot {
       maxFailures: api.maxFailures,
       forgetAfter: FORGET,
       minInterval: api.minInterval,
-      registersProvider: api.registers,
     },
     isPaused: api.paused,
     retry: String(api.retry),

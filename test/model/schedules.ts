@@ -33,7 +33,6 @@ export type Plan = Readonly<{
   maxFailures: number;
   minInterval: number;
   mode: Mode;
-  registers: boolean;
   /** Nodes replaced per node and hour. */
   churn: number;
   /** Begins with agents of the version before grants. */
@@ -67,7 +66,6 @@ export function planOf(seed: number): Plan {
     maxFailures: random.pick([0, 0, 0, 1, 2]),
     minInterval: random.pick([0, 0, 0, 60]),
     mode: random.pick<Mode>(["Restart", "Restart", "Restart", "Reread", "CredentialProvider"]),
-    registers: seed % 3 === 0,
     churn: random.pick([0, 0, 0, 0.5, 2, 20]),
     isOld: random.once(5),
     events,
@@ -84,7 +82,6 @@ export function newWorld(plan: Plan, tracing = false): World {
     budget,
     maxFailures,
     minInterval,
-    registers: plan.registers,
     paused: false,
     retry: 0,
     want,

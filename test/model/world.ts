@@ -74,8 +74,6 @@ export type Api = {
   budget: number;
   maxFailures: number;
   minInterval: number;
-  /** In mode CredentialProvider agents restart the kubelet as well. */
-  registers: boolean;
   paused: boolean;
   retry: number;
   want: Template;
@@ -256,10 +254,6 @@ export const budgetOf = ({ budget, nodes }: Api): number =>
 
 export const isReachable = (w: World, m: Machine): boolean =>
   m.net <= w.t && m.power <= w.t && m.kubelet && !m.dead;
-
-/** Whether agents of this mode restart kubelets. */
-export const restarts = (mode: Mode, { registers }: Pick<Api, "registers">): boolean =>
-  mode === "Restart" || (mode === "CredentialProvider" && registers);
 
 export const modeOf = (w: World, m: Machine): Mode =>
   w.templates.get(m.template)?.mode ?? w.api.want.mode;

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { noMemory } from "./memory.ts";
 import {
   emptyCluster,
   having,
@@ -105,3 +106,65 @@ for (const [what, harm] of byHand)
     assert.ok(seconds <= 90, `${seconds} s`);
     assert.ok((w.api.secret?.rev ?? Infinity) < 9);
   });
+
+test("serves all others when the canary never answers, if one node may fail", () => {
+  const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
+  Object.assign(w.api, { a: 200, maxFailures: 1 });
+  w.truth.allowed += 1;
+  const grants = () => [...w.api.pods.values()].filter(({ grant }) => grant?.digest === "200.2");
+  assert.ok(until(w, driver, 10, () => grants().length > 0) < 10);
+  const [canary] = grants();
+  Object.assign(w.machines.get(canary?.node ?? "") ?? {}, { wait: Infinity });
+  // 180 s until it has failed, and as long for a hint that it does not change its kubelet any more.
+  assert.ok(until(w, driver, 600, () => having(w, "200.2") === 4 && served(w) === "200.2") < 480);
+  assert.deepEqual(
+    lastView(w).failed.map(({ node, reason }) => [node, reason]),
+    [[canary?.node, "late"]],
+  );
+});
+
+/** The first nodes cannot start their agent any more, 100 s after it was served. */
+function stopAgents(w: World, count: number): readonly string[] {
+  const stopped = [...w.machines.values()].slice(0, count);
+  for (const m of stopped) Object.assign(m, { running: false, unstartable: "image" });
+  pass(w, driver, 100);
+  return stopped.map(({ name }) => name);
+}
+
+test("makes no node the canary whose agent does not run, and grants none if none runs", () => {
+  const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
+  const stopped = new Set(stopAgents(w, 4));
+  w.api.a = 200;
+  w.truth.allowed += 1;
+  assert.ok(until(w, driver, 60, () => having(w, "200.2") === 1) < 60);
+  stopAgents(w, 5);
+  w.api.a = 201;
+  w.truth.allowed += 1;
+  pass(w, driver, 100);
+  for (const { node, grant } of w.api.pods.values())
+    if (stopped.has(node)) assert.notEqual(grant?.digest, "200.2");
+    else assert.notEqual(grant?.digest, "201.2");
+});
+
+test("does not let 40 of 100 agents that cannot start delay a withdrawal of the others", () => {
+  const w = servedCluster({ seed: 1, nodes: 100, budget: 10 });
+  stopAgents(w, 40);
+  w.api.a = w.api.b = 0;
+  w.truth.allowed += 1;
+  const seconds = until(w, driver, 300, () => having(w, RELEASE) === 60);
+  assert.ok(seconds <= 150, `${seconds} s`);
+  assert.equal(lastView(w).counts.excused, 40);
+});
+
+test("neither halts nor waits when a controller starts while agents cannot start", () => {
+  const w = servedCluster({ seed: 1, nodes: 20, budget: 2 });
+  stopAgents(w, 3);
+  w.memory = noMemory;
+  pass(w, driver, 300);
+  assert.deepEqual([lastView(w).phase, lastView(w).failures], ["served", 0]);
+  w.api.a = 200;
+  w.truth.allowed += 1;
+  const hasBegun = () => [...w.api.pods.values()].some(({ grant }) => grant?.digest === "200.2");
+  assert.ok(until(w, driver, 20, hasBegun) <= 10);
+  assert.ok(until(w, driver, 300, () => having(w, "200.2") === 17) < 200);
+});

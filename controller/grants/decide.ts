@@ -87,9 +87,9 @@ function run(look: Look): Newer {
     return newer;
   }
   replacePods(look);
-  raiseSync(look);
   // Newer content stops further grants. A withdrawal has been published by now.
   if (newer.cause === undefined && (!look.state.halted || look.isRelease())) fillWindow(look);
+  raiseSync(look);
   promote(look, newer);
   completeWithdrawal(look);
   return newer;

@@ -111,6 +111,7 @@ export function takeBack(look: Look): void {
     const digest = isHalted || isVoid ? "" : String(pod.grant.revision);
     const grant: Grant = { revision: 0, digest, since: pod.ready.since, word: false };
     look.actions.push({ kind: "take-back", pod, grant });
+    look.written.add(pod.uid);
     if (verdict.is === "failed" || verdict.is === "excused") {
       const over = { revision: pod.grant.revision, ...verdict };
       look.seen.set(pod.uid, { ...seen, over });

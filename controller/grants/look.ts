@@ -37,8 +37,8 @@ export class Look {
   readonly actions: Action[] = [];
   /** Pods that were granted something in this look. */
   readonly granted = new Set<string>();
-  /** Pods that are deleted in this look. */
-  readonly deleted = new Set<string>();
+  /** Pods that are written in this look. A second write would be refused: the version is older. */
+  readonly written = new Set<string>();
   /** Changes of what is remembered of pods. */
   readonly seen = new Map<string, Seen>();
   readonly readNodes = new Set<string>();
@@ -60,9 +60,11 @@ export class Look {
       const before = seePod(pod, memory.pods.get(pod.uid), now);
       const seconds = grantSeconds[pod.mode ?? secret.mode];
       const inherits = inheritsFailure(pod, secret);
+      const isServed = (pod.grant?.revision ?? 0) > 0 && pod.grant?.revision === secret.served;
       const { verdict, seen, changesIn } = judge(pod, before, {
         now,
         isRelease,
+        isServed,
         inherits,
         seconds,
       });

@@ -23,6 +23,8 @@ export type Seen = Readonly<{
   provedAt: number | undefined;
   /** It was once seen proved for `settledSeconds`. */
   isSettled: boolean;
+  /** Neither its readiness nor its grant has changed since this process first saw it. */
+  isUnchanged: boolean;
   /** Its grant takes a place. */
   holds: boolean;
   /** How often `sync` was raised for this grant. */
@@ -96,6 +98,7 @@ export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now)
       grantAt: steady,
       provedAt: undefined,
       isSettled: false,
+      isUnchanged: true,
       holds: false,
       syncs: 0,
       sent: undefined,
@@ -111,7 +114,9 @@ export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now)
     grant,
     grantAt: isSame ? before.grantAt : steady,
     provedAt: isSame ? before.provedAt : undefined,
-    isSettled: isSame && before.isSettled,
+    // To take back what was proved begins no change.
+    isSettled: (isSame || pod.grant?.revision === 0) && before.isSettled,
+    isUnchanged: isSame && before.isUnchanged && before.ready === ready,
     syncs: isSame ? before.syncs : 0,
     sent: isUnseen(before, pod, steady) ? before.sent : undefined,
     over: (pod.grant?.revision ?? 0) > 0 ? undefined : before.over,

@@ -38,7 +38,7 @@ export function replacePods(look: Look): void {
   }
   for (const { pod } of deleted) {
     look.actions.push({ kind: "delete", pod });
-    look.deleted.add(pod.uid);
+    look.written.add(pod.uid);
   }
 }
 
@@ -55,6 +55,7 @@ function hasArrived(look: Look, node: string): boolean {
 
 function isReplaced(look: Look, { pod, verdict }: JudgedPod): boolean {
   if (pod.isCurrent || pod.isDeleting || pod.unreachable !== undefined) return false;
+  if (look.written.has(pod.uid)) return false;
   // A pod that is deleted under a grant would keep its place, and its node's kubelet may be down.
   if (look.taken.has(pod.node)) return false;
   // During a withdrawal only pods that cannot take it: not Ready, or from before grants.

@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Action, Decision } from "./decision.ts";
 import type { GrantPolicy, StateFacts } from "./facts.ts";
-import type { Memory, Seen } from "./memory.ts";
 import { broken, planOf, type Plan } from "#test/model/schedules.ts";
 import { playAll } from "#test/model/play.ts";
 import type { Rewrite } from "#test/model/product.ts";
@@ -25,13 +24,6 @@ const actions = (change: (action: Action) => Action | undefined): Rewrite => ({
 });
 const without = (kind: Action["kind"]): Rewrite =>
   actions((action) => (action.kind === kind ? undefined : action));
-const seen = (change: (one: Seen) => Partial<Seen>): Rewrite => ({
-  memory: (memory: Memory) => ({
-    ...memory,
-    pods: new Map([...memory.pods].map(([uid, one]) => [uid, { ...one, ...change(one) }])),
-  }),
-});
-
 const more = (most: number | "all"): number | "all" => (most === "all" ? "all" : most + 2);
 
 const forgetful: Rewrite = {
@@ -156,7 +148,6 @@ const rows: readonly Row[] = [
   ],
   ["replaced nodes are recorded", "image", state({ replaced: [] }), badImage],
   ["pods of older templates are replaced", "ends", without("delete"), plan([150, "upgrade", 0, 0])],
-  ["a late grant has failed", "ends", seen(() => ({ grantAt: Infinity })), planOf],
   [
     "a revision exceeds all that were published",
     "restart once",

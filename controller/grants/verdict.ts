@@ -72,6 +72,8 @@ type Circumstances = Readonly<{
    * not fulfil it in time is excused.
    */
   isRelease: boolean;
+  /** Its grant names what new nodes take, which the nodes that existed have proved. */
+  isServed: boolean;
   /** It has no grant, and reports that its predecessor's has failed. */
   inherits: boolean;
   /** How long a grant may stay unproved. */
@@ -82,17 +84,19 @@ type Circumstances = Readonly<{
 export function judge(
   pod: PodFacts,
   seen: Seen,
-  { now, isRelease, inherits, seconds }: Circumstances,
+  { now, isRelease, isServed, inherits, seconds }: Circumstances,
 ): Judged {
   const { grant } = pod;
   const out = isAway(seen, now);
   const left = (at: number | undefined, wait: number): number =>
     at === undefined || now.steady - at >= wait ? never : wait - (now.steady - at);
-  const answer = (verdict: Verdict, changesIn: number, proved = false): Judged => {
-    const provedAt = proved ? (seen.provedAt ?? now.steady) : undefined;
+  const answer = (verdict: Verdict, changesIn: number, proved?: "now" | "before"): Judged => {
+    const provedAt = proved === "now" ? (seen.provedAt ?? now.steady) : undefined;
     const isSettled =
-      seen.isSettled || (provedAt !== undefined && now.steady - provedAt >= settledSeconds);
-    const grantAt = proved ? now.steady : seen.grantAt;
+      seen.isSettled ||
+      proved === "before" ||
+      (provedAt !== undefined && now.steady - provedAt >= settledSeconds);
+    const grantAt = proved === "now" ? now.steady : seen.grantAt;
     return { verdict, seen: { ...seen, provedAt, isSettled, grantAt }, changesIn };
   };
   const isIdle = !pod.ready.is && now.steady - seen.readyAt >= absenceSeconds;
@@ -110,7 +114,7 @@ export function judge(
   const wait = proof(pod, grant, seen, now);
   if (grant.revision === 0) {
     if (out) return answer({ is: "excused", because: "away" }, never);
-    if (wait === 0) return answer({ is: "none" }, left(seen.provedAt, settledSeconds), true);
+    if (wait === 0) return answer({ is: "none" }, left(seen.provedAt, settledSeconds), "now");
     if (seen.isSettled)
       return isIdle
         ? answer({ is: "excused", because: "not-ready" }, never)
@@ -127,7 +131,7 @@ export function judge(
   }
   // A word stays where it is while the agent does not run: only a withdrawal needs no more than it.
   if (wait === 0 && (isRelease || !seen.isSettled || !isIdle))
-    return answer({ is: "proved" }, Math.min(absence, left(seen.provedAt, settledSeconds)), true);
+    return answer({ is: "proved" }, Math.min(absence, left(seen.provedAt, settledSeconds)), "now");
   if (seen.isSettled) {
     // It did prove it: whatever stops its agent now is not the content's doing.
     if (out) return answer({ is: "excused", because: "away" }, never);
@@ -135,6 +139,9 @@ export function judge(
       ? answer({ is: "excused", because: "not-ready" }, never)
       : answer({ is: "proved" }, Math.min(wait, absence));
   }
+  // A controller that has just started does not know that it was proved before its agent stopped.
+  if (isServed && isIdle && seen.isUnchanged)
+    return answer({ is: "excused", because: "not-ready" }, never, "before");
   if (out)
     return isRelease
       ? answer({ is: "excused", because: "away" }, never)

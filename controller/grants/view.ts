@@ -69,12 +69,15 @@ function phaseOf(look: Look): View["phase"] {
 type Found = Readonly<{ fate: Fate; reason?: Listed["reason"] }>;
 
 function fateOf(look: Look, { pod, seen, verdict }: JudgedPod): Found {
+  const over = seen.over?.revision === look.secret.revision ? seen.over : undefined;
+  // That its agent has not answered since is the same failure.
+  if (over?.is === "failed" && verdict.is === "excused")
+    return { fate: "failed", reason: over.because };
   if (verdict.is === "failed" || verdict.is === "excused")
     return { fate: verdict.is, reason: verdict.because };
   if (verdict.is === "proved" && holdsNewest(pod, look.secret)) return { fate: "current" };
   if (look.taken.has(pod.node) && verdict.is !== "back") return { fate: "changing" };
-  if (seen.over?.revision === look.secret.revision)
-    return { fate: seen.over.is, reason: seen.over.because };
+  if (over !== undefined) return { fate: over.is, reason: over.because };
   const ofWord = outcomeOfWord(look, pod);
   if (ofWord !== undefined) return ofWord;
   if (verdict.is === "back") return { fate: "changing" };

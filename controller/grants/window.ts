@@ -66,6 +66,7 @@ class Window {
 export function raiseSync(look: Look): void {
   for (const { pod, seen, verdict } of look.pods) {
     if (verdict.is !== "unproved" && verdict.is !== "back") continue;
+    if (look.written.has(pod.uid)) continue;
     const waited = look.now.steady - seen.grantAt;
     const due = syncSeconds.filter((after) => after <= waited).length;
     const next = syncSeconds[due];
@@ -90,7 +91,7 @@ export function fillWindow(look: Look): void {
 function resend(look: Look, window: Window): void {
   for (const one of look.pods) {
     const { sent } = one.seen;
-    if (sent === undefined) continue;
+    if (sent === undefined || look.written.has(one.pod.uid)) continue;
     const waited = look.now.steady - sent.at;
     if (waited < resendSeconds) look.lookIn(resendSeconds - waited);
     else if (!window.isOverfull(one.pod) && !one.pod.isDeleting) grant(look, window, one);
@@ -102,15 +103,12 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
   const { secret, state } = look;
   const { pod, seen } = one;
   const held = pod.grant;
-  if (pod.mode === undefined || pod.isDeleting || look.deleted.has(pod.uid)) return false;
+  if (pod.mode === undefined || pod.isDeleting || look.written.has(pod.uid)) return false;
   if (seen.sent !== undefined) return false;
   if (pod.unreachable !== undefined || isAway(seen, look.now)) return false;
   if (!look.isRelease() && (look.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
   if (holdsNewest(pod, secret)) return false;
-  // An agent that does not run takes nothing. One that is NotReady because of its grant does.
-  const isWaiting =
-    held !== undefined && held.revision > 0 && (look.isRelease() || !seen.isSettled);
-  if (!pod.ready.is && !isWaiting) return false;
+  if (!pod.ready.is && !takesUnready(look, one)) return false;
   if (!look.mayPatch(seen)) return false;
   const hasEnded =
     held === undefined
@@ -121,6 +119,15 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
   const left = againSeconds - (look.now.steady - seen.readyAt);
   if (left > 0) look.lookIn(left);
   return left <= 0;
+}
+
+/**
+ * An agent that does not run takes nothing, and would only keep a place. It may also be NotReady
+ * because of its grant, which a withdrawal replaces at once.
+ */
+function takesUnready(look: Look, { pod: { grant: held }, verdict }: JudgedPod): boolean {
+  if (!look.isRelease() || held === undefined || held.revision === 0) return false;
+  return verdict.is !== "excused" || verdict.because === "unfit" || verdict.because === "behind";
 }
 
 /**
@@ -176,6 +183,7 @@ function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
   const given: Grant = { revision, digest, since: pod.ready.since, word };
   look.actions.push({ kind: "grant", pod, grant: given });
   look.granted.add(pod.uid);
+  look.written.add(pod.uid);
   look.taken.add(pod.node);
   const sent = { resourceVersion: pod.resourceVersion, at: now.steady, held: seen.holds };
   look.seen.set(pod.uid, { ...seen, holds: true, sent });

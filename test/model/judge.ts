@@ -38,7 +38,8 @@ export function observe(pod: Pod, memory: Memory, now: number): Record_ {
     grant,
     grantAt: before && same ? before.grantAt : now,
     provedAt: same ? before.provedAt : undefined,
-    isSettled: same && before.isSettled,
+    isSettled: (same || pod.grant?.rev === 0) && before?.isSettled === true,
+    isUnchanged: !before || (same && before.isUnchanged && before.ready === ready),
     holds: false,
     syncs: same ? before.syncs : 0,
     sent: sent && sent.resourceVersion === String(pod.rv) && now - sent.at < 60 ? sent : undefined,
@@ -97,6 +98,11 @@ export function judge(
   }
   if (proved && !fellOver) return "proved";
   if (seen.isSettled) return out || idle ? "excused" : "proved";
+  // Whoever is served and was down before this controller began has proved it earlier.
+  if (newest && grant.rev === newest.served && idle && seen.isUnchanged) {
+    seen.isSettled = true;
+    return "excused";
+  }
   const lost = grant.rev === release ? "excused" : "failed";
   return out || now - seen.grantAt > TIME[mode] ? lost : "unproved";
 }

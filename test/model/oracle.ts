@@ -17,6 +17,7 @@ import {
 import type { Hands } from "./hands.ts";
 import {
   FORGET,
+  keyOf,
   newState,
   RELEASE,
   servedDigest,
@@ -72,7 +73,8 @@ class Turn {
   readonly #uids: ReadonlySet<string>;
   readonly #places = new Set<string>();
   readonly #granted = new Set<Pod>();
-  readonly #removed = new Set<Pod>();
+  /** Pods that it has written already, in their version of this turn. */
+  readonly #written = new Set<Pod>();
   #state: State;
 
   // oxlint-disable-next-line max-params
@@ -131,8 +133,8 @@ class Turn {
     if (isWithdrawn && s.served > 0) return this.#hands.emptyServed();
     if (template.n !== api.want.n) return this.#hands.template();
     this.#upgrade(template);
-    this.#sync();
     if (!newer && (!this.#state.halted || this.#release)) this.#grant();
+    this.#sync();
     if (!newer && !other) this.#promote();
     if (this.#release && want === RELEASE) this.#end();
   }
@@ -234,6 +236,7 @@ class Turn {
     const back = (pod: Pod, digest: string): void => {
       if (!pod.grant || pod.grant.rev === 0 || !this.#mayPatch(pod)) return;
       this.#hands.patch(pod, { rev: 0, digest, since: pod.since, word: false });
+      this.#written.add(pod);
     };
     const halted = this.#state.halted ? [...this.#of("unproved"), ...this.#failed()] : [];
     for (const pod of halted) back(pod, "");
@@ -271,6 +274,7 @@ class Turn {
     if (this.#state.replaced.some(arrived))
       this.#save((x) => (x.replaced = x.replaced.filter((node) => !arrived(node))));
     for (const pod of this.#pods) {
+      if (this.#written.has(pod)) continue;
       const isOld = this.#templates.get(pod.template)?.old === true;
       if (this.#release && pod.ready && !isOld) continue;
       const isDone = this.#verdicts.get(pod) === "proved" && pod.grant?.rev === this.#s.rev;
@@ -282,12 +286,13 @@ class Turn {
         this.#save((x) => x.replaced.push(pod.node));
       }
       this.#hands.remove(pod);
-      this.#removed.add(pod);
+      this.#written.add(pod);
     }
   }
 
   #sync(): void {
     for (const pod of [...this.#of("unproved"), ...this.#of("back")]) {
+      if (this.#written.has(pod)) continue;
       const seen = this.#seen(pod);
       const due = [3, 10, 20, 40].filter((at) => this.#clock.steady - seen.grantAt >= at).length;
       if (due > seen.syncs) this.#hands.sync(pod);
@@ -314,11 +319,14 @@ class Turn {
       const { grant } = pod;
       const seen = this.#seen(pod);
       const template = this.#templates.get(pod.template) as Template;
-      if (this.#removed.has(pod)) return false;
+      if (this.#written.has(pod)) return false;
       if (pod.unreachable > 0 || isAway(seen, steady) || template.old) return false;
       if (seen.sent) return steady - seen.sent.at >= 2;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
-      const waits = grant && grant.rev > 0 && (this.#release || !seen.isSettled);
+      // A withdrawal interrupts an agent that waits for content, but no agent that is not there.
+      const isAnswer = grant && pod.message?.key === keyOf(grant);
+      const isAbsent = this.#verdicts.get(pod) === "excused" && !isAnswer;
+      const waits = this.#release && grant && grant.rev > 0 && !isAbsent;
       if (!pod.ready && !waits) return false;
       if ((grant?.rev === s.rev && grant.digest === s.digest) || !this.#mayPatch(pod)) return false;
       const excused = grant
@@ -353,6 +361,7 @@ class Turn {
       if (!this.#hands.patch(pod, grant)) continue;
       this.#places.add(pod.node);
       this.#granted.add(pod);
+      this.#written.add(pod);
       const seen = this.#seen(pod);
       const sent = { resourceVersion, at: steady, held: seen.holds };
       Object.assign(seen, { holds: true, sent });

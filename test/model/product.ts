@@ -179,6 +179,7 @@ export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Dec
   const answered = (pod: Pod, answer: Answer): void => {
     if (answer !== "done") w.memory = afterRefusal(w.memory, String(pod.uid), answer, now);
   };
+  checkWrites(decision);
   const unsent = [...decision.actions];
   try {
     for (const action of decision.actions) {
@@ -190,6 +191,13 @@ export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Dec
       if ("pod" in action) w.memory = afterRefusal(w.memory, action.pod.uid, "unsent", now);
   }
   return decision;
+}
+
+/** Each write is conditional on the version that was seen, so a second one of a pod is refused. */
+function checkWrites({ actions }: Decision): void {
+  const pods = actions.flatMap((action) => ("pod" in action ? [action.pod.node] : []));
+  if (new Set(pods).size < pods.length)
+    fail("writes", `a pod is written twice in one decision: ${pods.join()}`);
 }
 
 const proof = ({ secret }: Api): string => `${secret?.digest}${secret?.mode}`;

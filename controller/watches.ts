@@ -18,7 +18,10 @@ type Followable = Followed & Readonly<{ live: Cluster }>;
 const isOthersStatus = ({ manager, subresource }: V1ManagedFieldsEntry) =>
   subresource === "status" && manager !== statusManager;
 
-/** Follows an object whose definition must exist here. */
+/**
+ * Follows an object whose definition must exist here. A watch that fails is a hint, too: otherwise
+ * a controller at rest would not notice for five minutes that the object cannot be read.
+ */
 export function watchOver(
   { live, target, informer }: Followable,
   hint: () => void,
@@ -30,8 +33,10 @@ export function watchOver(
     target,
     informer,
     hint,
-    failed: (error) =>
-      log.warn({ error: error.message, name: target.name }, "watch failed; it starts again"),
+    failed(error) {
+      log.warn({ error: error.message, name: target.name }, "watch failed; it starts again");
+      hint();
+    },
     signal,
   });
 }

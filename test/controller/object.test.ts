@@ -121,6 +121,10 @@ async function withExtra(): Promise<void> {
   await served("100%");
   await steer(on, { ...extra, rollout: { maxUnavailable: "100%" } });
   await until("the extra is in force", () => documented("extra.example"));
+  await until("new nodes get it", async () => {
+    const now = await plane.published(on);
+    return now?.served === now?.revision;
+  });
 }
 
 async function withoutExtra(): Promise<void> {

@@ -144,7 +144,7 @@ test("H13, H14: the three kubectl checks succeed, and condition Ready agrees tha
   );
   assert.match(
     await cluster.kubectl("get", "secret", names.globalSecretName, "-n", names.namespace),
-    /kubernetes\.io\/dockerconfigjson\s+12\s/,
+    /kubernetes\.io\/dockerconfigjson\s+11\s/,
   );
   const pods = await cluster.kubectl(
     "get",

@@ -1,7 +1,13 @@
 /**
  * Whom to grant the newest content: one canary first, then `maxUnavailable` nodes at a time. Pure.
  */
-import { holdsNewest, inheritsFailure, type Grant, type PodFacts } from "./facts.ts";
+import {
+  holdsNewest,
+  inheritsFailure,
+  type Grant,
+  type PodFacts,
+  type SecretFacts,
+} from "./facts.ts";
 import { isLost, lostOf } from "./halt.ts";
 import type { JudgedPod, Look } from "./look.ts";
 import { againSeconds, isAway, syncSeconds } from "./verdict.ts";
@@ -99,6 +105,10 @@ function resend(look: Look, window: Window): void {
   }
 }
 
+/** Its agent refused the newest content. Others were away, or late: a withdrawal asks them at once. */
+const hasRefused = ({ word }: PodFacts, { revision }: SecretFacts): boolean =>
+  word?.revision === revision && word.kind !== "proved";
+
 function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boolean {
   const { secret, state } = look;
   const { pod, seen } = one;
@@ -114,7 +124,7 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
     held === undefined
       ? inheritsFailure(pod, secret)
       : held.revision === 0 && held.digest === String(secret.revision);
-  if (!hasEnded) return true;
+  if (!hasEnded || (look.isRelease() && !hasRefused(pod, secret))) return true;
   if (state.lost.length > 0 && isLost(look, lost, one)) return true;
   const left = againSeconds - (look.now.steady - seen.readyAt);
   if (left > 0) look.lookIn(left);

@@ -380,6 +380,22 @@ test("promotes without a node that failed before the others were granted the con
   assert.deepEqual(world.granted, { a: 2, b: 0, c: 2 });
 });
 
+test("asks a node that was away under a withdrawal again as soon as it is back", async () => {
+  const world = await deployed();
+  world.nodes.set("b", "ignores");
+  await world.until(nothingLeft, () => world.granted["b"] === 2);
+  world.nodes.set("b", "away");
+  await world.until(nothingLeft, ({ view }) => view?.excused[0]?.reason === "away");
+  world.nodes.set("b", "proves");
+  const back = world.seconds;
+  const { completed } = await world.until(
+    nothingLeft,
+    (progress) => progress.completed !== undefined,
+  );
+  assert.deepEqual(completed, { isConfirmed: true });
+  assert.ok(world.seconds - back < 30, `${world.seconds - back} s`);
+});
+
 test("chooses no canary whose Node is gone, though its pod still exists for a minute", async () => {
   const world = await deployed();
   // "a" was the canary of the first content, so "b" is the next one.

@@ -332,6 +332,8 @@ class Turn {
       const excused = grant
         ? grant.rev === 0 && grant.digest === `${s.rev}`
         : this.#verdicts.get(pod) === "failed";
+      const refused = pod.message?.rev === s.rev && pod.message.kind !== "proved";
+      if (this.#release && !refused) return true;
       return !excused || lost.includes(this.#uidOf(pod)) || steady - seen.readyAt >= AGAIN;
     };
     const rank = (pod: Pod): number[] => [

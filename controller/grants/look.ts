@@ -58,7 +58,8 @@ export class Look {
     for (const pod of snapshot.pods) {
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = seePod(pod, memory.pods.get(pod.uid), now);
-      const seconds = grantSeconds[pod.mode ?? secret.mode];
+      const word = !isRelease && pod.grant?.word === true;
+      const seconds = grantSeconds(pod.mode ?? secret.mode, { word }, snapshot.policy);
       const inherits = inheritsFailure(pod, secret);
       const isServed = (pod.grant?.revision ?? 0) > 0 && pod.grant?.revision === secret.served;
       const { verdict, seen, changesIn } = judge(pod, before, {

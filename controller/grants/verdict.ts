@@ -1,5 +1,13 @@
 /** What has become of a pod's grant, from its readiness, its word and the time. Pure. */
-import { isSameGrant, type Grant, type Mode, type Now, type PodFacts } from "./facts.ts";
+import { askingSeconds, rereadSeconds } from "#contract/names.ts";
+import {
+  isSameGrant,
+  type Grant,
+  type GrantPolicy,
+  type Mode,
+  type Now,
+  type PodFacts,
+} from "./facts.ts";
 import { settledSeconds, type Excuse, type Seen } from "./memory.ts";
 
 /** Seconds after which a node that is away, or has not started its agent, is excused. */
@@ -17,16 +25,26 @@ export const againSeconds = 600;
 /** Seconds after which a grant without an effect is followed by another sync of the volume. */
 export const syncSeconds: readonly number[] = [3, 10, 20, 40];
 
-/**
- * Seconds that a grant may stay unproved. Three restarts with their probations and a late sync of
- * the volume take less than 180 s. In mode Reread a kubelet reads its file within 305 s, and
- * a withdrawal may have to wait for an older grant, which is ended first.
- */
-export const grantSeconds: Readonly<Record<Mode, number>> = {
-  Restart: 180,
-  CredentialProvider: 180,
-  Reread: 780,
-};
+/** Three restarts, 10 s apart, that fail within 30 s; one with the old file; a late sync. */
+const restartSeconds = 160;
+
+/** A late sync of the volume, and a node that is short of processor time. */
+const slackSeconds = 170;
+
+/** Seconds that a grant may stay unproved: the longest that an agent may need. */
+export function grantSeconds(
+  mode: Mode,
+  { word }: Pick<Grant, "word">,
+  { probation, registersProvider }: Pick<GrantPolicy, "probation" | "registersProvider">,
+): number {
+  // Each of three restarts has a probation, and so has the one with the old file.
+  const restarts = restartSeconds + 4 * probation;
+  if (mode === "Restart") return restarts;
+  // A withdrawal may have to wait until an older grant is fulfilled.
+  if (mode === "Reread") return 2 * rereadSeconds + slackSeconds;
+  // The first node waits until its kubelet asks the provider that it has registered.
+  return restarts + (registersProvider && word ? askingSeconds : 0);
+}
 
 export type Verdict =
   /** Without a grant, or with one that was taken back and is over. */

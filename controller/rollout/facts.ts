@@ -113,12 +113,13 @@ function grantPolicy(
   { delivery }: Pick<Agent, "delivery">,
   desired: number,
 ): Snapshot["policy"] {
-  const { maxUnavailable, maxFailures, minIntervalSeconds } = rollout;
+  const { maxUnavailable, maxFailures, minIntervalSeconds, probationSeconds } = rollout;
   return {
     maxUnavailable: maxUnavailable === "100%" ? "all" : budgetNodes(maxUnavailable, desired),
     maxFailures: failuresAllowed(maxFailures, desired),
     forgetAfter: withdrawal.forgetAfterSeconds,
     minInterval: minIntervalSeconds,
+    probation: probationSeconds,
     registersProvider: delivery.mode === "CredentialProvider" && delivery.registration === "Agent",
   };
 }

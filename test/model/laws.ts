@@ -19,7 +19,7 @@ import {
 const verdictOf = (w: World, pod: Pod) => {
   const now = w.t + w.clock;
   const mode = w.templates.get(pod.template)?.mode ?? "Restart";
-  return judge(pod, observe(pod, w.memory, now), { mode, newest: w.api.secret, now });
+  return judge(pod, observe(pod, w.memory, now), { mode, api: w.api, now });
 };
 
 /**

@@ -104,7 +104,7 @@ class Turn {
       const seen = observe(pod, before, clock.steady);
       this.memory.pods.set(String(pod.uid), seen);
       const { mode } = templates.get(pod.template) ?? s;
-      this.#verdicts.set(pod, judge(pod, seen, { mode, newest: s, now: clock.steady }));
+      this.#verdicts.set(pod, judge(pod, seen, { mode, api, now: clock.steady }));
     }
     // A pod that was deleted under a grant keeps its place.
     for (const [uid, { holds, node, created }] of before.pods)

@@ -55,7 +55,9 @@ export class Look {
     const pods: JudgedPod[] = [];
     const byNode = new Map<string, JudgedPod>();
     this.taken = new Set();
-    for (const pod of snapshot.pods) {
+    for (const found of snapshot.pods) {
+      // An agent from before grants ignores them, whoever wrote one.
+      const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = seePod(pod, memory.pods.get(pod.uid), now);
       const word = !isRelease && pod.grant?.word === true;

@@ -257,6 +257,12 @@ export const budgetOf = ({ budget, nodes }: Api): number =>
 export const isReachable = (w: World, m: Machine): boolean =>
   m.net <= w.t && m.power <= w.t && m.kubelet && !m.dead;
 
+/** The pod as its agent sees it: one from before grants ignores them. */
+export const heeding = (
+  pod: Pod,
+  { templates }: Readonly<{ templates: ReadonlyMap<number, Template> }>,
+): Pod => (templates.get(pod.template)?.old === true ? { ...pod, grant: null } : pod);
+
 /** Whether agents of this mode restart kubelets. */
 export const restarts = (mode: Mode, { registers }: Pick<Api, "registers">): boolean =>
   mode === "Restart" || (mode === "CredentialProvider" && registers);

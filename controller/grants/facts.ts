@@ -125,6 +125,8 @@ export type GrantPolicy = Readonly<{
   forgetAfter: number;
   /** Seconds. */
   minInterval: number;
+  /** Seconds for which a restarted kubelet is watched. */
+  probation: number;
 }>;
 
 export type Snapshot = Readonly<{

@@ -13,7 +13,7 @@ import {
   type StateFacts,
 } from "./facts.ts";
 import { seePod, type Memory, type Place, type Seen } from "./memory.ts";
-import { grantSeconds, isRefused, judge, type Verdict } from "./verdict.ts";
+import { isRefused, judge, type Verdict } from "./verdict.ts";
 import type { Action } from "./decision.ts";
 
 /** Seconds between two patches of a pod that admission refuses, in the first minute and later. */
@@ -55,10 +55,12 @@ export class Look {
     const pods: JudgedPod[] = [];
     const byNode = new Map<string, JudgedPod>();
     this.taken = new Set();
-    for (const pod of snapshot.pods) {
+    for (const found of snapshot.pods) {
+      // An agent from before grants ignores them, whoever wrote one.
+      const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = seePod(pod, memory.pods.get(pod.uid), now);
-      const seconds = grantSeconds[pod.mode ?? secret.mode];
+      const seconds = grantSeconds(pod.mode ?? secret.mode, snapshot.policy.probation);
       const inherits = inheritsFailure(pod, secret);
       const isServed = (pod.grant?.revision ?? 0) > 0 && pod.grant?.revision === secret.served;
       const { verdict, seen, changesIn } = judge(pod, before, {

@@ -1,5 +1,10 @@
 /** What has become of a pod's grant, from its readiness, its word and the time. Pure. */
-import { isSameGrant, type Grant, type Mode, type Now, type PodFacts } from "./facts.ts";
+import {
+  isSameGrant,
+  type Grant,
+  type Now,
+  type PodFacts,
+} from "./facts.ts";
 import { settledSeconds, type Excuse, type Seen } from "./memory.ts";
 
 /** Seconds after which a node that is away, or has not started its agent, is excused. */
@@ -16,17 +21,6 @@ export const againSeconds = 600;
 
 /** Seconds after which a grant without an effect is followed by another sync of the volume. */
 export const syncSeconds: readonly number[] = [3, 10, 20, 40];
-
-/**
- * Seconds that a grant may stay unproved. Three restarts with their probations and a late sync of
- * the volume take less than 180 s. In mode Reread a kubelet reads its file within 305 s, and
- * a withdrawal may have to wait for an older grant, which is ended first.
- */
-export const grantSeconds: Readonly<Record<Mode, number>> = {
-  Restart: 180,
-  CredentialProvider: 180,
-  Reread: 780,
-};
 
 export type Verdict =
   /** Without a grant, or with one that was taken back and is over. */

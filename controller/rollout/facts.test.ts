@@ -317,13 +317,18 @@ test("law: a budget is at least one node, and never less than its share", () => 
 
 test("counts budget and failures from the nodes that should have an agent", () => {
   const counted = { ...daemonSet(agent), status: { desiredNumberScheduled: 30 } } as V1DaemonSet;
-  const rollout = { maxUnavailable: "10%", maxFailures: "10%", minIntervalSeconds: 7 } as const;
+  const rollout = {
+    maxUnavailable: "10%",
+    maxFailures: "10%",
+    minIntervalSeconds: 7,
+    probationSeconds: 6,
+  } as const;
   const { policy, desired } = facts({
     objects: { daemonSet: counted },
     policy: policyWith(rollout, { forgetAfterSeconds: 9 }),
   });
   const expected = { maxUnavailable: 3, maxFailures: 3, forgetAfter: 9, minInterval: 7 };
-  assert.deepEqual([desired, policy], [30, expected]);
+  assert.deepEqual([desired, policy], [30, { ...expected, probation: 6 }]);
   const all = facts({ policy: policyWith({ maxUnavailable: "100%" }) }).policy;
   assert.equal(all.maxUnavailable, "all");
 });

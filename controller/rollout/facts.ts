@@ -112,12 +112,13 @@ function grantPolicy(
   { rollout, withdrawal }: Pick<Policy, "rollout" | "withdrawal">,
   desired: number,
 ): Snapshot["policy"] {
-  const { maxUnavailable, maxFailures, minIntervalSeconds } = rollout;
+  const { maxUnavailable, maxFailures, minIntervalSeconds, probationSeconds } = rollout;
   return {
     maxUnavailable: maxUnavailable === "100%" ? "all" : budgetNodes(maxUnavailable, desired),
     maxFailures: failuresAllowed(maxFailures, desired),
     forgetAfter: withdrawal.forgetAfterSeconds,
     minInterval: minIntervalSeconds,
+    probation: probationSeconds,
   };
 }
 

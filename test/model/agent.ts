@@ -127,9 +127,9 @@ function begin(w: World, m: Machine, { rev, digest, since }: Grant, granted: boo
   m.journal ??= emptyJournal(w, m);
   checkNotBack(w, m, rev);
   log(w, `${m.name} begins revision ${rev} (${digest})${granted ? "" : " without a grant"}`);
-  // The same content: no restart.
-  if (m.file === digest && m.loaded === digest && m.journal.mode === mode)
-    return prove(w, m, rev, digest);
+  // The same content, or nothing in either mode: no restart.
+  const isSameMode = m.journal.mode === mode || digest === RELEASE;
+  if (m.file === digest && m.loaded === digest && isSameMode) return prove(w, m, rev, digest);
   const [old, oldMode] = [m.file, m.fileMode];
   const begun = { rev, digest, since, placed: w.t, attempt: 0, old, oldMode, granted };
   m.journal.begun = { ...begun, restarted: false };

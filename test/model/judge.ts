@@ -3,13 +3,14 @@
  * written from the design's text, apart from controller/grants/verdict.ts.
  */
 import type { Memory, Seen } from "#controller/grants/memory.ts";
-import { keyOf, RELEASE, type Grant, type Mode, type Pod, type Secret } from "./world.ts";
+import { keyOf, RELEASE, type Api, type Grant, type Mode, type Pod } from "./world.ts";
 
 export const AWAY = 60;
 export const AGAIN = 600;
 const UNBROKEN = 3;
 const SETTLED = 60;
-const TIME: Record<Mode, number> = { Restart: 180, CredentialProvider: 180, Reread: 780 };
+const TIME: Record<Mode, number> = { Restart: 530, CredentialProvider: 180, Reread: 760 };
+/** The first node with a provider that agents register waits until a pod pulls. */
 
 export type Verdict = "none" | "proved" | "unproved" | "failed" | "excused" | "back";
 
@@ -68,10 +69,11 @@ export const isRefused = ({ refused }: Record_, now: number): boolean =>
 export function judge(
   pod: Pod,
   seen: Record_,
-  { mode, newest, now }: { mode: Mode; newest: Secret | null; now: number },
+  { mode, api: { secret: newest }, now }: { mode: Mode; api: Api; now: number },
 ): Verdict {
   const release = newest?.digest === RELEASE ? newest.rev : -1;
   const { grant } = pod;
+  const time = TIME[mode];
   const out = isAway(seen, now);
   const idle = !pod.ready && now - seen.readyAt >= AWAY;
   // Only a successor of a pod that was deleted under its grant has a word without a grant.
@@ -90,7 +92,7 @@ export function judge(
     if (out) return "excused";
     if (proved) return "none";
     if (seen.isSettled) return idle ? "excused" : "none";
-    return now - seen.grantAt >= TIME[mode] ? "excused" : "back";
+    return now - seen.grantAt >= time ? "excused" : "back";
   }
   if (pod.message?.key === keyOf(grant)) {
     if (pod.message.kind === "failed") return "failed";
@@ -104,5 +106,5 @@ export function judge(
     return "excused";
   }
   const lost = grant.rev === release ? "excused" : "failed";
-  return out || now - seen.grantAt > TIME[mode] ? lost : "unproved";
+  return out || now - seen.grantAt > time ? lost : "unproved";
 }

@@ -3,6 +3,7 @@ import { judge, observe } from "./judge.ts";
 import {
   budgetOf,
   fail,
+  heeding,
   isOpen,
   isReachable,
   modeOf,
@@ -15,10 +16,11 @@ import {
   type World,
 } from "./world.ts";
 
-const verdictOf = (w: World, pod: Pod) => {
+const verdictOf = (w: World, found: Pod) => {
+  const pod = heeding(found, w);
   const now = w.t + w.clock;
   const mode = w.templates.get(pod.template)?.mode ?? "Restart";
-  return judge(pod, observe(pod, w.memory, now), { mode, newest: w.api.secret, now });
+  return judge(pod, observe(pod, w.memory, now), { mode, api: w.api, now });
 };
 
 /**
@@ -42,7 +44,7 @@ export function checkWindow(w: World, node: string): void {
     const begun = m.journal?.begun;
     // A change that began longer ago: excused, its agent did not start.
     const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90;
-    if (!isOpen(m, pod) && !isChanging) continue;
+    if (!isOpen(m, heeding(pod, w)) && !isChanging) continue;
     const verdict = verdictOf(w, pod);
     if (verdict !== "proved" && verdict !== "excused" && verdict !== "failed") count += 1;
   }

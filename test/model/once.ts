@@ -60,4 +60,22 @@ export const plansOnce: readonly Plan[] = [
     events: events([17, "busy", 0, 580], [35, "mode"], [53, "withdrawOne", 0, 660]),
     end: 68,
   },
+  // Somebody writes a grant on a pod from before grants, which ignores it.
+  {
+    ...usual,
+    seed: 9300015,
+    nodes: 10,
+    mode: "CredentialProvider",
+    isOld: true,
+    events: events([9, "mode"], [33, "plant", 778, 8]),
+    end: 68,
+  },
+  // A release in one mode, and again in another one, after the pod was deleted.
+  {
+    ...usual,
+    seed: 9300192,
+    budget: 3,
+    events: events([17, "mode"], [18, "withdraw"], [30, "podDelete"]),
+    end: 63,
+  },
 ];

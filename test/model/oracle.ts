@@ -17,6 +17,7 @@ import {
 import type { Hands } from "./hands.ts";
 import {
   FORGET,
+  heeding,
   keyOf,
   newState,
   RELEASE,
@@ -100,10 +101,11 @@ class Turn {
     );
     this.memory = { pods: new Map(), places: new Map(before.places) };
     for (const pod of this.#pods) {
-      const seen = observe(pod, before, clock.steady);
+      const heard = heeding(pod, { templates });
+      const seen = observe(heard, before, clock.steady);
       this.memory.pods.set(String(pod.uid), seen);
       const { mode } = templates.get(pod.template) ?? s;
-      this.#verdicts.set(pod, judge(pod, seen, { mode, newest: s, now: clock.steady }));
+      this.#verdicts.set(pod, judge(heard, seen, { mode, api, now: clock.steady }));
     }
     // A pod that was deleted under a grant keeps its place.
     for (const [uid, { holds, node, created }] of before.pods)

@@ -104,6 +104,7 @@ function snapshotOf(w: World, api: Api, read: Read): Snapshot {
       maxFailures: api.maxFailures,
       forgetAfter: FORGET,
       minInterval: api.minInterval,
+      probation: 5,
     },
     isPaused: api.paused,
     retry: String(api.retry),

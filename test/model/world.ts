@@ -255,6 +255,12 @@ export const budgetOf = ({ budget, nodes }: Api): number =>
 export const isReachable = (w: World, m: Machine): boolean =>
   m.net <= w.t && m.power <= w.t && m.kubelet && !m.dead;
 
+/** The pod as its agent sees it: one from before grants ignores them. */
+export const heeding = (
+  pod: Pod,
+  { templates }: Readonly<{ templates: ReadonlyMap<number, Template> }>,
+): Pod => (templates.get(pod.template)?.old === true ? { ...pod, grant: null } : pod);
+
 export const modeOf = (w: World, m: Machine): Mode =>
   w.templates.get(m.template)?.mode ?? w.api.want.mode;
 

@@ -163,7 +163,8 @@ export function halted(
   troubled: readonly TroubledNode[],
 ): Notice {
   const command = `kubectl annotate secret ${additionalSecretName} -n ${namespace} --overwrite ${retryAnnotation}=$(date +%s)`;
-  const what = `revision ${revision} failed on ${nodes(failures)} and is granted to no other: ${listed(troubled)}; to try it again: ${command}`;
+  const here = troubled.length === 0 ? "" : `: ${listed(troubled)}`;
+  const what = `revision ${revision} failed on ${nodes(failures)} and is granted to no other${here}; to try it again: ${command}`;
   return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
 }
 

@@ -48,8 +48,19 @@ const table: readonly (readonly [
   ],
   [
     "a rollout is halted",
-    progressWith(rollingOut("halted", { failures: 1, failed: [listed("a", "late")] })),
-    [["halted", /GPS305 .*a: its agent has not answered in time/]],
+    progressWith(
+      rollingOut("halted", {
+        failures: 1,
+        failed: [listed("a", "late")],
+        excused: stuck(1, "away"),
+      }),
+    ),
+    [["halted", /GPS305 .* no other: a: its agent has not answered in time; to try/]],
+  ],
+  [
+    "a rollout is halted by a node that is gone",
+    progressWith(rollingOut("halted", { failures: 1, excused: stuck(1, "away") })),
+    [["halted", /failed on 1 node and is granted to no other; to try/]],
   ],
   ["the agents' pods were not read", { ...canary({}), view: undefined }, []],
 ];

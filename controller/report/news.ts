@@ -21,8 +21,11 @@ export function newsOf(progress: Progress): Notice | undefined {
 export function troublesOf(progress: Progress): readonly Trouble[] {
   const { view, revision } = progress;
   if (view === undefined) return [];
-  if (view.phase === "halted")
-    return [["halted", messages.halted(revision, view.failures, troubledOf(progress))]];
+  if (view.phase === "halted") {
+    // Nodes that are away or cannot start their agent are not the reason.
+    const failed = troubledOf(progress).slice(0, view.failed.length);
+    return [["halted", messages.halted(revision, view.failures, failed)]];
+  }
   const { changing, waiting, starting } = view.counts;
   const isStuck = view.phase === "canary" && changing + waiting + starting === 0;
   // Nodes that are away return by themselves.

@@ -123,6 +123,8 @@ async function tried(on: Plane, resource: "daemonsets" | "secrets"): Promise<str
   const labels = { probe };
   const spec = {
     selector: { matchLabels: labels },
+    // As ours: the default is what a policy would make of it.
+    updateStrategy: { type: "OnDelete" },
     template: {
       metadata: { labels },
       spec: { containers: [{ name: "agent", image: "x" }], tolerations: [{ operator: "Exists" }] },

@@ -132,9 +132,10 @@ export class NodesDriver implements AsyncDisposable {
   async add(name: string, object?: object): Promise<ModelNode> {
     this.#setClock();
     const node = this.model.join(name);
-    await this.#cluster.create(collections.nodes, object ?? nodeObject(name, node.ready));
+    // Before the Node exists: its pod may be seen before the answer to its creation.
     this.#told.set(node, node.ready);
     this.#nodes.set(name, node);
+    await this.#cluster.create(collections.nodes, object ?? nodeObject(name, node.ready));
     return node;
   }
 

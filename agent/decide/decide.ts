@@ -148,8 +148,11 @@ function voidGrant({ grant, refused }: Facts, journal: Journal | undefined): Ste
   if (given === undefined) return undefined;
   if (journal !== undefined && given.revision < journal.revision)
     return tell("behind", codes.behind, `the node has ${journal.revision}`);
-  if (refused === grantedKey(grant)) return tell("unfit", codes.refusedGrant);
-  return undefined;
+  // What was wrong may be over, and the content may have come into force before: it is kept then.
+  const isKept = journal !== undefined && isOf(journal, grant);
+  return refused === grantedKey(grant) && !isKept
+    ? tell("unfit", codes.refusedGrant)
+    : undefined;
 }
 
 /** The node takes nothing unasked. A grant comes to it as to a node without a journal. */

@@ -127,6 +127,15 @@ test("a failure is recorded with its grant, and a change of the served content w
   assert.equal(applied({ grant: "none", mounted: served }), undefined);
 });
 
+test("a refused grant is not dead once the journal has it in force: the file is well again, or drifts", () => {
+  const at: FactsChange = { grant: seven, refused: key, journal: idle };
+  check([
+    ["well again", at, "nothing GPS200 ready"],
+    ["drifted", { ...at, file: foreign() }, "apply GPS225 → applying"],
+    ["unreadable still", { ...at, file: { kind: "refused", why: "a link" } }, "wait GPS206"],
+  ]);
+});
+
 /** A change of version 0.2, which recorded no grant, on a node that had revision 6. */
 const older = (phase: Journal["phase"]): Journal => {
   const { grant: _, owed, undo = assert.fail(), ...rest } = restarting;

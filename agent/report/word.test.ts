@@ -121,6 +121,18 @@ test("never refuses a grant that it has proved, in any later container; another 
   }
 });
 
+test("counts the ten seconds of a refusal for each grant", (t) => {
+  const { clock, start } = place(t);
+  const word = start();
+  word.instead(refusal, given);
+  clock.now = 9000;
+  word.instead(refusal, later);
+  clock.now = 18_000;
+  assert.equal(shown(word.instead(refusal, later)), "wait GPS206");
+  clock.now = 19_000;
+  assert.equal(shown(word.instead(refusal, later)), "exit 3 GPS206 unfit");
+});
+
 test("remembers a grant that it has refused through every restart of the container", (t) => {
   const { start } = place(t);
   start().mark("unfit", given);

@@ -45,7 +45,8 @@ export class Word {
   readonly #file: string;
   readonly #clock: () => number;
   readonly #marks: Marks;
-  #refusedSince: number | undefined;
+  /** The grant that is being refused, and since when. */
+  #refusal: Readonly<{ key: string; since: number }> | undefined;
 
   /** `directory` is the pod's own; `clock`: milliseconds that never jump. */
   constructor(directory: string, clock: () => number) {
@@ -72,17 +73,14 @@ export class Word {
   instead(step: Step, seen: Seen): Step {
     const key = grantedKey(seen.grant);
     if (key !== undefined && seen.fulfilled && step.ready) this.#prove(key);
-    const refuses = "refused" in step && key !== this.#marks.proved;
-    this.#refusedSince = refuses ? (this.#refusedSince ?? this.#clock()) : undefined;
+    const refuses = key !== undefined && "refused" in step && key !== this.#marks.proved;
+    const isSame = this.#refusal?.key === key;
+    if (!refuses) this.#refusal = undefined;
+    else if (!isSame) this.#refusal = { key, since: this.#clock() };
     const due = dueFor(step, seen);
     if (due !== undefined && !this.#isSaid(due, seen)) return end(step, due);
-    if (
-      this.#refusedSince === undefined ||
-      granted(seen.grant) === undefined ||
-      this.#isSaid("unfit", seen)
-    )
-      return step;
-    const left = this.#refusedSince + stands - this.#clock();
+    if (this.#refusal === undefined || this.#isSaid("unfit", seen)) return step;
+    const left = this.#refusal.since + stands - this.#clock();
     if (left <= 0) return end(step, "unfit");
     return step.again === "back off" ? step : { ...step, again: Math.min(step.again, left) };
   }

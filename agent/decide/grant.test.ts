@@ -44,6 +44,7 @@ const eight: Document = {
   },
 };
 const forEight = { grant: grantOf(8, "eight's"), mounted: eight };
+const hidden = { kind: "file", what: "/.docker/config.json" } as const;
 const empty = firstJournal({ absent: true });
 
 test("a change whose file is in place is ended, whatever is granted meanwhile", () => {
@@ -289,11 +290,21 @@ test("without a journal a node takes what is served, or notes that it takes noth
     [
       "… on an unfit node",
       { grant: "none", mounted: nothing, file: absent, healthy: false },
-      "wait GPS221",
+      "wait GPS221 ready",
+    ],
+    [
+      "… that noted it before",
+      { grant: "none", mounted: nothing, file: absent, healthy: false, journal: empty },
+      "wait GPS221 ready",
     ],
     [
       "a withdrawal",
       { grant: "none", mounted: { ...nothing, releasing: true }, file: absent },
+      "nothing GPS201 ready",
+    ],
+    [
+      "… on an unfit node",
+      { grant: "none", mounted: { ...nothing, releasing: true }, file: absent, hides: hidden },
       "nothing GPS201 ready",
     ],
     [

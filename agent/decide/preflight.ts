@@ -33,10 +33,9 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   );
 }
 
-/** Fit or not, nothing is touched. */
-export function observe(facts: Facts): Answer {
-  const unfit = preflight(facts) ?? broken(facts);
-  return unfit ?? { action: "nothing", code: codes.fit, ready: true, again: resync };
+/** The same for a node that is granted nothing yet: it also lacks what the delivery needs. */
+export function unfitness(facts: Facts): Answer | undefined {
+  return preflight(facts) ?? broken(facts);
 }
 
 function kubeletAbsent(facts: Facts, planned: Plan | undefined): Step | undefined {

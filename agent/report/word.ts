@@ -116,7 +116,9 @@ export class Word {
 
   /** As a whole, so that it does not grow with the grants. */
   #write(marks: Marks): void {
-    const lines = Object.entries(marks).flatMap(([name, mark]) => (mark ? [`${name} ${mark}\n`] : []));
+    const lines = Object.entries(marks).flatMap(([name, mark]) =>
+      mark ? [`${name} ${mark}\n`] : [],
+    );
     writeFileSync(this.#file, lines.join(""), { mode: 0o600 });
   }
 }

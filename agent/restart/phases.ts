@@ -22,7 +22,7 @@ import { takeBack } from "./flags-rollback.ts";
 import { awaitRepaired, awaitReread } from "./reread.ts";
 import { unfitFor } from "../facts/registration.ts";
 import { type SeenState, type KubeletState, stateOf, unitOf } from "../facts/kubelet-state.ts";
-import { type Answer, ask, record, resync, soon, type Step, wait } from "../facts/step.ts";
+import { type Answer, ask, record, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { codes, type Code } from "../facts/problems.ts";
 
@@ -129,7 +129,7 @@ export function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
   const { unfit, note } = facts.file as Partial<Pick<FoundFile, "unfit" | "note">>;
-  if (unfit !== undefined) return wait(unfitFor(facts.file), soon, unfit);
+  if (unfit !== undefined) return refuse(unfitFor(facts.file), soon, unfit);
   return { action: "nothing", code, ready: true, again: resync, ...(note && { detail: note }) };
 }
 

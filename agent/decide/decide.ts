@@ -129,7 +129,14 @@ function withoutDocument(
   }
   if (journal?.phase === "applied" && isOf(journal, facts.grant) && holds)
     return byTable(facts, journal);
+  // As with older content in force: nothing comes of this grant any more.
+  if (isUntouched(facts) && !facts.left && isOutdated(facts, mounted)) return waiting(facts);
   return startMeanwhile(facts, journal, whyNotOurs(facts, mounted));
+}
+
+/** Whether the grant is older than all that is mounted. */
+function isOutdated({ grant }: Facts, mounted: Mounted): boolean {
+  return mounted.kind === "other" && mounted.revision > grantedRevision(grant);
 }
 
 function whyNotOurs({ grant }: Facts, mounted: Mounted): Step {

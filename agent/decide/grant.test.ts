@@ -95,6 +95,24 @@ test("a node takes what it is granted by revision and digest, and waits for a Se
   assert.equal("word" in behind && behind.word, "behind");
 });
 
+test("a node that has nothing of ours is Ready while its grant is older than all that is mounted", () => {
+  const ahead: FactsChange = { mounted: { kind: "other", revision: 8 }, file: absent };
+  check([
+    ["it has confirmed a release", ahead, "nothing GPS201 ready"],
+    ["it takes nothing unasked", { ...ahead, journal: empty }, "nothing GPS201 ready"],
+    ["the kubelet is silent", { ...ahead, healthy: false }, "wait GPS221"],
+    ["it refused that grant", { ...ahead, refused: key }, "wait GPS257"],
+    ["something may be left", { ...ahead, left: true }, "wait GPS203"],
+    ["the journal was lost", { ...ahead, lost: true }, "wait GPS203"],
+    ["the Secret lags", { ...ahead, mounted: { kind: "other", revision: 6 } }, "wait GPS203"],
+    [
+      "another content of that number",
+      { ...ahead, mounted: { kind: "other", revision: 7, why: "with another content" } },
+      "wait GPS203",
+    ],
+  ]);
+});
+
 test("a grant that has failed or was refused is dead until a new since", () => {
   const again = { ...seven, since: "2026-11-26T19:00:00Z" };
   const late = { now: facts({}).now + 100 * 3_600_000, stopwatch: { quarantine: 1e9 } };

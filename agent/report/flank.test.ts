@@ -41,6 +41,24 @@ test("is not ready in the second of since, whatever was answered", () => {
   assert.equal(isReady(), true);
 });
 
+test("is not ready shortly before since on a clock that was set back, and long before it is", () => {
+  const { clock, flank, isReady } = place();
+  isReady();
+  flank.answeredUnready();
+  const rows = [
+    [-3600, true],
+    [-60, true],
+    [-59, false],
+    [-1, false],
+    [0, false],
+    [1, true],
+  ] as const;
+  for (const [seconds, expected] of rows) {
+    clock.now = Date.parse(since) + seconds * 1000;
+    assert.equal(isReady(), expected, `${seconds} s`);
+  }
+});
+
 test("asks for a probe alone where since is no time", () => {
   const { flank, isReady } = place();
   const odd = { ...grant, since: "soon" };
@@ -56,8 +74,10 @@ test("counts no answer to a kubelet that has ended since", () => {
     isReady();
     flank.answeredUnready();
     flank.instead(wait(code, 100), grant);
+    assert.equal(flank.answeredUnready(), false, "the old kubelet, until the next look");
+    flank.instead(wait("GPS215", 100), grant);
     assert.equal(isReady(), false, code);
-    flank.answeredUnready();
+    assert.equal(flank.answeredUnready(), true);
     flank.instead(wait("GPS215", 100), grant);
     assert.equal(isReady(), true, "the probation follows the restart");
   }

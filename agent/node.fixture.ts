@@ -37,6 +37,7 @@ export class World {
   refused = false;
   full = false;
   restart: Facts["config"]["restart"] = "Always";
+  probation = 5000;
   fate: Fate = "up";
   revision = 1;
   document: Document = documentOf(1, {}, "release");
@@ -103,7 +104,7 @@ export class World {
     const quarantine =
       journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;
     return complete({
-      config: { restart },
+      config: { restart, probation: this.probation },
       now: clock,
       time: { boot: "b", monotonic: clock },
       grant: this.grant,

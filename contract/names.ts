@@ -168,13 +168,6 @@ export const mountPaths = {
 export const guardSeconds = 3;
 
 /**
- * How long after a rename the kubelet must have read the new file by itself: it keeps what it has
- * read for 300 s, counted from the end of the reading, and one that began just before the rename
- * has ended 5 s later. Where no kubelet is restarted an agent is Ready only then.
- */
-export const rereadSeconds = 305;
-
-/**
  * How long the first node that was told of a provider is waited for: a kubelet asks when a pod
  * pulls, and there may be none.
  */

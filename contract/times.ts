@@ -1,0 +1,49 @@
+/**
+ * How long an agent may need for a grant. The agent waits by these times and the controller judges
+ * by their sum, so that an agent which is slow by design is never late.
+ */
+import type { DeliveryMode } from "./names.ts";
+
+/**
+ * After a rename the kubelet must have read the new file by itself: it keeps what it has read for
+ * 300 s, counted from the end of the reading, and one that began just before the rename has ended
+ * 5 s later. Where no kubelet is restarted an agent is Ready only then.
+ */
+export const rereadSeconds = 305;
+
+/**
+ * A start or stop that takes longer has failed. systemd's own limit cannot be relied on: k3s ships
+ * TimeoutStartSec=0, which never ends. By default both take 90 s at most; 30 s are for ExecStartPre
+ * and a busy node.
+ */
+export const busySeconds = 210;
+
+/** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
+export const answerSeconds = 30;
+
+/** Restarts for one content. */
+export const restartAttempts = 3;
+
+/** The longest pause between two of them. */
+export const spacingSeconds = 60;
+
+/** A kubelet syncs a pod's volume within 90 s, also where no annotation of the pod changes. */
+const syncSeconds = 90;
+
+/** For looks, back-offs and writes that are spaced because another program keeps writing. */
+const spareSeconds = 60;
+
+/**
+ * Seconds within which an agent has proved a grant, or has said that it failed or does not fit. In
+ * mode Restart the kubelet of a control plane may be left to reread its file, too. A kubelet that
+ * stays down is unreachable long before.
+ */
+export function grantSeconds({
+  mode,
+  probationSeconds,
+}: Readonly<{ mode: DeliveryMode; probationSeconds: number }>): number {
+  const one = 2 * busySeconds + answerSeconds + probationSeconds;
+  const restarts = restartAttempts * one + (restartAttempts - 1) * spacingSeconds;
+  const change = mode === "Reread" ? rereadSeconds : Math.max(rereadSeconds, restarts);
+  return syncSeconds + change + spareSeconds;
+}

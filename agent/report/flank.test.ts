@@ -83,6 +83,15 @@ test("counts no answer to a kubelet that has ended since", () => {
   }
 });
 
+test("is ready after a take-back on a node whose healthz is off", () => {
+  const { flank } = place();
+  const silent: Step = { ...wait("GPS221", 1000), ready: true };
+  const back = { ...grant, revision: 0 };
+  assert.equal(flank.instead(silent, back).code, "GPS258");
+  assert.equal(flank.answeredUnready(), true);
+  assert.deepEqual(flank.instead(silent, back), silent);
+});
+
 test("demands nothing of a node without a grant", () => {
   const { isReady } = place();
   for (const other of ["none", "unread"] as const) assert.equal(isReady(other), true);

@@ -54,7 +54,8 @@ export class Flank {
       this.#key = key;
       this.#answered = false;
     }
-    this.#isRestarting = restarts.has(step.code);
+    // An unfit node that waits for a grant is Ready although its healthz is silent.
+    this.#isRestarting = restarts.has(step.code) && !step.ready;
     if (this.#isRestarting) this.#answered = false;
     if (!step.ready || given === undefined) return step;
     return this.#answered && !this.#mayEqual(given.since) ? step : wait(codes.unseen, fast);

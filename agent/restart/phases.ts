@@ -125,7 +125,7 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
  * Ready while the kubelet answers. A kubelet that is down while nothing is owed is not ours to
  * start: an administrator may have stopped it.
  */
-export function inForce(facts: Facts, code: Code): Answer {
+function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
   const { unfit, note } = facts.file as Partial<Pick<FoundFile, "unfit" | "note">>;

@@ -69,13 +69,15 @@ test("H20: whatever happened before, a withdrawal leaves the node as it was befo
       for (let steps = 0; steps < 60; steps += 1) world.step();
       world.fate = "up";
       let last = world.step();
-      for (let steps = 0; steps < 3000 && !(last.ready && last.code === "GPS224"); steps += 1) {
+      const isUp = () => world.healthy && world.unit.active === "active";
+      const isOver = () => last.ready && last.code === "GPS224" && isUp();
+      for (let steps = 0; steps < 3000 && !isOver(); steps += 1) {
         // At rest, or where nothing may be restarted, it is somebody else who starts a kubelet.
         const ours =
           world.restart === "Always" &&
           world.journal !== undefined &&
           world.journal.phase !== "applied";
-        if (!ours && !(world.healthy && world.unit.active === "active")) world.start("up");
+        if (!ours && !isUp()) world.start("up");
         last = world.step();
       }
       assert.equal(`${last.code} ${last.ready}`, "GPS224 true", world.journal?.phase);

@@ -37,6 +37,7 @@ export class World {
   refused = false;
   full = false;
   restart: Facts["config"]["restart"] = "Always";
+  probation = 5000;
   fate: Fate = "up";
   revision = 1;
   document: Document = documentOf(1, {}, "release");
@@ -103,7 +104,7 @@ export class World {
     const quarantine =
       journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;
     return complete({
-      config: { restart },
+      config: { restart, probation: this.probation },
       now: clock,
       time: { boot: "b", monotonic: clock },
       grant: this.grant,
@@ -130,7 +131,8 @@ export class World {
   step(cut = false): Step {
     const { facts } = this;
     const step = decide(facts);
-    if (step.ready) this.#proved(facts);
+    // An unfit node is Ready while it waits for a grant.
+    if (step.ready && !("refused" in step)) this.#proved(facts);
     this.#act(step, cut);
     const pause = this.#unwritable || step.again === "back off" ? 1000 : step.again;
     this.clock += Math.max(1, pause);
@@ -174,10 +176,10 @@ export class World {
   }
 
   #proved({ file, journal, healthy, mounted, grant }: Facts): void {
-    assert.ok(healthy, "Ready, and the kubelet does not answer");
-    // Where nothing of ours ever was, whatever lies there has nothing to give back.
+    // Where nothing of ours is, whatever lies there has nothing to give back.
     if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none")
       return;
+    assert.ok(healthy, "Ready, and the kubelet does not answer");
     const known = journal.kind === "journal" ? journal.journal : undefined;
     if (granted(grant) === undefined && isEmpty(known)) return;
     assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");

@@ -19,6 +19,7 @@ import { askUnit } from "./observe/kubelet-unit.ts";
 import type { Delivery, NodeFile } from "./delivery/delivery.ts";
 import { Readings } from "./observe/readings.ts";
 import { isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
+import { codes } from "./facts/problems.ts";
 import { type Deeds, Stopwatch } from "./observe/stopwatch.ts";
 import type { Asked, Step } from "./facts/step.ts";
 import { corruptName } from "./journal/store.ts";
@@ -147,7 +148,8 @@ export class Observer {
       journal: known?.revision ?? 0,
       fulfilled: known !== undefined && isIdle(known) && isOf(known, grant),
     };
-    if (step.ready) this.#unreachedSince = undefined;
+    // A node that waits for a grant is Ready although it cannot reach the bus.
+    if (step.ready && step.code !== codes.systemdUnknown) this.#unreachedSince = undefined;
     if (step.action !== "nothing") this.#readings.forget();
     return step;
   }

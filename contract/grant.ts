@@ -1,5 +1,6 @@
 /** A grant: what a pod may apply, by its annotations, which the agent reads as files. */
 import { digestAnnotation, revisionAnnotation, sinceAnnotation, wordAnnotation } from "./names.ts";
+import { revisionOf } from "./revision.ts";
 
 /** A part of a grant → the pod's annotation. The volume has each as the file `grant.PART`. */
 export const grantAnnotations = {
@@ -32,7 +33,6 @@ export type GrantKey = Pick<Grant, "revision" | "digest" | "since">;
 type Part = keyof typeof grantAnnotations;
 
 const forms = {
-  revision: /^\d{1,15}$/,
   digest: /^[\w-]{0,64}$/,
   since: /^[\w.:+-]{1,40}$/,
 } as const;
@@ -42,11 +42,11 @@ const forms = {
  * version has made has no `since`, and is never granted anything by its annotations.
  */
 export function readGrant(texts: Readonly<Partial<Record<Part, string>>>): Grant | undefined {
-  const { revision = "", digest = "", since = "", word = "" } = texts;
-  const fits =
-    forms.revision.test(revision) && forms.digest.test(digest) && forms.since.test(since);
-  if (!fits) return undefined;
-  return { revision: Number(revision), digest, since, word: word === "true" };
+  const { digest = "", since = "", word = "" } = texts;
+  const revision = revisionOf(texts.revision ?? "");
+  const fits = forms.digest.test(digest) && forms.since.test(since);
+  if (revision === undefined || !fits) return undefined;
+  return { revision, digest, since, word: word === "true" };
 }
 
 /** The grant of a pod's annotations. */

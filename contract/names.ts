@@ -167,13 +167,6 @@ export const mountPaths = {
  */
 export const guardSeconds = 3;
 
-/**
- * How long after a rename the kubelet must have read the new file by itself: it keeps what it has
- * read for 300 s, counted from the end of the reading, and one that began just before the rename
- * has ended 5 s later. Where no kubelet is restarted an agent is Ready only then.
- */
-export const rereadSeconds = 305;
-
 /** Our own folder and files below the kubelet's root directory. */
 export const nodeFiles = {
   config: "config.json",

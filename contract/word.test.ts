@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { grantOf, keyOf, readGrant } from "./grant.ts";
+import { mostRevision } from "./revision.ts";
 import { lineOf, messageOf, parseWord, type Word, wordKinds } from "./word.ts";
 
 const word: Word = {
@@ -10,19 +11,20 @@ const word: Word = {
   journal: 7,
 };
 
+const revisions = fc.maxSafeInteger().map((number) => Math.abs(number) % (mostRevision + 1));
 const plain = { noNullPrototype: true } as const;
 const words = fc.record(
   {
     kind: fc.constantFrom(...wordKinds),
     grant: fc.record(
       {
-        revision: fc.nat(1e9),
+        revision: revisions,
         digest: fc.stringMatching(/^[\w-]{0,64}$/, { size: "max" }),
         since: fc.constantFrom("template", "2026-11-26T18:25:07Z", "2026-11-26T18:25:07.123+01:00"),
       },
       plain,
     ),
-    journal: fc.nat(1e9),
+    journal: revisions,
   },
   plain,
 );
@@ -55,6 +57,8 @@ test("reads no word from any other text, and never throws", () => {
     message.replace("7/", "-7/"),
     message.replace("/d-_9/", "/d 9/"),
     message.slice(0, -1),
+    message.replace(" 7]", ` ${mostRevision + 1}]`),
+    message.replace(" 7/", ` ${mostRevision + 1}/`),
     `${"x".repeat(4096)}${message}`,
   ];
   for (const other of others) assert.equal(parseWord(other), undefined, other?.slice(0, 80));
@@ -93,6 +97,7 @@ test("reads a grant only where all its parts are of our form", () => {
     ["revision", "-1"],
     ["revision", "7.5"],
     ["revision", "1".repeat(16)],
+    ["revision", String(mostRevision + 1)],
     ["digest", "a/b"],
     ["digest", "a b"],
     ["digest", "x".repeat(65)],

@@ -6,6 +6,7 @@
  *     GPS200 the revision is in force; … (revision 7) [proved 7/DIGEST/SINCE 7]
  */
 import { type GrantKey, keyOf } from "./grant.ts";
+import { revisionOf } from "./revision.ts";
 
 /**
  * proved: the kubelet runs with what was granted · failed: it did not, and the old file is back ·
@@ -25,7 +26,7 @@ export type Word = Readonly<{
 /** The kubelet keeps 4 KiB of a message; ours have less than 1 KiB. */
 const longest = 4096;
 const form = new RegExp(
-  ` \\[(${wordKinds.join("|")}) (\\d{1,15})/([\\w-]{0,64})/([\\w.:+-]{1,40}) (\\d{1,15})\\]$`,
+  ` \\[(${wordKinds.join("|")}) (\\d{1,13})/([\\w-]{0,64})/([\\w.:+-]{1,40}) (\\d{1,13})\\]$`,
 );
 
 /** The message. `line` is one line that names no credential; it is cut at 800 characters. */
@@ -36,14 +37,11 @@ export function messageOf(line: string, { kind, grant, journal }: Word): string 
 /** The word in a termination message. Undefined for any other text. Never throws. */
 export function parseWord(message: string | undefined): Word | undefined {
   if (message === undefined || message.length > longest) return undefined;
-  const [found, kind, revision, digest = "", since = "", journal] =
+  const [, kind, granted = "", digest = "", since = "", proved = ""] =
     form.exec(message.trimEnd()) ?? [];
-  if (found === undefined) return undefined;
-  return {
-    kind: kind as WordKind,
-    grant: { revision: Number(revision), digest, since },
-    journal: Number(journal),
-  };
+  const [revision, journal] = [revisionOf(granted), revisionOf(proved)];
+  if (revision === undefined || journal === undefined) return undefined;
+  return { kind: kind as WordKind, grant: { revision, digest, since }, journal };
 }
 
 /** The message for people. */

@@ -66,7 +66,7 @@ test("decide asks for nothing that no rule needs", () => {
   const rows: readonly (readonly [when: string, change: FactsChange, ...asked: string[]])[] = [
     ["at rest", { journal: idle }, "mounted", "healthz"],
     ["at rest, without a grant", { ...ungranted, journal: idle }, "mounted", "healthz"],
-    ["nothing was ever there", { mounted: withdrawn, file: absent }, "mounted", "healthz"],
+    ["nothing was ever there", { mounted: withdrawn, file: absent }, "mounted"],
     ["in quarantine", { journal: rolledBack, file: absent }, "mounted"],
     ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
     ["a change begins", { file: absent }, "mounted", "fitness"],
@@ -76,7 +76,7 @@ test("decide asks for nothing that no rule needs", () => {
     ["a rollback", { journal: { ...restarting, phase: "restoring" } }, "kubelet"],
     ["two agents", { alone: false, journal: restarting }],
     ["an unreadable journal", { journal: { kind: "corrupt", why: "" } }],
-    ["a newer agent's", { journal: newer(false) }],
+    ["a newer agent's", { journal: newer(false) }, "mounted"],
     ["… that owes", { journal: newer(true) }, "kubelet"],
     ["nothing to take", ungranted, "mounted", "fitness"],
   ];
@@ -353,7 +353,7 @@ test("at rest: ready while the kubelet answers, and a kubelet that somebody stop
     [
       "… and the kubelet is down",
       { mounted: withdrawn, file: absent, healthy: false },
-      "wait GPS221",
+      "nothing GPS224 ready",
     ],
     ["withdrawn, a stranger's file", { mounted: withdrawn }, "nothing GPS224 ready"],
     [

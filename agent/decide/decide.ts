@@ -11,12 +11,13 @@ import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
-import { byTable, inForce } from "../restart/phases.ts";
+import { byTable } from "../restart/phases.ts";
 import type { FoundFile, Plan } from "../delivery/delivery.ts";
 import { preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
 import { granted, grantedKey, grantedRevision, isEmpty, isOf, ours } from "../facts/grant.ts";
-import { endsFirst, ungranted } from "./ungranted.ts";
+import { endsFirst, ungranted, waiting } from "./ungranted.ts";
+import { weighed } from "./refusal.ts";
 import { orStale } from "./stale-mount.ts";
 import { stateOf } from "../facts/kubelet-state.ts";
 import {
@@ -26,7 +27,6 @@ import {
   fast,
   named,
   record,
-  refuse,
   resync,
   soon,
   type Step,
@@ -37,7 +37,7 @@ import { isFound, restoring, startMeanwhile, unreadable } from "./unreadable-fil
 import { codes } from "../facts/problems.ts";
 
 export function decide(facts: Facts): Answer {
-  return orStale(facts, chain(facts));
+  return orStale(facts, weighed(facts, chain(facts)));
 }
 
 function chain(facts: Facts): Answer {
@@ -75,23 +75,24 @@ function chain(facts: Facts): Answer {
   return asPlanned(facts, journal, file, document, planned);
 }
 
-/** A withdrawal on a node that never had anything of ours: its file does not matter. */
-function untouched({ healthy, file }: Facts): Answer {
-  if (healthy === undefined) return ask("healthz");
+/**
+ * A withdrawal on a node that has nothing of ours: neither its file nor its kubelet matters, and
+ * what a withdrawal that was cut off has left behind goes.
+ */
+function untouched({ left, file }: Facts): Answer {
+  if (left) return leave;
   const detail = "note" in file ? file.note : undefined;
-  return healthy
-    ? {
-        action: "nothing",
-        code: codes.withdrawn,
-        ready: true,
-        again: resync,
-        ...(detail && { detail }),
-      }
-    : refuse(codes.kubeletSilent, soon);
+  return {
+    action: "nothing",
+    code: codes.withdrawn,
+    ready: true,
+    again: resync,
+    ...(detail && { detail }),
+  };
 }
 
-function isUntouched({ journal, lost, left }: Facts): boolean {
-  return journal.kind === "none" && !lost && !left;
+function isUntouched({ journal, lost }: Facts): boolean {
+  return journal.kind === "none" && !lost;
 }
 
 /** A newer agent's journal: nothing is written, but a kubelet that it left down is started. */
@@ -128,7 +129,14 @@ function withoutDocument(
   }
   if (journal?.phase === "applied" && isOf(journal, facts.grant) && holds)
     return byTable(facts, journal);
+  // As with older content in force: nothing comes of this grant any more.
+  if (isUntouched(facts) && !facts.left && isOutdated(facts, mounted)) return waiting(facts);
   return startMeanwhile(facts, journal, whyNotOurs(facts, mounted));
+}
+
+/** Whether the grant is older than all that is mounted. */
+function isOutdated({ grant }: Facts, mounted: Mounted): boolean {
+  return mounted.kind === "other" && mounted.revision > grantedRevision(grant);
 }
 
 function whyNotOurs({ grant }: Facts, mounted: Mounted): Step {
@@ -148,13 +156,14 @@ function voidGrant({ grant, refused }: Facts, journal: Journal | undefined): Ste
   if (given === undefined) return undefined;
   if (journal !== undefined && given.revision < journal.revision)
     return tell("behind", codes.behind, `the node has ${journal.revision}`);
-  if (refused === grantedKey(grant)) return tell("unfit", codes.refusedGrant);
-  return undefined;
+  // What was wrong may be over, and the content may have come into force before: it is kept then.
+  const isKept = journal !== undefined && isOf(journal, grant);
+  return refused === grantedKey(grant) && !isKept ? tell("unfit", codes.refusedGrant) : undefined;
 }
 
 /** The node takes nothing unasked. A grant comes to it as to a node without a journal. */
 function emptyHanded(facts: Facts): Answer {
-  if (grantedRevision(facts.grant) === 0) return inForce(facts, codes.fit);
+  if (grantedRevision(facts.grant) === 0) return waiting(facts);
   if (ours(facts)?.intent === "release") return leave;
   return chain({ ...facts, journal: { kind: "none" }, left: false });
 }
@@ -198,10 +207,7 @@ function proving({ grant }: Facts, { phase, rereads }: Journal): Partial<Journal
 
 /** config.json is as it should be, and no journal says that anything in it is ours. */
 function withoutJournal(facts: Facts, found: FoundFile, document: Document, planned: Plan): Answer {
-  if (document.intent === "release") {
-    if (!facts.lost && facts.left) return leave;
-    if (found.isUnexplained(document)) return unverified;
-  }
+  if (document.intent === "release" && found.isUnexplained(document)) return unverified;
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
   // The lost journal may have owed a restart, and told of what else there is.

@@ -44,6 +44,7 @@ const eight: Document = {
   },
 };
 const forEight = { grant: grantOf(8, "eight's"), mounted: eight };
+const hidden = { kind: "file", what: "/.docker/config.json" } as const;
 const empty = firstJournal({ absent: true });
 
 test("a change whose file is in place is ended, whatever is granted meanwhile", () => {
@@ -94,6 +95,24 @@ test("a node takes what it is granted by revision and digest, and waits for a Se
   assert.equal("word" in behind && behind.word, "behind");
 });
 
+test("a node that has nothing of ours is Ready while its grant is older than all that is mounted", () => {
+  const ahead: FactsChange = { mounted: { kind: "other", revision: 8 }, file: absent };
+  check([
+    ["it has confirmed a release", ahead, "nothing GPS201 ready"],
+    ["it takes nothing unasked", { ...ahead, journal: empty }, "nothing GPS201 ready"],
+    ["the kubelet is silent", { ...ahead, healthy: false }, "wait GPS221"],
+    ["it refused that grant", { ...ahead, refused: key }, "wait GPS257"],
+    ["something may be left", { ...ahead, left: true }, "wait GPS203"],
+    ["the journal was lost", { ...ahead, lost: true }, "wait GPS203"],
+    ["the Secret lags", { ...ahead, mounted: { kind: "other", revision: 6 } }, "wait GPS203"],
+    [
+      "another content of that number",
+      { ...ahead, mounted: { kind: "other", revision: 7, why: "with another content" } },
+      "wait GPS203",
+    ],
+  ]);
+});
+
 test("a grant that has failed or was refused is dead until a new since", () => {
   const again = { ...seven, since: "2026-11-26T19:00:00Z" };
   const late = { now: facts({}).now + 100 * 3_600_000, stopwatch: { quarantine: 1e9 } };
@@ -125,6 +144,15 @@ test("a failure is recorded with its grant, and a change of the served content w
   };
   assert.equal(applied({ grant: seven }), key);
   assert.equal(applied({ grant: "none", mounted: served }), undefined);
+});
+
+test("a refused grant is not dead once the journal has it in force: the file is well again, or drifts", () => {
+  const at: FactsChange = { grant: seven, refused: key, journal: idle };
+  check([
+    ["well again", at, "nothing GPS200 ready"],
+    ["drifted", { ...at, file: foreign() }, "apply GPS225 → applying"],
+    ["unreadable still", { ...at, file: { kind: "refused", why: "a link" } }, "wait GPS206"],
+  ]);
 });
 
 /** A change of version 0.2, which recorded no grant, on a node that had revision 6. */
@@ -280,11 +308,21 @@ test("without a journal a node takes what is served, or notes that it takes noth
     [
       "… on an unfit node",
       { grant: "none", mounted: nothing, file: absent, healthy: false },
-      "wait GPS221",
+      "wait GPS221 ready",
+    ],
+    [
+      "… that noted it before",
+      { grant: "none", mounted: nothing, file: absent, healthy: false, journal: empty },
+      "wait GPS221 ready",
     ],
     [
       "a withdrawal",
       { grant: "none", mounted: { ...nothing, releasing: true }, file: absent },
+      "nothing GPS201 ready",
+    ],
+    [
+      "… on an unfit node",
+      { grant: "none", mounted: { ...nothing, releasing: true }, file: absent, hides: hidden },
       "nothing GPS201 ready",
     ],
     [

@@ -13,15 +13,22 @@ import {
   stopped,
   unit,
   decide,
+  key,
+  nothingMounted,
+  seven,
+  unasked,
   ungranted,
+  withdrawn,
   busless,
+  written,
 } from "../facts/facts.fixture.ts";
 
-/** `CODE`, `refused` where other nodes need not wait. */
+/** `CODE`, `refused` where other nodes need not wait, `ready`. */
 function said(change: Parameters<typeof facts>[0]): string {
   const step = decide(facts({ file: absent, ...change }));
   assert.ok(step.action === "wait" || step.action === "nothing" || step.action === "apply");
-  return step.action === "wait" && step.refused ? `${step.code} refused` : step.code;
+  const refused = step.action === "wait" && step.refused ? " refused" : "";
+  return `${step.code}${refused}${step.ready ? " ready" : ""}`;
 }
 
 const hidesFile: Facts["hides"] = { kind: "file", what: "/.docker/config.json" };
@@ -61,10 +68,39 @@ const rows: readonly (readonly [
   ["no watch is left", { unwatched: "EMFILE" }, "GPS234 refused"],
 ];
 
-test("an unfit node without a grant is named while nothing is served, and every reason is a refusal", () => {
+test("an unfit node is Ready without a grant, with its reason, also where something is served", () => {
+  const back = { grant: { ...seven, revision: 0 }, mounted: nothingMounted };
   for (const [what, change, says] of rows)
-    assert.equal(said({ ...change, ...ungranted }), says, what);
+    for (const at of [ungranted, unasked, back])
+      assert.equal(said({ stopwatch: { file: 2000 }, ...change, ...at }), `${says} ready`, what);
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
+});
+
+test("a withdrawal is never refused: a node that has nothing confirms it, another one waits", () => {
+  const release = { mounted: { ...withdrawn, digest: "seven's" } };
+  const left = { ...idle, revision: 6, digest: "six's", content: "six" };
+  for (const [what, change] of rows) {
+    if (change.journal !== undefined) continue;
+    const at = { stopwatch: { file: 2000 }, ...change, ...release };
+    assert.equal(said(at), "GPS224 ready", what);
+    assert.equal(said({ ...at, refused: key }), "GPS224 ready", what);
+    const step = decide(facts({ file: foreign(), ...at, journal: left }));
+    assert.ok(!step.ready && !("refused" in step), what);
+  }
+  const newer = { kind: "newer", why: "version 9", owes: false } as const;
+  assert.equal(said({ ...release, journal: newer }), "GPS222");
+});
+
+test("a node whose Secret lags refuses nothing that it does not know yet", () => {
+  const unsafe = { file: { kind: "refused", why: "a link" }, journal: idle } as const;
+  assert.equal(said({ ...unsafe, mounted: { kind: "other", revision: 6 } }), "GPS206");
+  assert.equal(said(unsafe), "GPS206 refused");
+});
+
+test("content in force is refused where the kubelet lacks what its delivery needs", () => {
+  const file = { ...written, unfit: "its flags are not ours" };
+  assert.equal(said({ file, journal: idle }), "GPS235 refused");
+  assert.equal(said({ ...unasked, file, journal: idle }), "GPS235 refused ready");
 });
 
 test("the same is demanded before each change begins", () => {
@@ -126,7 +162,7 @@ test("leaves a node alone whose provider is not as it has to be, unless the plan
   const plan = { ...absent.plan(idle, mounted, false), changed: true };
   const file = { ...absent, unfit };
   check([
-    ["nothing is granted yet", { ...ungranted, file }, "wait GPS235"],
+    ["nothing is granted yet", { ...ungranted, file }, "wait GPS235 ready"],
     [
       "a revision is granted",
       { file: { ...file, plan: () => ({ ...plan, unfit }) } },

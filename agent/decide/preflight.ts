@@ -26,10 +26,9 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   return kubeletAbsent(facts) ?? hiding(facts, planned) ?? unwatched(facts);
 }
 
-/** Fit or not, nothing is touched. */
-export function observe(facts: Facts): Answer {
-  const unfit = preflight(facts) ?? broken(facts);
-  return unfit ?? { action: "nothing", code: codes.fit, ready: true, again: resync };
+/** The same for a node that is granted nothing yet: it also lacks what the delivery needs. */
+export function unfitness(facts: Facts): Answer | undefined {
+  return preflight(facts) ?? broken(facts);
 }
 
 function kubeletAbsent(facts: Facts): Step | undefined {

@@ -4,10 +4,19 @@ import type { FoundFile } from "../delivery/delivery.ts";
 import type { Facts } from "../facts/facts.ts";
 import { isOf } from "../facts/grant.ts";
 import { codes } from "../facts/problems.ts";
-import { type Answer, atOnce, record, type Step } from "../facts/step.ts";
+import {
+  type Answer,
+  ask,
+  atOnce,
+  record,
+  refuse,
+  resync,
+  soon,
+  type Step,
+} from "../facts/step.ts";
 import { confirmed, type File, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { byTable, idleAs } from "../restart/phases.ts";
-import { observe } from "./preflight.ts";
+import { unfitness } from "./preflight.ts";
 
 /**
  * Whether a change that has begun is ended first: its file is in place, and a kubelet may be down
@@ -98,11 +107,19 @@ function keep(
   return idleAs(facts, journal, journal.revision > 0 ? codes.inForce : codes.fit);
 }
 
+/** The node has nothing of ours, and waits for a grant. */
+export function waiting(facts: Facts): Answer {
+  if (facts.healthy === undefined) return ask("healthz");
+  if (!facts.healthy) return refuse(codes.kubeletSilent, soon);
+  return { action: "nothing", code: codes.fit, ready: true, again: resync };
+}
+
 function nothing(facts: Facts, releasing: boolean, file: FoundFile): Answer {
-  const seen = observe(facts);
-  if (seen.action !== "nothing") return seen;
   // What is withdrawn leaves no trace on a node that joins.
-  if (releasing) return facts.left ? atOnce({ action: "leave", code: codes.withdrawn }) : seen;
+  if (releasing)
+    return facts.left ? atOnce({ action: "leave", code: codes.withdrawn }) : waiting(facts);
+  const unfit = unfitness(facts);
+  if (unfit !== undefined) return unfit;
   const doubt = facts.lost ? { unverified: true } : {};
   return record(codes.fit, { ...firstJournal(file.now), ...doubt });
 }

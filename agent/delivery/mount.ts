@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import { type Intent, servedKeys } from "#contract/names.ts";
+import { revisionOf } from "#contract/revision.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 
@@ -48,8 +49,7 @@ export type ContentFiles = Readonly<Record<keyof typeof servedKeys, Buffer>>;
 
 /** A revision as it is written; undefined for any other text. */
 export function revisionIn(text: Buffer): number | undefined {
-  const number = text.toString("latin1");
-  return /^\d{1,15}\n?$/.test(number) ? Number(number) : undefined;
+  return revisionOf(text.toString("latin1").replace(/\n$/, ""));
 }
 
 /** Interprets the files of one content. Never throws. */

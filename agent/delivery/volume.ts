@@ -93,19 +93,17 @@ function grantAt(directory: string): Grant | "none" {
 }
 
 /**
- * What is read within one state of the volume. It is read again, twice, where the kubelet swaps it
- * meanwhile.
+ * What is read within one state of the volume: from one directory, whose files never change. It is
+ * read again, twice, where the kubelet removes that meanwhile.
  */
 function atOnce<T>(
   directory: string,
   read: (target: string) => T,
 ): Readonly<{ value: T }> | Readonly<{ why: string }> {
-  let why = "swapped while it was read";
+  let why = "";
   for (let tries = 0; tries < 3; tries += 1) {
     try {
-      const target = swapTarget(directory);
-      const value = read(join(directory, target));
-      if (swapTarget(directory) === target) return { value };
+      return { value: read(join(directory, swapTarget(directory))) };
     } catch (error) {
       why = error instanceof Error && "code" in error ? String(error.code) : String(error);
     }

@@ -19,7 +19,8 @@ type StepReason = Readonly<{
 export type Step = StepReason &
   /**
    * `refused`: the node is not fit, and nothing on it has been touched; other nodes need not wait
-   * for it. `word`: what the container's end is to say of the grant, once.
+   * for it. Without a grant the pod is Ready nevertheless. `word`: what the container's end is to
+   * say of the grant, once.
    */
   (
     | Readonly<{ action: "wait" | "nothing"; refused?: true; word?: WordKind }>

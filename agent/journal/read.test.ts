@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { mostRevision } from "#contract/revision.ts";
+import { rolledBack } from "../facts/facts.fixture.ts";
 import { readJournal } from "./read.ts";
 import { firstJournal, type Journal, type Owned, previousPrefix, writeJournal } from "./journal.ts";
 
@@ -150,6 +152,21 @@ test("a journal of an agent that knew less is read as it is", () => {
     kind: "journal",
     journal: younger,
   });
+});
+
+test("a journal with a number that no grant could be above is corrupt", () => {
+  const value = JSON.parse(text) as { undo: object };
+  const numbers = [mostRevision + 1, 999_999_999_999_999, -1, 7.5];
+  for (const revision of numbers) {
+    const quarantine = { ...rolledBack.quarantine, revision };
+    for (const damaged of [
+      { ...value, revision },
+      { ...value, undo: { ...value.undo, revision } },
+      { ...value, quarantine },
+    ])
+      assert.equal(read(damaged).kind, "corrupt", JSON.stringify(damaged));
+  }
+  assert.equal(read({ ...value, revision: mostRevision }).kind, "journal");
 });
 
 test("a truncated journal is seen as such, at every length", () => {

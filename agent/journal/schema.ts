@@ -1,5 +1,6 @@
 /** What a journal says, field by field, and how a file stands in one. */
 import * as z from "zod/mini";
+import { isRevision } from "#contract/revision.ts";
 
 /** config.json as it is put in place: off V8's heap, which is small. */
 export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number }>;
@@ -17,6 +18,8 @@ export const stored = z.union([absent, named, base64]);
 
 /** Put back into the file as it is: damaged, it would stop every later look. */
 const raw = z.string().check(z.refine(isJson));
+/** A number that is no revision is damage: no grant could ever be above it. */
+const revision = z.number().check(z.refine(isRevision));
 const list = <T extends z.ZodMiniType>(one: T) => z.readonly(z.array(one));
 const own = z.object({
   key: z.string(),
@@ -50,7 +53,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
      */
     phase: z.enum(["applying", "restarting", "settling", "applied", "restoring", "reviving"]),
     /** The revision that is in force, or on its way. */
-    revision: z.number(),
+    revision,
     /**
      * Salted digest that the pod's grant gave for it; absent in journals of agents that knew
      * none.
@@ -71,7 +74,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
       z.object({
         file,
         owned,
-        revision: z.number(),
+        revision,
         content: z.string(),
         digest: z.optional(z.string()),
       }),
@@ -119,7 +122,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     calls: z.array(z.number()),
     quarantine: z.optional(
       z.object({
-        revision: z.number(),
+        revision,
         content: z.string(),
         failures: z.number(),
         since: z.number(),

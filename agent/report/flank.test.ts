@@ -41,6 +41,24 @@ test("is not ready in the second of since, whatever was answered", () => {
   assert.equal(isReady(), true);
 });
 
+test("is not ready shortly before since on a clock that was set back, and long before it is", () => {
+  const { clock, flank, isReady } = place();
+  isReady();
+  flank.answeredUnready();
+  const rows = [
+    [-3600, true],
+    [-60, true],
+    [-59, false],
+    [-1, false],
+    [0, false],
+    [1, true],
+  ] as const;
+  for (const [seconds, expected] of rows) {
+    clock.now = Date.parse(since) + seconds * 1000;
+    assert.equal(isReady(), expected, `${seconds} s`);
+  }
+});
+
 test("asks for a probe alone where since is no time", () => {
   const { flank, isReady } = place();
   const odd = { ...grant, since: "soon" };
@@ -56,11 +74,22 @@ test("counts no answer to a kubelet that has ended since", () => {
     isReady();
     flank.answeredUnready();
     flank.instead(wait(code, 100), grant);
+    assert.equal(flank.answeredUnready(), false, "the old kubelet, until the next look");
+    flank.instead(wait("GPS215", 100), grant);
     assert.equal(isReady(), false, code);
-    flank.answeredUnready();
+    assert.equal(flank.answeredUnready(), true);
     flank.instead(wait("GPS215", 100), grant);
     assert.equal(isReady(), true, "the probation follows the restart");
   }
+});
+
+test("is ready after a take-back on a node whose healthz is off", () => {
+  const { flank } = place();
+  const silent: Step = { ...wait("GPS221", 1000), ready: true };
+  const back = { ...grant, revision: 0 };
+  assert.equal(flank.instead(silent, back).code, "GPS258");
+  assert.equal(flank.answeredUnready(), true);
+  assert.deepEqual(flank.instead(silent, back), silent);
 });
 
 test("demands nothing of a node without a grant", () => {

@@ -22,10 +22,14 @@ const restarts: ReadonlySet<Code> = new Set([
   codes.kubeletSilent,
 ]);
 
+/** Seconds; it probes every second, and a starved node is given a minute. */
+const noticedWithin = 60;
+
 export class Flank {
   readonly #now: () => number;
   #key: string | undefined;
   #answered = false;
+  #isRestarting = false;
 
   /** `now`: wall clock, milliseconds. */
   constructor(now: () => number) {
@@ -34,12 +38,12 @@ export class Flank {
 
   /**
    * The kubelet, or who else probes, was answered that we are not ready. Returns whether that is
-   * news.
+   * news. From the decision to restart a kubelet to the next look the old one may still ask.
    */
   answeredUnready(): boolean {
-    const isNews = !this.#answered;
+    if (this.#answered || this.#isRestarting) return false;
     this.#answered = true;
-    return isNews;
+    return true;
   }
 
   /** Returns the step, or a wait in its place until the kubelet has seen the agent unready. */
@@ -50,11 +54,20 @@ export class Flank {
       this.#key = key;
       this.#answered = false;
     }
-    if (restarts.has(step.code)) this.#answered = false;
+    // An unfit node that waits for a grant is Ready although its healthz is silent.
+    this.#isRestarting = restarts.has(step.code) && !step.ready;
+    if (this.#isRestarting) this.#answered = false;
     if (!step.ready || given === undefined) return step;
-    // Of a text that is no time, no second is known.
-    const since = Math.floor(Date.parse(given.since) / 1000);
-    const isSameSecond = since === Math.floor(this.#now() / 1000);
-    return this.#answered && !isSameSecond ? step : wait(codes.unseen, fast);
+    return this.#answered && !this.#mayEqual(given.since) ? step : wait(codes.unseen, fast);
+  }
+
+  /**
+   * Whether the kubelet, which notices within a minute that we are ready, might note the very
+   * second of `since`. A clock that was set back further would take hours to pass it, and cannot
+   * meet it. Of a text that is no time, no second is known.
+   */
+  #mayEqual(since: string): boolean {
+    const ahead = Math.floor(Date.parse(since) / 1000) - Math.floor(this.#now() / 1000);
+    return ahead >= 0 && ahead < noticedWithin;
   }
 }

@@ -68,6 +68,23 @@ test("the last words are the present reason, and none while ready", () => {
   assert.match(words[0] ?? "", /^GPS210 .* \(revision 7\)$/);
 });
 
+test("a line names the granted revision, and without a grant the one that the node has", () => {
+  const { status } = listen();
+  const { grant } = seen;
+  assert.ok(typeof grant === "object");
+  const rows = [
+    [grant, 6, 7],
+    ["none", 6, 6],
+    ["unread", 6, 6],
+    [{ ...grant, revision: 0 }, 6, 6],
+    ["none", 0, 0],
+  ] as const;
+  for (const [given, journal, revision] of rows) {
+    status.report(ready, { ...seen, grant: given, journal });
+    assert.match(status.readiness.line, new RegExp(` \\(revision ${revision}\\)$`));
+  }
+});
+
 test("last words that cannot be left change nothing else", () => {
   const log: string[] = [];
   const full = () => assert.fail("ENOSPC");
@@ -79,6 +96,28 @@ test("last words that cannot be left change nothing else", () => {
   status.report(wait("GPS210", 1000), seen);
   assert.equal(log.length, 1);
   assert.match(status.readiness.line, /^GPS210/);
+});
+
+test("a word that cannot be left is no word: the end fails, and the word is left later", () => {
+  for (const end of [
+    { ...wait("GPS200", 0), action: "end", exit: 0, word: "proved" },
+    { ...wait("GPS218", 0), action: "give up", journal: { revision: 5 } as never as Journal },
+  ] as const) {
+    const disk = { full: true };
+    const words: string[] = [];
+    const leave = (word: string) => (disk.full ? assert.fail("ENOSPC") : void words.push(word));
+    const status = new Status(
+      () => {},
+      leave,
+      () => 0,
+    );
+    for (let tries = 0; tries < 2; tries += 1)
+      assert.throws(() => status.report(end, seen), /ENOSPC/);
+    status.report({ ...wait("GPS241", 0), action: "end", exit: 0 }, seen);
+    disk.full = false;
+    status.report(end, seen);
+    assert.equal(parseWord(words.at(-1))?.grant.revision, 7);
+  }
 });
 
 test("an end leaves a word for the controller behind the line for people", () => {

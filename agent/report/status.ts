@@ -1,7 +1,7 @@
 /** Reports steps: readiness at once, the log and the termination message when there is news. */
 import { BusError, CouldNotAsk } from "../systemd/bus.ts";
 import { describe } from "../files/errno.ts";
-import { messageOf } from "#contract/word.ts";
+import { messageOf, type WordKind } from "#contract/word.ts";
 import { grantedRevision, type Seen } from "../facts/grant.ts";
 import type { Log } from "./log.ts";
 import { News } from "./news.ts";
@@ -30,37 +30,57 @@ export class Status {
     return this.#readiness;
   }
 
-  /** Reports a step before it is done; in the log where it is news (news.ts). */
+  /**
+   * Reports a step before it is done; in the log where it is news (news.ts). Throws where a word
+   * cannot be left: the step must not be done then.
+   */
   report(step: Step, seen: Seen): void {
     const line = say(step.code, step.detail);
-    const revision = grantedRevision(seen.grant);
+    const revision = revisionOf(seen);
     const signed = `${line} (revision ${revision})`;
     // A record is over at once, and its successor sets the readiness: it must not flicker between.
     if (step.again !== 0 || step.action !== "record")
       this.#readiness = { ready: step.ready, code: step.code, line: signed };
     if (this.#news.take(step, line))
       this.#log({ revision, action: step.action, code: step.code, ready: step.ready }, line);
-    const word = step.ready ? "" : withWord(signed, step, seen);
+    const kind = wordIn(step, seen);
+    const word = step.ready ? "" : withWord(signed, kind, step, seen);
     if (word === this.#word) return;
-    this.#word = word;
     try {
       this.#leaveWord(word);
-    } catch {
-      // A termination message that cannot be written is no reason to fail.
+      this.#word = word;
+    } catch (error) {
+      // A line for people is no reason to fail. A word is what the controller waits for.
+      if (kind !== undefined) throw error;
     }
   }
 
   /** Logs what an action returned, such as a job's result. */
-  done(step: Step, outcome: string | undefined, { grant }: Pick<Seen, "grant">): void {
-    const revision = grantedRevision(grant);
+  done(step: Step, outcome: string | undefined, seen: Seen): void {
+    const revision = revisionOf(seen);
     if (outcome !== undefined)
       this.#log({ revision, action: step.action, code: step.code }, outcome);
   }
 }
 
-/** The message of an end that says something of the grant; the line alone otherwise. */
-function withWord(line: string, step: Step, { grant, journal }: Seen): string {
-  const kind = step.action === "give up" ? "failed" : step.action === "end" ? step.word : undefined;
+/** The revision that a line is about: the granted one, without a grant the node's own. */
+function revisionOf({ grant, journal }: Seen): number {
+  return grantedRevision(grant) || journal;
+}
+
+/** What the end says of the grant, if it does. */
+function wordIn(step: Step, { grant }: Seen): WordKind | undefined {
+  if (typeof grant === "string") return undefined;
+  return step.action === "give up" ? "failed" : step.action === "end" ? step.word : undefined;
+}
+
+/** The termination message: the line, and the word of this kind. */
+function withWord(
+  line: string,
+  kind: WordKind | undefined,
+  step: Step,
+  { grant, journal }: Seen,
+): string {
   if (kind === undefined || typeof grant === "string") return line;
   return messageOf(line, {
     kind,

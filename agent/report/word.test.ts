@@ -102,6 +102,37 @@ test("refuses once what has stood for ten seconds, and not what heals before", (
   assert.deepEqual(next.instead(refusal, given), refusal);
 });
 
+test("never refuses a grant that it has proved, in any later container; another grant it may", (t) => {
+  for (const proof of [given, asked]) {
+    const { clock, start } = place(t);
+    const refuse = (word: Word, seen: Seen) => {
+      word.instead(refusal, seen);
+      clock.now += 10_000;
+      return shown(word.instead(refusal, seen));
+    };
+    assert.equal(refuse(start(), proof), "exit 3 GPS206 unfit", "in force, and not proved");
+    const word = start();
+    const proved = word.instead(inForce, proof);
+    if (proved.action === "end" && proved.word !== undefined) word.mark(proved.word, proof);
+    assert.equal(refuse(word, proof), "wait GPS206");
+    for (let crashes = 0; crashes < 2; crashes += 1)
+      assert.notEqual(refuse(start(), given), "exit 3 GPS206 unfit", "a later container");
+    assert.equal(refuse(start(), later), "exit 3 GPS206 unfit", "another grant");
+  }
+});
+
+test("counts the ten seconds of a refusal for each grant", (t) => {
+  const { clock, start } = place(t);
+  const word = start();
+  word.instead(refusal, given);
+  clock.now = 9000;
+  word.instead(refusal, later);
+  clock.now = 18_000;
+  assert.equal(shown(word.instead(refusal, later)), "wait GPS206");
+  clock.now = 19_000;
+  assert.equal(shown(word.instead(refusal, later)), "exit 3 GPS206 unfit");
+});
+
 test("remembers a grant that it has refused through every restart of the container", (t) => {
   const { start } = place(t);
   start().mark("unfit", given);
@@ -142,6 +173,7 @@ test("a pod that has refused may still say that the node is given back", (t) => 
 
 test("a failure of what nothing granted is not marked, and reads no mark of version 0.2", (t) => {
   const { directory, start, marks } = place(t);
+  const given = { ...asked, fulfilled: false };
   start().mark("failed", { ...given, grant: "none" });
   assert.equal(existsSync(join(directory, "word")), false);
   writeFileSync(join(directory, "word"), "refused\nreleased\n");

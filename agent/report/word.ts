@@ -7,6 +7,10 @@
  * A word is said once. A mark in the pod's own directory, made right before the end, shows the next
  * process that it need not say it. The next process takes the mark away: one that starts after any
  * other end says the word again.
+ *
+ * A grant that was proved is never refused later. Trouble that comes after the proof, such as a
+ * config.json that cannot be read, makes the node NotReady until it is over; a refusal would last
+ * as long as the grant.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,6 +35,8 @@ const exits: Readonly<Record<WordKind, number>> = {
 type Marks = {
   /** Key of the grant that this pod has refused. */
   refused: string | undefined;
+  /** Key of the grant that this pod was Ready with. */
+  proved: string | undefined;
   /** The word that the last process ended with. */
   said: string | undefined;
 };
@@ -39,7 +45,8 @@ export class Word {
   readonly #file: string;
   readonly #clock: () => number;
   readonly #marks: Marks;
-  #refusedSince: number | undefined;
+  /** The grant that is being refused, and since when. */
+  #refusal: Readonly<{ key: string; since: number }> | undefined;
 
   /** `directory` is the pod's own; `clock`: milliseconds that never jump. */
   constructor(directory: string, clock: () => number) {
@@ -64,17 +71,16 @@ export class Word {
    * come before the agent is Ready with it for the first time.
    */
   instead(step: Step, seen: Seen): Step {
-    const refuses = "refused" in step;
-    this.#refusedSince = refuses ? (this.#refusedSince ?? this.#clock()) : undefined;
+    const key = grantedKey(seen.grant);
+    if (key !== undefined && seen.fulfilled && step.ready) this.#prove(key);
+    const refuses = key !== undefined && "refused" in step && key !== this.#marks.proved;
+    const isSame = this.#refusal?.key === key;
+    if (!refuses) this.#refusal = undefined;
+    else if (!isSame) this.#refusal = { key, since: this.#clock() };
     const due = dueFor(step, seen);
     if (due !== undefined && !this.#isSaid(due, seen)) return end(step, due);
-    if (
-      this.#refusedSince === undefined ||
-      granted(seen.grant) === undefined ||
-      this.#isSaid("unfit", seen)
-    )
-      return step;
-    const left = this.#refusedSince + stands - this.#clock();
+    if (this.#refusal === undefined || this.#isSaid("unfit", seen)) return step;
+    const left = this.#refusal.since + stands - this.#clock();
     if (left <= 0) return end(step, "unfit");
     return step.again === "back off" ? step : { ...step, again: Math.min(step.again, left) };
   }
@@ -94,17 +100,26 @@ export class Word {
     this.#marks.said = said;
   }
 
+  #prove(key: string): void {
+    if (this.#marks.proved === key) return;
+    this.#marks.proved = key;
+    try {
+      this.#write({ ...this.#marks, said: undefined });
+    } catch {
+      // This process remembers it.
+    }
+  }
+
   #isSaid(kind: WordKind, { grant }: Seen): boolean {
     return this.#marks.said === `${kind} ${grantedKey(grant)}`;
   }
 
   /** As a whole, so that it does not grow with the grants. */
-  #write({ refused, said }: Marks): void {
-    const lines = [
-      ...(refused === undefined ? [] : [`refused ${refused}`]),
-      ...(said === undefined ? [] : [`said ${said}`]),
-    ];
-    writeFileSync(this.#file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 });
+  #write(marks: Marks): void {
+    const lines = Object.entries(marks).flatMap(([name, mark]) =>
+      mark ? [`${name} ${mark}\n`] : [],
+    );
+    writeFileSync(this.#file, lines.join(""), { mode: 0o600 });
   }
 }
 
@@ -122,11 +137,10 @@ function end({ code, detail }: Step, word: WordKind): Step {
 }
 
 function readMarks(file: string): Marks {
-  const marks: Marks = { refused: undefined, said: undefined };
+  const marks: Marks = { refused: undefined, proved: undefined, said: undefined };
   for (const line of linesOf(file)) {
-    const [, what, rest] = /^(refused|said) (.+)$/.exec(line) ?? [];
-    if (what === "refused") marks.refused = rest;
-    else if (what === "said") marks.said = rest;
+    const [, name, mark] = /^(refused|proved|said) (.+)$/.exec(line) ?? [];
+    if (name !== undefined && mark !== undefined) marks[name as keyof Marks] = mark;
   }
   return marks;
 }

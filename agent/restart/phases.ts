@@ -19,7 +19,7 @@ import {
 import { revived, undone } from "./quarantine.ts";
 import { awaitRepaired, awaitReread } from "./reread.ts";
 import { type SeenState, type KubeletState, stateOf, unitOf } from "../facts/kubelet-state.ts";
-import { type Answer, ask, record, resync, soon, type Step, wait } from "../facts/step.ts";
+import { type Answer, ask, record, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { codes, type Code } from "../facts/problems.ts";
 
@@ -121,11 +121,11 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
  * Ready while the kubelet answers. A kubelet that is down while nothing is owed is not ours to
  * start: an administrator may have stopped it.
  */
-export function inForce(facts: Facts, code: Code): Answer {
+function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
   const { unfit, note } = facts.file as Partial<Pick<FoundFile, "unfit" | "note">>;
-  if (unfit !== undefined) return wait(codes.providerUnfit, soon, unfit);
+  if (unfit !== undefined) return refuse(codes.providerUnfit, soon, unfit);
   return { action: "nothing", code, ready: true, again: resync, ...(note && { detail: note }) };
 }
 

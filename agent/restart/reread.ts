@@ -1,5 +1,5 @@
 /** No restart is asked for: how long until the kubelet must have reread the file. Pure. */
-import { rereadSeconds } from "#contract/names.ts";
+import { rereadSeconds } from "#contract/times.ts";
 import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { type Answer, ask, record, type Step, wait } from "../facts/step.ts";

@@ -6,6 +6,7 @@
  * the file was put in place, and systemd gives every start a new one. Unlike times, this survives
  * clocks that jump.
  */
+import { answerSeconds, restartAttempts, spacingSeconds } from "#contract/times.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
 import { isRestartedBySystemd } from "../facts/kubelet-state.ts";
@@ -13,11 +14,10 @@ import { atOnce, fast, record, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { codes } from "../facts/problems.ts";
 
-/** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
-export const answerWithin = 30_000;
+export const answerWithin = answerSeconds * 1000;
 /** What systemd uses when a unit sets no limit: five starts in 10 s. */
 const defaultStartLimit = 10_000;
-const longestSpacing = 60_000;
+const longestSpacing = spacingSeconds * 1000;
 const longestRevival = 900_000;
 /** Between revivals of a kubelet that systemd starts again and again: ours add nothing to those. */
 const besideSystemd = 3_600_000;
@@ -93,7 +93,7 @@ export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
 
 /** Three, as promised; one for a content that has failed before. */
 export function attempts(journal: Journal): number {
-  return journal.quarantine?.content === journal.content ? 1 : 3;
+  return journal.quarantine?.content === journal.content ? 1 : restartAttempts;
 }
 
 /** Puts the previous file back, or revives the kubelet where there is none to put back. */

@@ -2,6 +2,7 @@
  * One look at a snapshot: every pod with its verdict, the places that are taken, and the Nodes that
  * had to be known. The steps of `decide` share it. Pure.
  */
+import { grantSeconds } from "#contract/times.ts";
 import {
   inheritsFailure,
   isNodeGone,

@@ -1,10 +1,5 @@
 /** What has become of a pod's grant, from its readiness, its word and the time. Pure. */
-import {
-  isSameGrant,
-  type Grant,
-  type Now,
-  type PodFacts,
-} from "./facts.ts";
+import { isSameGrant, type Grant, type Now, type PodFacts } from "./facts.ts";
 import { settledSeconds, type Excuse, type Seen } from "./memory.ts";
 
 /** Seconds after which a node that is away, or has not started its agent, is excused. */

@@ -35,7 +35,7 @@ test("a kubelet whose healthz is off, or on another port, is never restarted", a
   place.systemd.healthy = false;
   {
     await using agent = await place.agent([], 0);
-    await agent.shows("5nn", "GPS221");
+    await agent.shows(200, "GPS221");
   }
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS221");
@@ -138,7 +138,7 @@ test("a file that a new config.json would hide is named, and with one in its pla
   {
     await using agent = await place.agent([], 0);
     await agent.shows(
-      "5nn",
+      200,
       "GPS232 config.json would hide another file that the kubelet takes credentials from (/.docker",
     );
     untouched(place);

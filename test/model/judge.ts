@@ -10,7 +10,6 @@ export const AGAIN = 600;
 const UNBROKEN = 3;
 const SETTLED = 60;
 const TIME: Record<Mode, number> = { Restart: 530, CredentialProvider: 180, Reread: 760 };
-/** The first node with a provider that agents register waits until a pod pulls. */
 
 export type Verdict = "none" | "proved" | "unproved" | "failed" | "excused" | "back";
 

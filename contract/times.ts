@@ -34,7 +34,7 @@ const syncSeconds = 90;
 const spareSeconds = 60;
 
 /**
- * Seconds within which an agent has proved a grant, or has said that it failed or does not fit. In
+ * Seconds within which an agent has proved a grant, or has found that it failed or does not fit. In
  * mode Restart the kubelet of a control plane may be left to reread its file, too. A kubelet that
  * stays down is unreachable long before.
  */

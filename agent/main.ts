@@ -98,7 +98,7 @@ async function serve(config: Config): Promise<number> {
     systemd,
     healthz,
     acquire,
-    refused: () => word.refused,
+    marks: () => ({ refused: word.refused, proved: word.proved }),
     now: Date.now,
     clock,
     deeds,

@@ -53,8 +53,8 @@ class Place {
     };
     const acquire = () => Promise.resolve(true);
     const healthz = () => this.#healthz();
-    const refused = () => undefined;
-    this.#observer = new Observer({ ...this.#hands, healthz, acquire, refused, now: clock, clock });
+    const marks = () => ({ refused: undefined, proved: undefined });
+    this.#observer = new Observer({ ...this.#hands, healthz, acquire, marks, now: clock, clock });
     const open = t.mock.method(fs, "openSync");
     syncBuiltinESMExports();
     this.#opened = () => open.mock.callCount();

@@ -30,8 +30,8 @@ export type Senses = Readonly<{
   systemd: Systemd;
   healthz: () => Promise<boolean>;
   acquire: () => Promise<boolean>;
-  /** The grant, by its key, that this pod has refused. */
-  refused: () => string | undefined;
+  /** What this pod has said of its grants. */
+  marks: () => Pick<Facts, "refused" | "proved">;
   /** Wall clock, milliseconds. */
   now: () => number;
   /** Milliseconds that never jump. */
@@ -80,7 +80,7 @@ export class Observer {
     return {
       config: { ...config, restart: policyFor(config, owing(config.unit, journal)) },
       grant,
-      refused: this.#senses.refused(),
+      ...this.#senses.marks(),
       now: now(),
       time: bootTime(),
       alone,

@@ -24,8 +24,8 @@ function pass(world: World, milliseconds: number, isOver: (step: Step) => boolea
 }
 
 /**
- * One restart that takes as long as it may: it ends on probation, which is almost over. How long a
- * stop or start takes does not count: the kubelet is down, and its node is seen away.
+ * One restart that takes as long as it may: it ends on probation, which is almost over. A stop or
+ * start that hangs has no time of its own.
  */
 function restartSlowly(world: World, probationSeconds: number): void {
   world.fate = "hanging";

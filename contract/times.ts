@@ -34,11 +34,10 @@ const syncSeconds = 90;
 const spareSeconds = 60;
 
 /**
- * Seconds within which an agent whose kubelet runs has proved a grant, or has found that it failed.
- * A kubelet that is down longer than its attempts are apart is unreachable, which the controller
- * sees within a minute; so a start that hangs needs no time here. In mode Restart the kubelet of a
- * control plane may be left to read its file again. In mode Reread a withdrawal may have to wait
- * until an older grant is fulfilled.
+ * Seconds within which an agent whose kubelet runs has proved a grant, or has found that it failed or
+ * does not fit. A start or stop that hangs has no time of its own: such a node may fail. In mode
+ * Restart the kubelet of a control plane may be left to read its file again. In mode Reread a
+ * withdrawal may have to wait until an older grant is fulfilled.
  */
 export function grantSeconds(mode: DeliveryMode, probationSeconds: number): number {
   // One attempt more puts the old file back.

@@ -30,7 +30,8 @@ export function change(
   const same = journal.content === document.content;
   const drift = same && journal.phase === "applied";
   const lives = same && isStarted(facts, journal);
-  const rereads = isLeftToReread(facts, journal, planned, drift, lives);
+  const repairs = drift || (same && isRepairing(journal));
+  const rereads = isLeftToReread(facts, journal, planned, repairs, lives);
   const matters = planned.matters && !rereads;
   const unfit =
     drift && !matters
@@ -101,6 +102,11 @@ function isStarted(facts: Facts, journal: Journal): boolean {
   return isProving && ["silent", "answering"].includes(stateOf(facts, journal));
 }
 
+/** Whether the repair of a drift was cut off, or another program wrote the file first. */
+function isRepairing({ phase, rereads, matters, owed }: Journal): boolean {
+  return phase === "applying" && rereads !== undefined && !matters && owed === undefined;
+}
+
 /**
  * A drift restarts no kubelet, which rereads the file by itself. A new grant does, and one under
  * way, but that not again and again: a program that keeps removing our entries must not keep
@@ -110,11 +116,11 @@ function isLeftToReread(
   facts: Facts,
   journal: Journal,
   { matters }: Plan,
-  drift: boolean,
+  repairs: boolean,
   lives: boolean,
 ): boolean {
   if (!matters || facts.config.restart !== "Always") return false;
-  if (drift) return granted(facts.grant) === undefined || isOf(journal, facts.grant);
+  if (repairs) return granted(facts.grant) === undefined || isOf(journal, facts.grant);
   return lives && callsWithin(journal, facts.now, 3_600_000) >= 3;
 }
 

@@ -129,14 +129,15 @@ function withoutDocument(
   }
   if (journal?.phase === "applied" && isOf(journal, facts.grant) && holds)
     return byTable(facts, journal);
-  // As with older content in force: nothing comes of this grant any more.
+  // As with older content in force: the release was confirmed, and newer content is mounted.
   if (isUntouched(facts) && !facts.left && isOutdated(facts, mounted)) return waiting(facts);
   return startMeanwhile(facts, journal, whyNotOurs(facts, mounted));
 }
 
-/** Whether the grant is older than all that is mounted. */
-function isOutdated({ grant }: Facts, mounted: Mounted): boolean {
-  return mounted.kind === "other" && mounted.revision > grantedRevision(grant);
+/** Whether the grant was proved, and is older than all that is mounted. */
+function isOutdated({ grant, proved }: Facts, mounted: Mounted): boolean {
+  const isOlder = mounted.kind === "other" && mounted.revision > grantedRevision(grant);
+  return isOlder && proved === grantedKey(grant);
 }
 
 function whyNotOurs({ grant }: Facts, mounted: Mounted): Step {

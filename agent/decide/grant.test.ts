@@ -95,10 +95,12 @@ test("a node takes what it is granted by revision and digest, and waits for a Se
   assert.equal("word" in behind && behind.word, "behind");
 });
 
-test("a node that has nothing of ours is Ready while its grant is older than all that is mounted", () => {
-  const ahead: FactsChange = { mounted: { kind: "other", revision: 8 }, file: absent };
+test("a node that has confirmed a release is Ready while its grant is older than all that is mounted", () => {
+  const ahead: FactsChange = { proved: key, mounted: { kind: "other", revision: 8 }, file: absent };
   check([
-    ["it has confirmed a release", ahead, "nothing GPS201 ready"],
+    ["it has confirmed it", ahead, "nothing GPS201 ready"],
+    ["it has not", { ...ahead, proved: undefined }, "wait GPS203"],
+    ["it has confirmed another one", { ...ahead, proved: "6/six's/x" }, "wait GPS203"],
     ["it takes nothing unasked", { ...ahead, journal: empty }, "nothing GPS201 ready"],
     ["the kubelet is silent", { ...ahead, healthy: false }, "wait GPS221"],
     ["it refused that grant", { ...ahead, refused: key }, "wait GPS257"],

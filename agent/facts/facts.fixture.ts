@@ -164,6 +164,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
   return {
     grant: grant ?? { ...seven, revision, digest },
     refused: undefined,
+    proved: undefined,
     config: {
       restart: "Always",
       probation: 5000,

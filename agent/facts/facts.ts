@@ -29,6 +29,8 @@ export type Facts = Readonly<{
   grant: GrantReading;
   /** The grant, by its key, that this pod has refused. */
   refused: string | undefined;
+  /** The grant, by its key, that this pod was Ready with. */
+  proved: string | undefined;
   /**
    * Wall clock, milliseconds. It may jump, so it is only compared with times in the journal.
    */

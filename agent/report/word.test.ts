@@ -173,14 +173,16 @@ test("a pod that has refused may still say that the node is given back", (t) => 
 
 test("a failure of what nothing granted is not marked, and reads no mark of version 0.2", (t) => {
   const { directory, start, marks } = place(t);
-  const given = { ...asked, fulfilled: false };
   start().mark("failed", { ...given, grant: "none" });
   assert.equal(existsSync(join(directory, "word")), false);
   writeFileSync(join(directory, "word"), "refused\nreleased\n");
   assert.equal(start().refused, undefined);
   assert.equal(shown(start().instead(released, given)), "exit 0 GPS224 released");
   start().mark("released", given);
-  assert.equal(marks(), "said released 7/d/2026-11-26T18:25:07Z\n");
+  assert.equal(
+    marks(),
+    "proved 7/d/2026-11-26T18:25:07Z\nsaid released 7/d/2026-11-26T18:25:07Z\n",
+  );
 });
 
 test("where no mark can be made a refusal is tried once, and a release again and again", (t) => {

@@ -66,13 +66,19 @@ export class Word {
     return this.#marks.refused;
   }
 
+  /** The grant, by its key, that this pod was Ready with, or has confirmed the release of. */
+  get proved(): string | undefined {
+    return this.#marks.proved;
+  }
+
   /**
    * Returns the step, or an end in its place where a word is due. The released and the proved end
    * come before the agent is Ready with it for the first time.
    */
   instead(step: Step, seen: Seen): Step {
     const key = grantedKey(seen.grant);
-    if (key !== undefined && seen.fulfilled && step.ready) this.#prove(key);
+    const isProved = step.ready && (seen.fulfilled || step.code === codes.withdrawn);
+    if (key !== undefined && isProved) this.#prove(key);
     const refuses = key !== undefined && "refused" in step && key !== this.#marks.proved;
     const isSame = this.#refusal?.key === key;
     if (!refuses) this.#refusal = undefined;

@@ -7,6 +7,7 @@ import {
   check,
   facts,
   follow,
+  foreign,
   renewed,
   restarting,
   time,
@@ -39,6 +40,21 @@ test("H17: without restarts Ready is not said until the kubelet must have read t
     ["a moment too early", after(304.9), "wait GPS254"],
     ["in time", after(305), "record GPS200 → applied"],
   ]);
+});
+
+test("a drift whose repair was cut off, or beaten by another writer, restarts no kubelet either", () => {
+  const repair = decide(facts({ journal: idle, file: foreign() }));
+  assert.ok(repair.action === "apply" && repair.journal.rereads === "");
+  const { journal } = repair;
+  for (const file of [foreign(), absent]) {
+    const again = decide(facts({ journal, file }));
+    assert.ok(again.action === "apply");
+    assert.deepEqual([again.journal.rereads, again.journal.matters], ["", false]);
+  }
+  const { steps } = follow({ journal, file: foreign() });
+  assert.ok(!steps.some((step) => step.startsWith("restart")), steps.join(", "));
+  const owes = decide(facts({ journal: { ...journal, matters: true }, file: foreign() }));
+  assert.ok(owes.action === "apply" && owes.journal.matters);
 });
 
 test("the wait says how long it still is, and is looked at again when it is over", () => {

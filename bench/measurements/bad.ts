@@ -68,8 +68,8 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
   const lock = { giveUp: () => {} };
   const hands = { config, systemd: fake.systemd, deeds, delivery, lock };
   const acquire = async () => true;
-  const refused = () => undefined;
-  const observer = new Observer({ ...hands, healthz, acquire, refused, now, clock: now });
+  const marks = () => ({ refused: undefined, proved: undefined });
+  const observer = new Observer({ ...hands, healthz, acquire, marks, now, clock: now });
   while (fake.clock < end) {
     const step = await observer.next();
     await act(step, hands);

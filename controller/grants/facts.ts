@@ -101,7 +101,7 @@ export type StateFacts = Readonly<{
   failed: readonly string[];
   /** Uids of Nodes that had failed when a retry was requested: it begins with them. */
   lost: readonly string[];
-  /** The last value of the retry annotation that was followed. */
+  /** The requests for a retry that were followed. */
   retry: string;
   /** Names of Nodes whose Ready pod was deleted for an upgrade, until its successor is Ready. */
   replaced: readonly string[];
@@ -139,7 +139,7 @@ export type Snapshot = Readonly<{
   wanted: Wanted;
   policy: GrantPolicy;
   isPaused: boolean;
-  /** The value of the retry annotation; empty if there is none. */
+  /** The requests for a retry, as one text; the same as in the state if none of them is new. */
   retry: string;
 }>;
 

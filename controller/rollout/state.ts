@@ -34,3 +34,26 @@ const namesOf = (value: unknown): readonly string[] =>
   Array.isArray(value)
     ? value.filter((one): one is string => typeof one === "string").slice(0, mostNodes)
     : [];
+
+/** Most characters of a request that count: a time has ten. */
+const longestRetry = 256;
+
+/**
+ * The requests for a retry, as one text that differs from the `known` one if there is a new
+ * request. Several objects may ask, each by a value of its own. The last value of each is kept when
+ * it is removed, so that a removed annotation asks for nothing, and neither does one that returns.
+ */
+export function retryOf(asked: readonly string[], known: string): string {
+  const before = readRequests(known);
+  const values = asked.map((value, at) => value.slice(0, longestRetry) || (before[at] ?? ""));
+  return values.every((value, at) => value === (before[at] ?? "")) ? known : JSON.stringify(values);
+}
+
+function readRequests(known: string): readonly string[] {
+  try {
+    const found: unknown = JSON.parse(known);
+    return Array.isArray(found) ? found.map((one) => (typeof one === "string" ? one : "")) : [];
+  } catch {
+    return [];
+  }
+}

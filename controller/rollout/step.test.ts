@@ -98,19 +98,41 @@ test("records a halt before it takes grants back, publishes nothing, and continu
   for (const name of world.nodes.keys()) world.nodes.set(name, "proves");
   Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry: "1" } });
   await world.until(two, isServed);
-  assert.deepEqual([world.state.retry, world.state.halted], ["1", false]);
+  assert.deepEqual([world.state.retry, world.state.halted], ['["","1"]', false]);
 });
 
 test("follows a retry that either of two objects requests", async () => {
   const world = await deployed();
   Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry: "object" } });
   await world.step(one);
-  assert.equal(world.state.retry, "object");
+  assert.equal(world.state.retry, '["","object"]');
   const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
   const data = { ".dockerconfigjson": btoa("{}") };
   await world.cluster.create(collections.secrets, { metadata, data });
   await world.step(one);
-  assert.equal(world.state.retry, "secret object");
+  assert.equal(world.state.retry, '["secret","object"]');
+});
+
+test("stays halted when one of two requests for a retry is removed, and then the other", async () => {
+  const world = await deployed();
+  const ask = (retry: string): void =>
+    void Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry } });
+  ask("object");
+  const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
+  const data = { ".dockerconfigjson": btoa("{}") };
+  await world.cluster.create(collections.secrets, { metadata, data });
+  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 0 }) });
+  for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
+  await world.until(two, ({ view }) => view?.phase === "halted");
+  ask("");
+  assert.equal((await world.step(two)).state.halted, true);
+  world.delete(`${collections.secrets}/additional-pull-secret`);
+  assert.equal((await world.step(two)).state.halted, true);
+  ask("object");
+  assert.equal((await world.step(two)).state.halted, true);
+  ask("another");
+  await world.step(two);
+  assert.equal(world.state.halted, false);
 });
 
 test("withdraws at once: nothing is served any more, and every node gives its word", async () => {

@@ -28,7 +28,7 @@ import type { RolloutContext } from "./context.ts";
 import { factsOf } from "./facts.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
-import { readRollout } from "./state.ts";
+import { readRollout, retryOf } from "./state.ts";
 import { forgetUnsent, isOfPod, writePods, type Refusals } from "./write.ts";
 
 /** What became of the rollout in this step. */
@@ -99,9 +99,8 @@ class Step {
     this.#objects = found;
     this.#published = this.#read(found.global);
     this.#state = readRollout(readState(found.state).rollout);
-    // Either object may ask for a retry, and another value on one of them is another request.
-    const asked = found.additional?.metadata?.annotations?.[retryAnnotation] ?? "";
-    this.#retry = [asked, context.wishes.retry].filter((one) => one !== "").join(" ");
+    const { [retryAnnotation]: asked = "" } = found.additional?.metadata?.annotations ?? {};
+    this.#retry = retryOf([asked, context.wishes.retry], this.#state.retry);
   }
 
   /** Brings what exists back to what was declared, whatever is decided next. */

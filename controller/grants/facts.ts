@@ -94,6 +94,11 @@ export type StateFacts = Readonly<{
   word: boolean;
   /** The highest creation time of the agents' pods at that moment. */
   base: number;
+  /**
+   * While nodes that joined before the promotion hold something older: the highest creation time of
+   * the agents' pods at the promotion. Otherwise -1.
+   */
+  awaited: number;
   /** The canary's Node, recorded before its grant. */
   canary: Readonly<{ node: string; uid: string }> | undefined;
   halted: boolean;
@@ -152,6 +157,7 @@ export function stateOf(
     revision,
     word: false,
     base: -1,
+    awaited: -1,
     canary: undefined,
     halted: false,
     failed: [],

@@ -30,9 +30,12 @@ function recordWord(look: Look): void {
   const isWord = ({ pod, verdict }: JudgedPod): boolean =>
     verdict.is === "proved" && pod.grant?.revision === revision && pod.grant.word;
   if (!look.pods.some(isWord)) return;
-  const base = look.pods.reduce((latest, { pod }) => Math.max(latest, pod.created), -1);
-  look.change({ word: true, base });
+  look.change({ word: true, base: latestOf(look) });
 }
+
+/** The highest creation time of the pods that exist. */
+export const latestOf = (look: Look): number =>
+  look.pods.reduce((latest, { pod }) => Math.max(latest, pod.created), -1);
 
 /** A canary that disappears with its Node has failed: the content may have broken it. */
 function lostCanary(look: Look): readonly string[] {

@@ -5,14 +5,16 @@ import { stateOf, type StateFacts } from "#controller/grants/facts.ts";
 import { readRollout, retryOf } from "./state.ts";
 
 const names = fc.array(fc.string(), { maxLength: 20, size: "max" });
+const times = fc.oneof(
+  fc.constant(-1),
+  fc.double({ min: 0, max: 4e9, noNaN: true, noDefaultInfinity: true }),
+);
 const states: fc.Arbitrary<StateFacts> = fc.record(
   {
     revision: fc.maxSafeNat(),
     word: fc.boolean(),
-    base: fc.oneof(
-      fc.constant(-1),
-      fc.double({ min: 0, max: 4e9, noNaN: true, noDefaultInfinity: true }),
-    ),
+    base: times,
+    awaited: times,
     canary: fc.option(
       fc.record({ node: fc.string(), uid: fc.string() }, { noNullPrototype: true }),
       { nil: undefined },
@@ -32,7 +34,7 @@ test("law: what is written is read back", () => {
     fc.property(states, (state) => {
       const read = readRollout(JSON.parse(JSON.stringify(state)));
       // JSON has no negative zero.
-      assert.deepEqual(read, { ...state, base: state.base + 0 });
+      assert.deepEqual(read, { ...state, base: state.base + 0, awaited: state.awaited + 0 });
     }),
   );
 });
@@ -44,6 +46,7 @@ test("law: reads any JSON without throwing, and its own reading again as the sam
       revision: fc.oneof(part, fc.integer()),
       word: part,
       base: part,
+      awaited: part,
       canary: part,
       halted: part,
       failed: part,

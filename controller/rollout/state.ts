@@ -16,13 +16,17 @@ export function readRollout(value: unknown): StateFacts {
     ...none,
     revision: found.revision as number,
     word: found.word === true,
-    base: typeof found.base === "number" && Number.isFinite(found.base) ? found.base : -1,
+    base: timeOf(found.base),
+    awaited: timeOf(found.awaited),
     canary: readCanary(found.canary),
     halted: found.halted === true,
     failed: namesOf(found.failed),
     lost: namesOf(found.lost),
   };
 }
+
+const timeOf = (value: unknown): number =>
+  typeof value === "number" && Number.isFinite(value) ? value : -1;
 
 function readCanary(value: unknown): StateFacts["canary"] {
   if (typeof value !== "object" || value === null) return undefined;

@@ -9,6 +9,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
+import { isPublishedOut } from "../status/summary.ts";
 import type { Progress } from "./step.ts";
 import { content, nothingLeft, World } from "./world.fixture.ts";
 
@@ -64,6 +65,20 @@ test("serves new nodes nothing until all that existed have proved it, and then w
   const { length } = world.writes;
   for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
   assert.deepEqual(world.writes.slice(length), []);
+});
+
+test("calls a revision rolled out when nodes have it that joined before its promotion", async () => {
+  const world = await deployed();
+  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1 }) });
+  await world.until(two, ({ state }) => state.word);
+  await world.join("d", "ignores");
+  const promoted = await world.until(two, ({ served }) => served === 2);
+  assert.deepEqual([promoted.promoted, isPublishedOut(promoted)], [false, false]);
+  assert.equal(isPublishedOut(await world.step(two)), false);
+  world.nodes.set("d", "proves");
+  const last = await world.until(two, (progress) => progress.promoted);
+  assert.deepEqual([world.granted["d"], isPublishedOut(last)], [2, true]);
+  assert.equal((await world.step(two)).promoted, false);
 });
 
 test("keeps the older content served while newer content is on its way, and replaces no pod", async () => {

@@ -43,7 +43,7 @@ export type Progress = Readonly<{
   publishedAt: number;
   /** The time of this step by the same clock. */
   now: number;
-  /** In this step the newest content became what new nodes take. */
+  /** In this step the rollout of the newest content ended: no node is awaited any more. */
   promoted: boolean;
   /** A withdrawal is over. `isConfirmed`: every node has given back, as far as they are known. */
   completed: Readonly<{ isConfirmed: boolean }> | undefined;
@@ -216,7 +216,7 @@ class Step {
         return await this.#declare({ served: "nothing" });
       case "promote":
         await this.#declare({ served: published ?? "nothing" });
-        this.#promoted = true;
+        this.#promoted = this.#state.awaited < 0;
         return;
       case "save":
       case "halt":
@@ -275,9 +275,12 @@ class Step {
 
   async #save(state: StateFacts): Promise<void> {
     const { cluster } = this.#context;
+    const { revision, served } = this.#published ?? {};
+    const isServed = served !== "nothing" && served?.revision === revision;
     const before = readState(this.#objects.state);
     const written = await writeState(cluster, this.#objects.state, { ...before, rollout: state });
     this.#objects = { ...this.#objects, state: written };
+    if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#promoted = true;
     this.#state = state;
   }
 

@@ -135,7 +135,7 @@ class Turn {
     this.#upgrade(template);
     if (!newer && (!this.#state.halted || this.#release)) this.#grant();
     this.#sync();
-    if (!newer && !other) this.#promote();
+    this.#promote(newer || other);
     if (this.#release && want === RELEASE) this.#end();
   }
 
@@ -368,10 +368,10 @@ class Turn {
     }
   }
 
-  #promote(): void {
+  #promote(isHeld: boolean): void {
     const { rev, served } = this.#s;
     const { state } = { state: this.#state };
-    if (this.#release || served === rev || !state.word || state.halted) return;
+    if (this.#release) return;
     const done = (pod: Pod): boolean => {
       if (this.#granted.has(pod)) return false;
       const verdict = this.#verdicts.get(pod);
@@ -382,7 +382,17 @@ class Turn {
       if (isRefused(this.#seen(pod), steady) || isAway(this.#seen(pod), steady)) return true;
       return verdict === "proved" && pod.grant?.rev === rev && pod.grant.digest === this.#s.digest;
     };
-    if (this.#pods.every((pod) => pod.created > state.base || done(pod))) this.#hands.promote();
+    const all = (age: number): boolean => this.#pods.every((pod) => pod.created > age || done(pod));
+    const waits = (awaited: number): void => {
+      if (awaited !== state.awaited) this.#save((x) => (x.awaited = awaited));
+    };
+    if (served === rev) {
+      if (state.awaited >= 0 && all(state.awaited)) waits(-1);
+      return;
+    }
+    if (isHeld || !state.word || state.halted || !all(state.base)) return;
+    waits(all(Infinity) ? -1 : Math.max(...this.#pods.map(({ created }) => created)));
+    this.#hands.promote();
   }
 
   #end(): void {

@@ -67,7 +67,7 @@ function withPods(snapshot: Snapshot, secret: SecretFacts, memory: Memory, now: 
   const reads: Reads = { nodes: look.readNodes, all: look.readAll };
   return {
     actions: look.actions,
-    memory: { pods: look.seen, places: look.places, podless, list },
+    memory: { pods: look.seen, places: look.places, podless, raised: look.raised, list },
     reads,
     again: look.again,
     view,

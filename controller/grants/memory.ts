@@ -50,6 +50,12 @@ export type Seen = Readonly<{
 /** The place of a pod that was deleted under a grant. `created` is the pod's, an API time. */
 export type Place = Readonly<{ created: number; at: number }>;
 
+/**
+ * A publication that the word of a Node caused, which was behind. `at`: when it last did; `count`:
+ * how often; `revision`: what was published then.
+ */
+export type Raised = Readonly<{ at: number; count: number; revision: number }>;
+
 export type Memory = Readonly<{
   /** By pod uid. */
   pods: ReadonlyMap<string, Seen>;
@@ -57,6 +63,8 @@ export type Memory = Readonly<{
   places: ReadonlyMap<string, Place>;
   /** By Node uid: since when the Node has been seen without a pod. */
   podless: ReadonlyMap<string, Readonly<{ node: string; at: number }>>;
+  /** By Node name: nodes whose word caused a publication. */
+  raised: ReadonlyMap<string, Raised>;
   /**
    * Since when the number of pods has differed from the desired one; when all Nodes were last
    * listed, and what the difference was then.
@@ -69,6 +77,7 @@ export const noMemory: Memory = {
   pods: new Map(),
   places: new Map(),
   podless: new Map(),
+  raised: new Map(),
   list: { since: undefined, at: undefined, difference: 0 },
 };
 

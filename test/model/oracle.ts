@@ -10,6 +10,7 @@ import {
   isRefused,
   judge,
   observe,
+  pauseOf,
   type OracleMemory,
   type Record_,
   type Verdict,
@@ -98,7 +99,11 @@ class Turn {
     this.#state = structuredClone(
       state.rev === s.rev ? state : newState(s.rev, state.retry, state.replaced),
     );
-    this.memory = { pods: new Map(), places: new Map(before.places) };
+    this.memory = {
+      pods: new Map(),
+      places: new Map(before.places),
+      raised: new Map(before.raised),
+    };
     for (const pod of this.#pods) {
       const seen = observe(pod, before, clock.steady);
       this.memory.pods.set(String(pod.uid), seen);
@@ -119,16 +124,23 @@ class Turn {
     const s = this.#s;
     const api = this.#api;
     const other = want !== s.digest;
-    const isBehind = this.#pods.some(
-      ({ message }) => message?.kind === "behind" && message.journal > s.rev,
-    );
+    const behind = this.#pods.filter((pod) => this.#isBehind(pod));
+    const isBehind = behind.length > 0;
     const leaves = want === RELEASE || [s.digest, servedDigest(s)].some((x) => withdraws(x, want));
     const early = other && !leaves && this.#clock.api - s.at < api.minInterval;
     const held = other && (api.paused || early);
     const otherMode = template.mode !== s.mode && want !== RELEASE;
     const newer = !held && (other || otherMode || isBehind);
-    if (newer && (want === RELEASE || this.#places.size === 0))
-      return publish(api, want, this.#hands);
+    if (newer && (want === RELEASE || this.#places.size === 0)) {
+      const revision = publish(api, want, this.#hands);
+      if (!other && !otherMode)
+        for (const { node } of behind) {
+          const last = this.memory.raised.get(node);
+          const count = (last?.count ?? 0) + (last && s.rev < last.revision ? 0 : 1);
+          this.memory.raised.set(node, { at: this.#clock.steady, count, revision });
+        }
+      return;
+    }
     const isWithdrawn = other && !api.paused && withdraws(servedDigest(s), want);
     if (isWithdrawn && s.served > 0) return this.#hands.emptyServed();
     if (template.n !== api.want.n) return this.#hands.template();
@@ -137,6 +149,15 @@ class Turn {
     this.#sync();
     this.#promote(newer || other);
     if (this.#release && want === RELEASE) this.#end();
+  }
+
+  /** A node that claims a higher number again and again is believed ever more rarely. */
+  #isBehind({ node, message }: Pod): boolean {
+    const { rev } = this.#s;
+    if (message?.kind !== "behind" || message.journal <= rev) return false;
+    if (message.journal > Math.max(rev, this.#api.state.rev) + 2 ** 20) return false;
+    const last = this.memory.raised.get(node);
+    return !last || rev < last.revision || this.#clock.steady - last.at >= pauseOf(last.count);
   }
 
   #seen(pod: Pod): Record_ {
@@ -407,7 +428,8 @@ class Turn {
   }
 }
 
-function publish(api: Api, want: Digest, hands: Hands): void {
+/** Publishes what is wanted, and returns its number. */
+function publish(api: Api, want: Digest, hands: Hands): number {
   const s = api.secret;
   const mode = api.ds?.template.mode ?? api.want.mode;
   const seen = [...api.pods.values()].flatMap(({ grant, message }) => [
@@ -415,8 +437,8 @@ function publish(api: Api, want: Digest, hands: Hands): void {
     message?.rev ?? 0,
     message?.journal ?? 0,
   ]);
-  const possible = seen.filter((one) => one < 2 ** 40);
-  const rev = 1 + Math.max(0, s?.rev ?? 0, api.state.rev, ...possible);
+  const own = Math.max(0, s?.rev ?? 0, api.state.rev);
+  const rev = 1 + Math.max(own, ...seen.filter((one) => one <= own + 2 ** 20));
   const keep =
     s !== null &&
     s.mode === mode &&
@@ -431,4 +453,5 @@ function publish(api: Api, want: Digest, hands: Hands): void {
     served: keep ? s.served : 0,
     servedDigest: keep ? servedDigest(s) : "",
   });
+  return rev;
 }

@@ -116,6 +116,8 @@ type Wanted = Readonly<{
   intent: "apply" | "release";
   /** With the salt of the published revision, so that it equals its digest for the same content. */
   digest: string;
+  /** It is what was published last, as the state records beside its facts. */
+  isKnown: boolean;
   /** The mode of the template as the policy wants it. */
   mode: Mode;
   /** Whether the content of a slot has a source that the wanted content lacks. */

@@ -42,6 +42,7 @@ function snapshotOf(revision: number, journal: number): Snapshot {
     wanted: {
       intent: "apply",
       digest: "d",
+      isKnown: false,
       mode: "Restart",
       withdraws: { newest: false, served: false },
     },
@@ -85,6 +86,25 @@ for (const [what, own, journal, next] of numbers)
     const written = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
     assert.equal(readPublished(written)?.revision, revision);
   });
+
+test("publishes no change under a pause when global-pull-secret was deleted or edited", () => {
+  const lost = { ...snapshotOf(3, 3), secret: undefined };
+  const held = published({ ...lost, isPaused: true });
+  assert.deepEqual([held.actions, held.view.pending, held.again], [[], "paused", Infinity]);
+  assert.deepEqual(published(lost).revisions, [4]);
+  // What was published before holds no change.
+  const known = { ...lost, wanted: { ...lost.wanted, isKnown: true } };
+  assert.deepEqual(published({ ...known, isPaused: true }).revisions, [4]);
+  // A withdrawal that has begun goes to its end.
+  const wanted = { ...lost.wanted, intent: "release" as const };
+  assert.deepEqual(published({ ...lost, wanted, isPaused: true }).revisions, [4]);
+});
+
+test("replaces the template under a pause: an upgrade is not a change of the Secrets", () => {
+  const template = { isCurrent: false, mode: "Restart" as const };
+  const { actions } = published({ ...snapshotOf(3, 3), template, isPaused: true });
+  assert.deepEqual(actions.map(({ kind }) => kind).at(-1), "write-template");
+});
 
 test("publishes ever more rarely for a node that is behind again and again", () => {
   let memory = noMemory;

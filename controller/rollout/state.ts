@@ -1,4 +1,6 @@
 /** What a rollout must remember that no other object tells: read from and written to JSON. Pure. */
+import { createHash } from "node:crypto";
+import type { RevisionContent } from "#contract/names.ts";
 import { stateOf, type StateFacts } from "#controller/grants/facts.ts";
 
 /** Most Nodes in a list: 2,000 uids and names are 200 kB of the 1 MiB that a Secret holds. */
@@ -27,6 +29,18 @@ export function readRollout(value: unknown): StateFacts {
 
 const timeOf = (value: unknown): number =>
   typeof value === "number" && Number.isFinite(value) ? value : -1;
+
+/** What a content is recognized by after its Secret was lost. The state holds the sources as well. */
+export const contentHash = ({ intent, sources, document }: RevisionContent): string =>
+  createHash("sha256")
+    .update(JSON.stringify([intent, sources, document]))
+    .digest("hex");
+
+/** The hash of the content that was published when this was written; undefined if unknown. */
+export const contentIn = (value: unknown): unknown =>
+  typeof value === "object" && value !== null
+    ? (value as { content?: unknown }).content
+    : undefined;
 
 function readCanary(value: unknown): StateFacts["canary"] {
   if (typeof value !== "object" || value === null) return undefined;

@@ -251,6 +251,24 @@ test("puts back a deleted Secret under a number that no node has", async () => {
   await world.until(one, isServed);
 });
 
+for (const [what, harm] of [
+  ["deleted", (world: World) => world.delete(owned.global)],
+  ["edited", (world: World) => world.edit(owned.global, { data: { revision: btoa("7") } })],
+] as const)
+  test(`publishes the same content, but no change, under a pause when somebody ${what} the Secret`, async () => {
+    const world = await deployed();
+    const policy = { ...world.remover.policy, managementState: "Paused" as const };
+    Object.assign(world.remover, { policy });
+    harm(world);
+    const { length } = world.writes;
+    const { view } = await world.step(two);
+    assert.deepEqual([view?.pending, world.writes.slice(length)], ["paused", []]);
+    await world.step(one);
+    const { revision = 0, document } = world.published ?? {};
+    assert.deepEqual([revision > 1, document], [true, one.document]);
+    assert.equal((await world.step(two)).revision, revision);
+  });
+
 test("repairs what others changed of the agents' rights and of the DaemonSet, and replaces no pod", async () => {
   const world = await deployed();
   const pods = world.pods.map(({ metadata }) => metadata?.uid);

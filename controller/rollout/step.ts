@@ -28,7 +28,7 @@ import type { RolloutContext } from "./context.ts";
 import { factsOf } from "./facts.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
-import { readRollout, retryOf } from "./state.ts";
+import { contentHash, readRollout, retryOf } from "./state.ts";
 import { forgetUnsent, isOfPod, writePods, type Refusals } from "./write.ts";
 
 /** What became of the rollout in this step. */
@@ -278,7 +278,9 @@ class Step {
     const { revision, served } = this.#published ?? {};
     const isServed = served !== "nothing" && served?.revision === revision;
     const before = readState(this.#objects.state);
-    const written = await writeState(cluster, this.#objects.state, { ...before, rollout: state });
+    const content = this.#published && contentHash(this.#published);
+    const rollout = { ...state, content };
+    const written = await writeState(cluster, this.#objects.state, { ...before, rollout });
     this.#objects = { ...this.#objects, state: written };
     if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#promoted = true;
     this.#state = state;

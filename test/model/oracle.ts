@@ -44,7 +44,7 @@ export function oracle(
 ): Memory {
   const want = wantedDigest(api);
   const s = api.secret;
-  const isInstalled = api.ds !== null || (s !== null && s.digest !== RELEASE);
+  const isInstalled = s !== null && (api.ds !== null || s.digest !== RELEASE);
   if (api.paused && want !== RELEASE && !isInstalled) return before;
   if (!s) {
     if (want !== RELEASE || api.ds) publish(api, want, hands);

@@ -207,7 +207,7 @@ function control(w: World, driver: Driver): void {
       else playOracle(w, seen);
     }
     const { paused, secret } = w.api;
-    // A pause holds every change, unless the Secret was deleted and had to be published again.
+    // A pause holds every change.
     if (!w.snapshot && (!paused || secret?.digest === wantedDigest(w.api))) noteWithdrawn(w);
   } catch (error) {
     if (error instanceof Killed) {

@@ -152,6 +152,26 @@ test("serves all others when the canary never answers, if one node may fail", ()
   );
 });
 
+test("tries a node that fails each time ever more rarely, and restarts its kubelet as rarely", () => {
+  const w = servedCluster({ seed: 1, nodes: 6, budget: 1 });
+  const rankOf = ({ id }: Machine): number => (id * 37) % 100;
+  const [first] = [...w.machines.values()].toSorted((a, b) => rankOf(a) - rankOf(b));
+  assert.ok(first);
+  // Only this kubelet does not survive the content.
+  w.bad.set(500, { silent: false, percent: rankOf(first) + 1 });
+  Object.assign(w.api, { a: 500, maxFailures: 1 });
+  w.truth.allowed += 1;
+  const grants = new Set<string>();
+  until(w, driver, 6 * 3600, () => {
+    const grant = w.api.pods.get(first.name)?.grant;
+    if (grant?.digest === "500.2") grants.add(`${grant.since}`);
+    return false;
+  });
+  assert.equal(served(w), "500.2");
+  // At once, and about 10, 30, 70, 150 and 310 minutes later.
+  assert.equal(grants.size, 6);
+});
+
 /** The first nodes cannot start their agent any more, 100 s after it was served. */
 function stopAgents(w: World, count: number): readonly string[] {
   const stopped = [...w.machines.values()].slice(0, count);

@@ -7,6 +7,7 @@
  */
 import { holdsNewest, namesSlot, type Grant, type StateFacts } from "./facts.ts";
 import type { JudgedPod, Look } from "./look.ts";
+import type { Seen } from "./memory.ts";
 
 /** Records what became known. `failed`: uids of Nodes that failed without a pod. */
 export function recordNews(look: Look, failed: readonly string[]): void {
@@ -117,9 +118,18 @@ export function takeBack(look: Look): void {
     look.written.add(pod.uid);
     if (verdict.is === "failed" || verdict.is === "excused") {
       const over = { revision: pod.grant.revision, ...verdict };
-      look.seen.set(pod.uid, { ...seen, over });
+      const failures =
+        verdict.is === "failed" ? failuresOf(one, pod.grant.revision) : seen.failures;
+      look.seen.set(pod.uid, { ...seen, over, failures });
     }
   }
+}
+
+/** Its failures with this one. A patch that is sent again counts once. */
+function failuresOf({ seen: { failures, grant } }: JudgedPod, revision: number): Seen["failures"] {
+  const before = failures?.revision === revision ? failures : undefined;
+  if (before?.grant === grant) return before;
+  return { revision, grant, count: (before?.count ?? 0) + 1 };
 }
 
 /** Whether the Node's failure is the reason for the present retry: it is granted first. */

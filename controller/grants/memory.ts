@@ -43,6 +43,8 @@ export type Seen = Readonly<{
         )
       >
     | undefined;
+  /** How often a grant of this revision has failed, and the last one that did. */
+  failures: Readonly<{ revision: number; grant: string; count: number }> | undefined;
   /** Since when admission refuses grants of this pod, and when it last did. */
   refused: Readonly<{ at: number; last: number }> | undefined;
 }>;
@@ -112,6 +114,7 @@ export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now)
       syncs: 0,
       sent: undefined,
       over: undefined,
+      failures: undefined,
       refused: undefined,
     };
   const isSame = before.grant === grant;

@@ -12,7 +12,7 @@ export const absenceSeconds = 60;
 export const unbrokenSeconds = 3;
 
 /** Seconds after which the node of an excused or failed grant may be granted the same again. */
-export const againSeconds = 600;
+const againSeconds = 600;
 
 /** The longest such pause: a node that fails again and again is tried four times a day. */
 const longestAgainSeconds = 21_600;

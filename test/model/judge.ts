@@ -45,6 +45,7 @@ export function observe(pod: Pod, memory: Memory, now: number): Record_ {
     syncs: same ? before.syncs : 0,
     sent: sent && sent.resourceVersion === String(pod.rv) && now - sent.at < 60 ? sent : undefined,
     over: undefined,
+    failures: before?.failures,
     refused: same ? before.refused : undefined,
   };
 }

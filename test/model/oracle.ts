@@ -273,6 +273,18 @@ class Turn {
     const excused = this.#of("excused").filter((pod) => !keeps(pod));
     for (const pod of [...excused, ...(this.#release ? [] : this.#of("failed"))])
       if (!halted.includes(pod)) back(pod, `${pod.grant?.rev}`);
+    for (const pod of this.#of("failed")) this.#count(pod);
+  }
+
+  /** Counts a failure, once for each grant. */
+  #count(pod: Pod): void {
+    const { grant } = pod;
+    if (!grant || this.#release) return;
+    const seen = this.#seen(pod);
+    const { revision, count = 0, grant: last } = seen.failures ?? {};
+    if (revision !== grant.rev)
+      seen.failures = { revision: grant.rev, grant: seen.grant, count: 1 };
+    else if (last !== seen.grant) seen.failures = { revision, grant: seen.grant, count: count + 1 };
   }
 
   /** Admission refused: again after 5 s, and each minute once the node is excused. */
@@ -350,10 +362,12 @@ class Turn {
       const waits = this.#release && grant && grant.rev > 0 && !isAbsent;
       if (!pod.ready && !waits) return false;
       if ((grant?.rev === s.rev && grant.digest === s.digest) || !this.#mayPatch(pod)) return false;
+      const { revision, count = 1 } = seen.failures ?? {};
+      const pause = pauseOf(revision === s.rev ? count : 1);
       const excused = grant
         ? grant.rev === 0 && grant.digest === `${s.rev}`
         : this.#verdicts.get(pod) === "failed";
-      return !excused || lost.includes(this.#uidOf(pod)) || steady - seen.readyAt >= AGAIN;
+      return !excused || lost.includes(this.#uidOf(pod)) || steady - seen.readyAt >= pause;
     };
     const rank = (pod: Pod): number[] => [
       this.#seen(pod).sent ? 0 : 1,

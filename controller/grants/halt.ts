@@ -5,7 +5,7 @@
  * A halt is recorded before any grant is taken back, so that a controller that is killed between
  * the two does not grant anything else.
  */
-import { holdsNewest, namesSlot, type Grant, type StateFacts } from "./facts.ts";
+import { holdsNewest, mostListed, namesSlot, type Grant, type StateFacts } from "./facts.ts";
 import type { JudgedPod, Look } from "./look.ts";
 import type { Seen } from "./memory.ts";
 
@@ -18,8 +18,10 @@ export function recordNews(look: Look, failed: readonly string[]): void {
   if (!look.isRelease()) {
     const found = [...failed, ...lost, ...failedPods(look)];
     const known = new Set(look.state.failed);
-    const news = found.filter((uid) => !known.has(uid));
-    if (news.length > 0) look.change({ failed: [...before.failed, ...new Set(news)] });
+    const news = new Set(found.filter((uid) => !known.has(uid)));
+    const room = mostListed - before.failed.length;
+    if (news.size > 0 && room > 0)
+      look.change({ failed: [...before.failed, ...[...news].slice(0, room)] });
   }
   forgetCanary(look);
   if (look.state !== before) look.save();

@@ -167,6 +167,9 @@ export function afterRefusal(
   const refused =
     why === "admission" ? { at: seen.refused?.at ?? steady, last: steady } : seen.refused;
   const pods = new Map(memory.pods);
-  pods.set(uid, { ...seen, sent: undefined, refused, holds: seen.sent?.held ?? seen.holds });
+  // A sync that was not written is raised again.
+  const syncs = why === "admission" ? seen.syncs : Math.max(0, seen.syncs - 1);
+  const holds = seen.sent?.held ?? seen.holds;
+  pods.set(uid, { ...seen, sent: undefined, refused, holds, syncs });
   return { ...memory, pods };
 }

@@ -1,10 +1,7 @@
 /** What a rollout must remember that no other object tells: read from and written to JSON. Pure. */
 import { createHash } from "node:crypto";
 import type { RevisionContent } from "#contract/names.ts";
-import { stateOf, type StateFacts } from "#controller/grants/facts.ts";
-
-/** Most Nodes in a list: 2,000 uids and names are 200 kB of the 1 MiB that a Secret holds. */
-const mostNodes = 2000;
+import { mostListed, stateOf, type StateFacts } from "#controller/grants/facts.ts";
 
 /** Reads what was remembered. Whatever is malformed reads as nothing. */
 export function readRollout(value: unknown): StateFacts {
@@ -50,7 +47,7 @@ function readCanary(value: unknown): StateFacts["canary"] {
 
 const namesOf = (value: unknown): readonly string[] =>
   Array.isArray(value)
-    ? value.filter((one): one is string => typeof one === "string").slice(0, mostNodes)
+    ? value.filter((one): one is string => typeof one === "string").slice(0, mostListed)
     : [];
 
 /** Most characters of a request that count: a time has ten. */

@@ -27,7 +27,10 @@ export function readRollout(value: unknown): StateFacts {
 const timeOf = (value: unknown): number =>
   typeof value === "number" && Number.isFinite(value) ? value : -1;
 
-/** What a content is recognized by after its Secret was lost. The state holds the sources as well. */
+/**
+ * What a content is recognized by after its Secret was lost. Not salted: the state holds the
+ * documents of the sources anyway.
+ */
 export const contentHash = ({ intent, sources, document }: RevisionContent): string =>
   createHash("sha256")
     .update(JSON.stringify([intent, sources, document]))

@@ -16,7 +16,7 @@ import {
   withUnstartable,
 } from "#test/model/cluster.ts";
 import { churnTable } from "#test/model/churn-table.ts";
-import { RELEASE, type Pod, type World } from "#test/model/world.ts";
+import { join, RELEASE, type Machine, type Pod, type World } from "#test/model/world.ts";
 
 const driver = { isLockstep: false, rewrite: {} };
 
@@ -49,6 +49,35 @@ for (const why of ["image", "podless"] as const)
         Array.from({ length: broken }, () => ({ node: "", reason, waitingReason })),
       );
     });
+
+for (const [joining, nodes] of [
+  [1, 9],
+  [10, 10],
+  [20, 20],
+] as const)
+  test(`calls content rolled out only when ${joining} beside ${nodes} nodes have it that joined before its promotion`, () => {
+    const w = servedCluster({ seed: 7, nodes, budget: 2 });
+    const { api } = w;
+    pass(w, driver, 10);
+    api.a = 200;
+    w.truth.allowed += 1;
+    assert.ok(
+      until(w, driver, 100, () => api.state.word && api.state.rev === api.secret?.rev) < 100,
+    );
+    for (let at = 0; at < joining; at++) join(w, `early${at}`);
+    const isPromoted = (): boolean => api.secret?.served === api.secret?.rev;
+    assert.ok(until(w, driver, 1000, isPromoted) < 1000);
+    assert.ok(having(w, "200.2") < w.machines.size && api.state.awaited >= 0);
+    // Nodes that join now delay nothing, however many.
+    const isOut = (): boolean => {
+      if (w.t % 5 === 0) join(w, `late${w.t}`);
+      return api.state.awaited < 0;
+    };
+    assert.ok(until(w, driver, 1000, isOut) < 1000);
+    const isOld = ({ name, loaded }: Machine): boolean =>
+      !name.startsWith("late") && loaded !== "200.2";
+    assert.deepEqual([...w.machines.values()].filter(isOld), []);
+  });
 
 for (const away of [34, 60])
   test(`begins a withdrawal at once on the others when ${away} of 100 nodes are away`, () => {
@@ -121,6 +150,26 @@ test("serves all others when the canary never answers, if one node may fail", ()
     lastView(w).failed.map(({ node, reason }) => [node, reason]),
     [[canary?.node, "late"]],
   );
+});
+
+test("tries a node that fails each time ever more rarely, and restarts its kubelet as rarely", () => {
+  const w = servedCluster({ seed: 1, nodes: 6, budget: 1 });
+  const rankOf = ({ id }: Machine): number => (id * 37) % 100;
+  const [first] = [...w.machines.values()].toSorted((a, b) => rankOf(a) - rankOf(b));
+  assert.ok(first);
+  // Only this kubelet does not survive the content.
+  w.bad.set(500, { silent: false, percent: rankOf(first) + 1 });
+  Object.assign(w.api, { a: 500, maxFailures: 1 });
+  w.truth.allowed += 1;
+  const grants = new Set<string>();
+  until(w, driver, 6 * 3600, () => {
+    const grant = w.api.pods.get(first.name)?.grant;
+    if (grant?.digest === "500.2") grants.add(`${grant.since}`);
+    return false;
+  });
+  assert.equal(served(w), "500.2");
+  // At once, and about 10, 30, 70, 150 and 310 minutes later.
+  assert.equal(grants.size, 6);
 });
 
 /** The first nodes cannot start their agent any more, 100 s after it was served. */

@@ -27,7 +27,7 @@ import { fillWindow, raiseSync } from "./window.ts";
  */
 export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
   const { secret, template, wanted } = snapshot;
-  if (template === undefined && isHeld(snapshot)) return withoutPods(memory, []);
+  if (isHeld(snapshot)) return { ...withoutPods(memory, []), view: heldView };
   if (secret === undefined) {
     const isNeeded = wanted.intent === "apply" || template !== undefined;
     return withoutPods(memory, isNeeded ? [publication(snapshot, "missing")] : []);
@@ -42,9 +42,18 @@ export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
   return withPods(snapshot, secret, memory, now);
 }
 
-/** A pause also holds the first installation, and the next one after a withdrawal. */
-const isHeld = ({ isPaused, secret, wanted }: Snapshot): boolean =>
-  isPaused && wanted.intent === "apply" && secret?.intent !== "apply";
+/**
+ * A pause also holds the first installation, and the next one after a withdrawal. If somebody
+ * deleted or edited global-pull-secret, it is published again only if the content is known to be
+ * the same: otherwise it may be a change that the pause is to hold.
+ */
+const isHeld = ({ isPaused, secret, template, wanted }: Snapshot): boolean =>
+  isPaused &&
+  wanted.intent === "apply" &&
+  ((secret === undefined && !wanted.isKnown) ||
+    (template === undefined && secret?.intent !== "apply"));
+
+const heldView: View = { ...idleView, pending: "paused" };
 
 /** Before the first publication, and after the last pod. */
 function withoutPods(memory: Memory, actions: Decision["actions"]): Decision {
@@ -67,7 +76,7 @@ function withPods(snapshot: Snapshot, secret: SecretFacts, memory: Memory, now: 
   const reads: Reads = { nodes: look.readNodes, all: look.readAll };
   return {
     actions: look.actions,
-    memory: { pods: look.seen, places: look.places, podless, list },
+    memory: { pods: look.seen, places: look.places, podless, raised: look.raised, list },
     reads,
     again: look.again,
     view,

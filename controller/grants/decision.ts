@@ -73,8 +73,6 @@ export type View = Readonly<{
   refused: readonly string[];
   /** Places taken, of `maxUnavailable`. */
   places: number;
-  /** Nodes whose pod was deleted for an upgrade, and has no Ready successor. */
-  replacing: number;
   /** Newer content waits: until no grant is unproved, for minInterval, or while paused. */
   pending: "no" | "places" | "interval" | "paused";
 }>;

@@ -94,6 +94,11 @@ export type StateFacts = Readonly<{
   word: boolean;
   /** The highest creation time of the agents' pods at that moment. */
   base: number;
+  /**
+   * While nodes that joined before the promotion hold something older: the highest creation time of
+   * the agents' pods at the promotion. Otherwise -1.
+   */
+  awaited: number;
   /** The canary's Node, recorded before its grant. */
   canary: Readonly<{ node: string; uid: string }> | undefined;
   halted: boolean;
@@ -101,7 +106,7 @@ export type StateFacts = Readonly<{
   failed: readonly string[];
   /** Uids of Nodes that had failed when a retry was requested: it begins with them. */
   lost: readonly string[];
-  /** The last value of the retry annotation that was followed. */
+  /** The requests for a retry that were followed. */
   retry: string;
   /** Names of Nodes whose Ready pod was deleted for an upgrade, until its successor is Ready. */
   replaced: readonly string[];
@@ -111,6 +116,8 @@ type Wanted = Readonly<{
   intent: "apply" | "release";
   /** With the salt of the published revision, so that it equals its digest for the same content. */
   digest: string;
+  /** It is what was published last, as the state records beside its facts. */
+  isKnown: boolean;
   /** The mode of the template as the policy wants it. */
   mode: Mode;
   /** Whether the content of a slot has a source that the wanted content lacks. */
@@ -141,9 +148,12 @@ export type Snapshot = Readonly<{
   wanted: Wanted;
   policy: GrantPolicy;
   isPaused: boolean;
-  /** The value of the retry annotation; empty if there is none. */
+  /** The requests for a retry, as one text; the same as in the state if none of them is new. */
   retry: string;
 }>;
+
+/** Most Nodes in a list of the state: 2,000 uids and names are 200 kB of a Secret's 1 MiB. */
+export const mostListed = 2000;
 
 /** The state of a revision of which nothing is known yet. */
 export function stateOf(
@@ -154,6 +164,7 @@ export function stateOf(
     revision,
     word: false,
     base: -1,
+    awaited: -1,
     canary: undefined,
     halted: false,
     failed: [],

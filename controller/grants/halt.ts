@@ -5,8 +5,9 @@
  * A halt is recorded before any grant is taken back, so that a controller that is killed between
  * the two does not grant anything else.
  */
-import { holdsNewest, namesSlot, type Grant, type StateFacts } from "./facts.ts";
+import { holdsNewest, mostListed, namesSlot, type Grant, type StateFacts } from "./facts.ts";
 import type { JudgedPod, Look } from "./look.ts";
+import type { Seen } from "./memory.ts";
 
 /** Records what became known. `failed`: uids of Nodes that failed without a pod. */
 export function recordNews(look: Look, failed: readonly string[]): void {
@@ -17,8 +18,10 @@ export function recordNews(look: Look, failed: readonly string[]): void {
   if (!look.isRelease()) {
     const found = [...failed, ...lost, ...failedPods(look)];
     const known = new Set(look.state.failed);
-    const news = found.filter((uid) => !known.has(uid));
-    if (news.length > 0) look.change({ failed: [...before.failed, ...new Set(news)] });
+    const news = new Set(found.filter((uid) => !known.has(uid)));
+    const room = mostListed - before.failed.length;
+    if (news.size > 0 && room > 0)
+      look.change({ failed: [...before.failed, ...[...news].slice(0, room)] });
   }
   forgetCanary(look);
   if (look.state !== before) look.save();
@@ -30,9 +33,12 @@ function recordWord(look: Look): void {
   const isWord = ({ pod, verdict }: JudgedPod): boolean =>
     verdict.is === "proved" && pod.grant?.revision === revision && pod.grant.word;
   if (!look.pods.some(isWord)) return;
-  const base = look.pods.reduce((latest, { pod }) => Math.max(latest, pod.created), -1);
-  look.change({ word: true, base });
+  look.change({ word: true, base: latestOf(look) });
 }
+
+/** The highest creation time of the pods that exist. */
+export const latestOf = (look: Look): number =>
+  look.pods.reduce((latest, { pod }) => Math.max(latest, pod.created), -1);
 
 /** A canary that disappears with its Node has failed: the content may have broken it. */
 function lostCanary(look: Look): readonly string[] {
@@ -114,9 +120,18 @@ export function takeBack(look: Look): void {
     look.written.add(pod.uid);
     if (verdict.is === "failed" || verdict.is === "excused") {
       const over = { revision: pod.grant.revision, ...verdict };
-      look.seen.set(pod.uid, { ...seen, over });
+      const failures =
+        verdict.is === "failed" ? failuresOf(one, pod.grant.revision) : seen.failures;
+      look.seen.set(pod.uid, { ...seen, over, failures });
     }
   }
+}
+
+/** Its failures with this one. A patch that is sent again counts once. */
+function failuresOf({ seen: { failures, grant } }: JudgedPod, revision: number): Seen["failures"] {
+  const before = failures?.revision === revision ? failures : undefined;
+  if (before?.grant === grant) return before;
+  return { revision, grant, count: (before?.count ?? 0) + 1 };
 }
 
 /** Whether the Node's failure is the reason for the present retry: it is granted first. */

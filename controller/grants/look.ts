@@ -13,7 +13,7 @@ import {
   type Snapshot,
   type StateFacts,
 } from "./facts.ts";
-import { seePod, type Memory, type Place, type Seen } from "./memory.ts";
+import { seePod, type Memory, type Place, type Raised, type Seen } from "./memory.ts";
 import { isRefused, judge, type Verdict } from "./verdict.ts";
 import type { Action } from "./decision.ts";
 
@@ -42,6 +42,8 @@ export class Look {
   readonly written = new Set<string>();
   /** Changes of what is remembered of pods. */
   readonly seen = new Map<string, Seen>();
+  /** By Node name: nodes whose word caused a publication. */
+  readonly raised: Map<string, Raised>;
   readonly readNodes = new Set<string>();
   readAll = false;
   again = Number.POSITIVE_INFINITY;
@@ -83,6 +85,7 @@ export class Look {
     this.pods = pods;
     this.byNode = byNode;
     this.places = new Map(memory.places);
+    this.raised = new Map(memory.raised);
     for (const [uid, { holds, node, created }] of memory.pods)
       if (holds && !this.seen.has(uid)) this.places.set(node, { created, at: now.steady });
   }

@@ -43,12 +43,20 @@ export type Seen = Readonly<{
         )
       >
     | undefined;
+  /** How often a grant of this revision has failed, and the last one that did. */
+  failures: Readonly<{ revision: number; grant: string; count: number }> | undefined;
   /** Since when admission refuses grants of this pod, and when it last did. */
   refused: Readonly<{ at: number; last: number }> | undefined;
 }>;
 
 /** The place of a pod that was deleted under a grant. `created` is the pod's, an API time. */
 export type Place = Readonly<{ created: number; at: number }>;
+
+/**
+ * A publication that the word of a Node caused, which was behind. `at`: when it last did; `count`:
+ * how often; `revision`: what was published then.
+ */
+export type Raised = Readonly<{ at: number; count: number; revision: number }>;
 
 export type Memory = Readonly<{
   /** By pod uid. */
@@ -57,6 +65,8 @@ export type Memory = Readonly<{
   places: ReadonlyMap<string, Place>;
   /** By Node uid: since when the Node has been seen without a pod. */
   podless: ReadonlyMap<string, Readonly<{ node: string; at: number }>>;
+  /** By Node name: nodes whose word caused a publication. */
+  raised: ReadonlyMap<string, Raised>;
   /**
    * Since when the number of pods has differed from the desired one; when all Nodes were last
    * listed, and what the difference was then.
@@ -69,6 +79,7 @@ export const noMemory: Memory = {
   pods: new Map(),
   places: new Map(),
   podless: new Map(),
+  raised: new Map(),
   list: { since: undefined, at: undefined, difference: 0 },
 };
 
@@ -103,6 +114,7 @@ export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now)
       syncs: 0,
       sent: undefined,
       over: undefined,
+      failures: undefined,
       refused: undefined,
     };
   const isSame = before.grant === grant;
@@ -155,6 +167,9 @@ export function afterRefusal(
   const refused =
     why === "admission" ? { at: seen.refused?.at ?? steady, last: steady } : seen.refused;
   const pods = new Map(memory.pods);
-  pods.set(uid, { ...seen, sent: undefined, refused, holds: seen.sent?.held ?? seen.holds });
+  // A sync that was not written is raised again.
+  const syncs = why === "admission" ? seen.syncs : Math.max(0, seen.syncs - 1);
+  const holds = seen.sent?.held ?? seen.holds;
+  pods.set(uid, { ...seen, sent: undefined, refused, holds, syncs });
   return { ...memory, pods };
 }

@@ -2,6 +2,9 @@
 import type { PodFacts, SecretFacts, Snapshot } from "./facts.ts";
 import type { Look } from "./look.ts";
 import type { Action, Cause, View } from "./decision.ts";
+import { againAfter } from "./verdict.ts";
+
+type Publication = Extract<Action, { kind: "publish" }>;
 
 export type Newer = Readonly<{
   /** Why something has to be published now; then nothing else is granted. */
@@ -41,8 +44,34 @@ const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
   intent === "release" || withdraws.newest || withdraws.served;
 
 /** A node has proved a higher revision than the Secret has: etcd was restored. */
-const isBehind = ({ pods, secret }: Look): boolean =>
-  pods.some(({ pod: { word } }) => word?.kind === "behind" && word.journal > secret.revision);
+const isBehind = (look: Look): boolean => look.pods.some(({ pod }) => mayRaise(look, pod));
+
+/**
+ * Whether the word of this node is a reason to publish again. One publication exceeds whatever the
+ * node has, so a node that repeats it is damaged or lies. It is excused, and believed again after a
+ * pause that doubles. If etcd was restored once more, what it caused is gone, and it is believed.
+ */
+function mayRaise(look: Look, { node, word }: PodFacts): boolean {
+  const { secret, now } = look;
+  if (word?.kind !== "behind" || word.journal <= secret.revision) return false;
+  if (word.journal > mostBelieved(look.snapshot)) return false;
+  const before = look.raised.get(node);
+  if (before === undefined || secret.revision < before.revision) return true;
+  const left = before.at + againAfter(before.count) - now.steady;
+  if (left > 0) look.lookIn(left);
+  return left <= 0;
+}
+
+/** Remembers the nodes that are the reason for a publication. */
+function noteRaised(look: Look, revision: number): void {
+  for (const { pod } of look.pods) {
+    if (!mayRaise(look, pod)) continue;
+    const before = look.raised.get(pod.node);
+    const isSame = before !== undefined && look.secret.revision < before.revision;
+    const count = (before?.count ?? 0) + (isSame ? 0 : 1);
+    look.raised.set(pod.node, { at: look.now.steady, count, revision });
+  }
+}
 
 /**
  * Publishes newer content when no grant is unproved, and a withdrawal at once. Until then a served
@@ -52,7 +81,9 @@ export function publishNewer(look: Look, { cause, waitsFor }: Newer): boolean {
   const { snapshot, secret } = look;
   const { wanted } = snapshot;
   if (cause !== undefined && (wanted.intent === "release" || look.taken.size === 0)) {
-    look.actions.push(publication(snapshot, cause));
+    const action = publication(snapshot, cause);
+    look.actions.push(action);
+    if (cause === "behind") noteRaised(look, action.revision);
     return true;
   }
   const isOther = waitsFor === "interval" || cause === "content";
@@ -66,7 +97,7 @@ const withdrawsServed = ({ wanted }: Snapshot, secret: SecretFacts): boolean =>
   (secret.served === secret.revision ? wanted.withdraws.newest : wanted.withdraws.served);
 
 /** The next publication. The served slot stays only if new nodes may have its content. */
-export function publication(snapshot: Snapshot, because: Cause): Action {
+export function publication(snapshot: Snapshot, because: Cause): Publication {
   const { secret, template, wanted } = snapshot;
   const mode =
     template === undefined ? wanted.mode : (template.mode ?? secret?.mode ?? wanted.mode);
@@ -81,18 +112,38 @@ export function publication(snapshot: Snapshot, because: Cause): Action {
   return { kind: "publish", revision: nextRevision(snapshot), mode, served, because };
 }
 
-/** No cluster reaches it. A higher number was written by a person, and could end the count. */
-const mostRevisions = 2 ** 40;
+/**
+ * The highest number that may be published: agents and the controller itself read no number of
+ * more than 2^40, so that one above it would end the count.
+ */
+const mostRevisions = 2 ** 40 - 1;
 
-/** Higher than every revision that the Secret, a grant or an agent's word has. */
-function nextRevision({ secret, state, pods }: Snapshot): number {
+/** More revisions than a restored etcd can lack. A node that reports more is damaged or lies. */
+const mostLacking = 2 ** 20;
+
+/** The highest number of our own objects. */
+const ownRevision = ({ secret, state }: Snapshot): number =>
+  Math.max(
+    0,
+    ...[secret?.revision ?? 0, secret?.served ?? 0, state.revision].filter(
+      (one) => one < mostRevisions,
+    ),
+  );
+
+/** The highest number of a pod that is believed: anybody on a node can write a higher one. */
+const mostBelieved = (snapshot: Snapshot): number =>
+  Math.min(ownRevision(snapshot) + mostLacking, mostRevisions - 1);
+
+/** Higher than every believed revision that the Secret, a grant or an agent's word has. */
+function nextRevision(snapshot: Snapshot): number {
+  const most = mostBelieved(snapshot);
   const ofPod = ({ grant, word }: PodFacts): number =>
     [grant?.revision, word?.revision, word?.journal].reduce<number>(
-      (highest, one = 0) => (one < mostRevisions ? Math.max(highest, one) : highest),
+      (highest, one = 0) => (one <= most ? Math.max(highest, one) : highest),
       0,
     );
-  const start = Math.max(secret?.revision ?? 0, secret?.served ?? 0, state.revision);
-  return 1 + pods.reduce((highest, pod) => Math.max(highest, ofPod(pod)), start);
+  const start = ownRevision(snapshot);
+  return 1 + snapshot.pods.reduce((highest, pod) => Math.max(highest, ofPod(pod)), start);
 }
 
 /** What status reports of newer content that is not published yet. */

@@ -2,7 +2,7 @@
  * The upgrade: the DaemonSet's update strategy is OnDelete, and the controller replaces pods of
  * older templates itself. Pure.
  */
-import { holdsNewest } from "./facts.ts";
+import { holdsNewest, mostListed } from "./facts.ts";
 import type { JudgedPod, Look } from "./look.ts";
 import { absenceSeconds } from "./verdict.ts";
 
@@ -13,7 +13,8 @@ import { absenceSeconds } from "./verdict.ts";
  */
 export function replacePods(look: Look): void {
   const { snapshot, state } = look;
-  const most = snapshot.policy.maxUnavailable === "all" ? Infinity : snapshot.policy.maxUnavailable;
+  const { maxUnavailable } = snapshot.policy;
+  const most = Math.min(mostListed, maxUnavailable === "all" ? Infinity : maxUnavailable);
   const replaced = new Set(state.replaced.filter((node) => !hasArrived(look, node)));
   const deleted: JudgedPod[] = [];
   for (const one of look.pods) {

@@ -12,7 +12,14 @@ export const absenceSeconds = 60;
 export const unbrokenSeconds = 3;
 
 /** Seconds after which the node of an excused or failed grant may be granted the same again. */
-export const againSeconds = 600;
+const againSeconds = 600;
+
+/** The longest such pause: a node that fails again and again is tried four times a day. */
+const longestAgainSeconds = 21_600;
+
+/** Seconds before what has happened so many times may be tried again: it doubles each time. */
+export const againAfter = (times: number): number =>
+  Math.min(longestAgainSeconds, againSeconds * 2 ** (times - 1));
 
 /** Seconds after which a grant without an effect is followed by another sync of the volume. */
 export const syncSeconds: readonly number[] = [3, 10, 20, 40];

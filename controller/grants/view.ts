@@ -25,7 +25,6 @@ export const idleView: View = {
   failures: 0,
   refused: [],
   places: 0,
-  replacing: 0,
   pending: "no",
 };
 
@@ -54,7 +53,6 @@ export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): Vi
     failures: look.state.failed.length,
     refused,
     places: look.taken.size,
-    replacing: look.state.replaced.length,
     pending: pendingOf(newer),
   };
 }

@@ -10,7 +10,7 @@ import {
 } from "./facts.ts";
 import { isLost, lostOf } from "./halt.ts";
 import type { JudgedPod, Look } from "./look.ts";
-import { againSeconds, isAway, syncSeconds } from "./verdict.ts";
+import { againAfter, isAway, syncSeconds } from "./verdict.ts";
 
 /** Seconds within which a container that exits again is started with a growing delay. */
 const restedSeconds = 600;
@@ -126,7 +126,10 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
       : held.revision === 0 && held.digest === String(secret.revision);
   if (!hasEnded || (look.isRelease() && !hasRefused(pod, secret))) return true;
   if (state.lost.length > 0 && isLost(look, lost, one)) return true;
-  const left = againSeconds - (look.now.steady - seen.readyAt);
+  // A node that fails each time is tried ever more rarely: each try restarts its kubelet.
+  const { revision, count } = seen.failures ?? { revision: 0, count: 1 };
+  const pause = againAfter(revision === secret.revision ? count : 1);
+  const left = pause - (look.now.steady - seen.readyAt);
   if (left > 0) look.lookIn(left);
   return left <= 0;
 }

@@ -11,7 +11,7 @@ import type { Snapshot as Objects } from "#controller/sources/read/snapshot.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import type { RolloutContext } from "./context.ts";
 import { modeOf, templateOf, type AgentPod } from "./pods.ts";
-import { readRollout } from "./state.ts";
+import { contentHash, contentIn, readRollout } from "./state.ts";
 
 export type Seen = Readonly<{
   objects: Pick<Objects, "global" | "state" | "daemonSet">;
@@ -46,6 +46,7 @@ export function factsOf(
     wanted: {
       intent: wanted.intent === "release" ? "release" : "apply",
       digest: intact === undefined ? "" : digestWith(intact.salt, wanted),
+      isKnown: contentIn(rollout) === contentHash(wanted),
       mode: agent.delivery.mode,
       withdraws: {
         newest: takesBack(intact?.sources, wanted.sources, remain),

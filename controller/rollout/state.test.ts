@@ -2,17 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { stateOf, type StateFacts } from "#controller/grants/facts.ts";
-import { readRollout } from "./state.ts";
+import { readRollout, retryOf } from "./state.ts";
 
 const names = fc.array(fc.string(), { maxLength: 20, size: "max" });
+const times = fc.oneof(
+  fc.constant(-1),
+  fc.double({ min: 0, max: 4e9, noNaN: true, noDefaultInfinity: true }),
+);
 const states: fc.Arbitrary<StateFacts> = fc.record(
   {
     revision: fc.maxSafeNat(),
     word: fc.boolean(),
-    base: fc.oneof(
-      fc.constant(-1),
-      fc.double({ min: 0, max: 4e9, noNaN: true, noDefaultInfinity: true }),
-    ),
+    base: times,
+    awaited: times,
     canary: fc.option(
       fc.record({ node: fc.string(), uid: fc.string() }, { noNullPrototype: true }),
       { nil: undefined },
@@ -32,7 +34,7 @@ test("law: what is written is read back", () => {
     fc.property(states, (state) => {
       const read = readRollout(JSON.parse(JSON.stringify(state)));
       // JSON has no negative zero.
-      assert.deepEqual(read, { ...state, base: state.base + 0 });
+      assert.deepEqual(read, { ...state, base: state.base + 0, awaited: state.awaited + 0 });
     }),
   );
 });
@@ -44,6 +46,7 @@ test("law: reads any JSON without throwing, and its own reading again as the sam
       revision: fc.oneof(part, fc.integer()),
       word: part,
       base: part,
+      awaited: part,
       canary: part,
       halted: part,
       failed: part,
@@ -91,3 +94,27 @@ test("reads at most 2,000 nodes of a list", () => {
   const failed = Array.from({ length: 3000 }, (_, at) => `uid-${at}`);
   assert.deepEqual(readRollout({ revision: 7, failed }).failed, failed.slice(0, 2000));
 });
+
+const requests: readonly (readonly [
+  what: string,
+  asked: readonly string[],
+  known: string,
+  is: string,
+])[] = [
+  ["no request", ["", ""], "", ""],
+  ["a first request", ["1", ""], "", '["1",""]'],
+  ["a known request", ["1", ""], '["1",""]', '["1",""]'],
+  ["another value", ["2", "x"], '["1","x"]', '["2","x"]'],
+  ["a removed request", ["", ""], '["1",""]', '["1",""]'],
+  ["one of two that is removed", ["1", ""], '["1","x"]', '["1","x"]'],
+  ["one that returns", ["1", ""], '["1","x"]', '["1","x"]'],
+  ["one that is removed beside a new one", ["", "y"], '["1","x"]', '["1","y"]'],
+  ["a damaged text", ["1", ""], "[{}", '["1",""]'],
+  ["a text with other things in it", ["", "x"], "[{},7]", '["","x"]'],
+  ["a value of any length", ["x".repeat(300_000), ""], "", `["${"x".repeat(256)}",""]`],
+];
+for (const [what, asked, known, is] of requests)
+  test(`follows a retry only if it is new: ${what}`, () => {
+    assert.equal(retryOf(asked, known), is);
+    assert.equal(retryOf(asked, is), is);
+  });

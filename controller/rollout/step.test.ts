@@ -9,6 +9,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
+import { isPublishedOut } from "../status/summary.ts";
 import type { Progress } from "./step.ts";
 import { content, nothingLeft, World } from "./world.fixture.ts";
 
@@ -66,6 +67,20 @@ test("serves new nodes nothing until all that existed have proved it, and then w
   assert.deepEqual(world.writes.slice(length), []);
 });
 
+test("calls a revision rolled out when nodes have it that joined before its promotion", async () => {
+  const world = await deployed();
+  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1 }) });
+  await world.until(two, ({ state }) => state.word);
+  await world.join("d", "ignores");
+  const promoted = await world.until(two, ({ served }) => served === 2);
+  assert.deepEqual([promoted.promoted, isPublishedOut(promoted)], [false, false]);
+  assert.equal(isPublishedOut(await world.step(two)), false);
+  world.nodes.set("d", "proves");
+  const last = await world.until(two, (progress) => progress.promoted);
+  assert.deepEqual([world.granted["d"], isPublishedOut(last)], [2, true]);
+  assert.equal((await world.step(two)).promoted, false);
+});
+
 test("keeps the older content served while newer content is on its way, and replaces no pod", async () => {
   const world = await deployed();
   const template = world.daemonSet?.metadata?.generation;
@@ -98,19 +113,41 @@ test("records a halt before it takes grants back, publishes nothing, and continu
   for (const name of world.nodes.keys()) world.nodes.set(name, "proves");
   Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry: "1" } });
   await world.until(two, isServed);
-  assert.deepEqual([world.state.retry, world.state.halted], ["1", false]);
+  assert.deepEqual([world.state.retry, world.state.halted], ['["","1"]', false]);
 });
 
 test("follows a retry that either of two objects requests", async () => {
   const world = await deployed();
   Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry: "object" } });
   await world.step(one);
-  assert.equal(world.state.retry, "object");
+  assert.equal(world.state.retry, '["","object"]');
   const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
   const data = { ".dockerconfigjson": btoa("{}") };
   await world.cluster.create(collections.secrets, { metadata, data });
   await world.step(one);
-  assert.equal(world.state.retry, "secret object");
+  assert.equal(world.state.retry, '["secret","object"]');
+});
+
+test("stays halted when one of two requests for a retry is removed, and then the other", async () => {
+  const world = await deployed();
+  const ask = (retry: string): void =>
+    void Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry } });
+  ask("object");
+  const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
+  const data = { ".dockerconfigjson": btoa("{}") };
+  await world.cluster.create(collections.secrets, { metadata, data });
+  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 0 }) });
+  for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
+  await world.until(two, ({ view }) => view?.phase === "halted");
+  ask("");
+  assert.equal((await world.step(two)).state.halted, true);
+  world.delete(`${collections.secrets}/additional-pull-secret`);
+  assert.equal((await world.step(two)).state.halted, true);
+  ask("object");
+  assert.equal((await world.step(two)).state.halted, true);
+  ask("another");
+  await world.step(two);
+  assert.equal(world.state.halted, false);
 });
 
 test("withdraws at once: nothing is served any more, and every node gives its word", async () => {
@@ -213,6 +250,24 @@ test("puts back a deleted Secret under a number that no node has", async () => {
   assert.deepEqual([world.published?.revision, world.published?.document], [2, one.document]);
   await world.until(one, isServed);
 });
+
+for (const [what, harm] of [
+  ["deleted", (world: World) => world.delete(owned.global)],
+  ["edited", (world: World) => world.edit(owned.global, { data: { revision: btoa("7") } })],
+] as const)
+  test(`publishes the same content, but no change, under a pause when somebody ${what} the Secret`, async () => {
+    const world = await deployed();
+    const policy = { ...world.remover.policy, managementState: "Paused" as const };
+    Object.assign(world.remover, { policy });
+    harm(world);
+    const { length } = world.writes;
+    const { view } = await world.step(two);
+    assert.deepEqual([view?.pending, world.writes.slice(length)], ["paused", []]);
+    await world.step(one);
+    const { revision = 0, document } = world.published ?? {};
+    assert.deepEqual([revision > 1, document], [true, one.document]);
+    assert.equal((await world.step(two)).revision, revision);
+  });
 
 test("repairs what others changed of the agents' rights and of the DaemonSet, and replaces no pod", async () => {
   const world = await deployed();

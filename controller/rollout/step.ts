@@ -28,7 +28,7 @@ import type { RolloutContext } from "./context.ts";
 import { factsOf } from "./facts.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
-import { readRollout } from "./state.ts";
+import { contentHash, readRollout, retryOf } from "./state.ts";
 import { forgetUnsent, isOfPod, writePods, type Refusals } from "./write.ts";
 
 /** What became of the rollout in this step. */
@@ -43,7 +43,7 @@ export type Progress = Readonly<{
   publishedAt: number;
   /** The time of this step by the same clock. */
   now: number;
-  /** In this step the newest content became what new nodes take. */
+  /** In this step the rollout of the newest content ended: no node is awaited any more. */
   promoted: boolean;
   /** A withdrawal is over. `isConfirmed`: every node has given back, as far as they are known. */
   completed: Readonly<{ isConfirmed: boolean }> | undefined;
@@ -99,9 +99,8 @@ class Step {
     this.#objects = found;
     this.#published = this.#read(found.global);
     this.#state = readRollout(readState(found.state).rollout);
-    // Either object may ask for a retry, and another value on one of them is another request.
-    const asked = found.additional?.metadata?.annotations?.[retryAnnotation] ?? "";
-    this.#retry = [asked, context.wishes.retry].filter((one) => one !== "").join(" ");
+    const { [retryAnnotation]: asked = "" } = found.additional?.metadata?.annotations ?? {};
+    this.#retry = retryOf([asked, context.wishes.retry], this.#state.retry);
   }
 
   /** Brings what exists back to what was declared, whatever is decided next. */
@@ -217,7 +216,7 @@ class Step {
         return await this.#declare({ served: "nothing" });
       case "promote":
         await this.#declare({ served: published ?? "nothing" });
-        this.#promoted = true;
+        this.#promoted = this.#state.awaited < 0;
         return;
       case "save":
       case "halt":
@@ -276,9 +275,14 @@ class Step {
 
   async #save(state: StateFacts): Promise<void> {
     const { cluster } = this.#context;
+    const { revision, served } = this.#published ?? {};
+    const isServed = served !== "nothing" && served?.revision === revision;
     const before = readState(this.#objects.state);
-    const written = await writeState(cluster, this.#objects.state, { ...before, rollout: state });
+    const content = this.#published && contentHash(this.#published);
+    const rollout = { ...state, content };
+    const written = await writeState(cluster, this.#objects.state, { ...before, rollout });
     this.#objects = { ...this.#objects, state: written };
+    if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#promoted = true;
     this.#state = state;
   }
 

@@ -78,11 +78,12 @@ function revisionOf(
 ): RevisionStatus | undefined {
   if (progress === undefined) return undefined;
   const { revision, served, view } = progress;
-  const goes = revision > 0 && revision !== served && next !== "nobody";
+  const isOut = isPublishedOut(progress);
+  const goes = revision > 0 && (revision !== served || !isOut) && next !== "nobody";
   // What was served last, until something else is: in mid-rollout the Secret may offer nothing.
-  const last = served > 0 ? served : before?.inForce;
+  const last = served > 0 && served !== revision ? served : before?.inForce;
   // Without nodes nothing is ever served, and every node has the revision.
-  const inForce = isPublishedOut(progress) ? revision : last;
+  const inForce = isOut ? revision : last;
   const found = {
     ...optional("inForce", inForce),
     ...(goes ? { pending: revision } : {}),

@@ -167,10 +167,15 @@ function messageOf({ revision, desired }: Progress, { counts, phase, pending }: 
 const isOut = (progress: Progress): boolean =>
   progress.view?.pending === "no" && isPublishedOut(progress);
 
-/** True when what is published is on every node that can be served, whatever waits to follow it. */
+/**
+ * True when what is published is on every node that can be served, whatever waits to follow it.
+ * Nodes that joined before the promotion count, nodes that joined later get it by themselves.
+ */
 export const isPublishedOut = (progress: Progress): boolean => {
-  const { intent, revision, served } = progress;
-  return intent === "apply" && revision > 0 && (served === revision || hasNoNodes(progress));
+  const { intent, revision, served, state } = progress;
+  const isAwaited = state.revision === revision && state.awaited >= 0;
+  const isOnNodes = served === revision && !isAwaited;
+  return intent === "apply" && revision > 0 && (isOnNodes || hasNoNodes(progress));
 };
 
 const hasNoNodes = ({ desired, isCounted, pods }: Progress): boolean =>

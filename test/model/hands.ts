@@ -166,7 +166,7 @@ export function recorder(): Hands & { readonly wishes: () => readonly string[] }
 
 /** A state, without the order in which nodes were found. */
 function stateText(state: State): string {
-  const { rev, word, base, canary, halted, retry } = state;
+  const { rev, word, base, awaited, canary, halted, retry } = state;
   const sets = [state.failed, state.lost, state.replaced].map((one) => one.toSorted().join());
-  return JSON.stringify([rev, word, base, canary, halted, retry, ...sets]);
+  return JSON.stringify([rev, word, base, awaited, canary, halted, retry, ...sets]);
 }

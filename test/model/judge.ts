@@ -20,6 +20,7 @@ export type Record_ = Writable<Seen>;
 export type OracleMemory = {
   pods: Map<string, Record_>;
   places: Map<string, { created: number; at: number }>;
+  raised: Map<string, Memory["raised"] extends ReadonlyMap<string, infer One> ? One : never>;
 };
 
 /** The record of a pod at this moment. */
@@ -44,6 +45,7 @@ export function observe(pod: Pod, memory: Memory, now: number): Record_ {
     syncs: same ? before.syncs : 0,
     sent: sent && sent.resourceVersion === String(pod.rv) && now - sent.at < 60 ? sent : undefined,
     over: undefined,
+    failures: before?.failures,
     refused: same ? before.refused : undefined,
   };
 }
@@ -53,6 +55,9 @@ const isProved = (pod: Pod, grant: Grant, seen: Record_, now: number): boolean =
   grant.word
     ? pod.message?.kind === "proved" && pod.message.key === keyOf(grant)
     : pod.ready && pod.since !== grant.since && now - seen.readyAt >= UNBROKEN;
+
+/** The pause before the n-th repetition: 10 minutes, doubled each time, up to 6 hours. */
+export const pauseOf = (times: number): number => Math.min(6 * 3600, AGAIN * 2 ** (times - 1));
 
 export const isAway = ({ awayAt }: Record_, now: number): boolean =>
   awayAt !== undefined && now - awayAt >= AWAY;

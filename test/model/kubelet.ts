@@ -44,7 +44,8 @@ export function controlPlane(w: World): void {
     }
     const isSilent = !m || !isReachable(w, m);
     if (m) m.silent = isSilent ? m.silent + 1 : 0;
-    if (isSilent && (!m || m.silent >= 40) && !pod.unreachable) {
+    // The node controller rewrites only a condition that is True.
+    if (isSilent && (!m || m.silent >= 40) && !pod.unreachable && pod.ready) {
       pod.unreachable = t;
       pod.rv += 1;
     }

@@ -10,6 +10,7 @@ import {
   isRefused,
   judge,
   observe,
+  pauseOf,
   type OracleMemory,
   type Record_,
   type Verdict,
@@ -44,7 +45,7 @@ export function oracle(
 ): Memory {
   const want = wantedDigest(api);
   const s = api.secret;
-  const isInstalled = api.ds !== null || (s !== null && s.digest !== RELEASE);
+  const isInstalled = s !== null && (api.ds !== null || s.digest !== RELEASE);
   if (api.paused && want !== RELEASE && !isInstalled) return before;
   if (!s) {
     if (want !== RELEASE || api.ds) publish(api, want, hands);
@@ -99,7 +100,11 @@ class Turn {
     this.#state = structuredClone(
       state.rev === s.rev ? state : newState(s.rev, state.retry, state.replaced),
     );
-    this.memory = { pods: new Map(), places: new Map(before.places) };
+    this.memory = {
+      pods: new Map(),
+      places: new Map(before.places),
+      raised: new Map(before.raised),
+    };
     for (const pod of this.#pods) {
       const heard = heeding(pod, { templates });
       const seen = observe(heard, before, clock.steady);
@@ -121,24 +126,40 @@ class Turn {
     const s = this.#s;
     const api = this.#api;
     const other = want !== s.digest;
-    const isBehind = this.#pods.some(
-      ({ message }) => message?.kind === "behind" && message.journal > s.rev,
-    );
+    const behind = this.#pods.filter((pod) => this.#isBehind(pod));
+    const isBehind = behind.length > 0;
     const leaves = want === RELEASE || [s.digest, servedDigest(s)].some((x) => withdraws(x, want));
     const early = other && !leaves && this.#clock.api - s.at < api.minInterval;
     const held = other && (api.paused || early);
     const otherMode = template.mode !== s.mode && want !== RELEASE;
     const newer = !held && (other || otherMode || isBehind);
-    if (newer && (want === RELEASE || this.#places.size === 0))
-      return publish(api, want, this.#hands);
+    if (newer && (want === RELEASE || this.#places.size === 0)) {
+      const revision = publish(api, want, this.#hands);
+      if (!other && !otherMode)
+        for (const { node } of behind) {
+          const last = this.memory.raised.get(node);
+          const count = (last?.count ?? 0) + (last && s.rev < last.revision ? 0 : 1);
+          this.memory.raised.set(node, { at: this.#clock.steady, count, revision });
+        }
+      return;
+    }
     const isWithdrawn = other && !api.paused && withdraws(servedDigest(s), want);
     if (isWithdrawn && s.served > 0) return this.#hands.emptyServed();
     if (template.n !== api.want.n) return this.#hands.template();
     this.#upgrade(template);
     if (!newer && (!this.#state.halted || this.#release)) this.#grant();
     this.#sync();
-    if (!newer && !other) this.#promote();
+    this.#promote(newer || other);
     if (this.#release && want === RELEASE) this.#end();
+  }
+
+  /** A node that claims a higher number again and again is believed ever more rarely. */
+  #isBehind({ node, message }: Pod): boolean {
+    const { rev } = this.#s;
+    if (message?.kind !== "behind" || message.journal <= rev) return false;
+    if (message.journal > Math.max(rev, this.#api.state.rev) + 2 ** 20) return false;
+    const last = this.memory.raised.get(node);
+    return !last || rev < last.revision || this.#clock.steady - last.at >= pauseOf(last.count);
   }
 
   #seen(pod: Pod): Record_ {
@@ -254,6 +275,18 @@ class Turn {
     const excused = this.#of("excused").filter((pod) => !keeps(pod));
     for (const pod of [...excused, ...(this.#release ? [] : this.#of("failed"))])
       if (!halted.includes(pod)) back(pod, `${pod.grant?.rev}`);
+    for (const pod of this.#of("failed")) this.#count(pod);
+  }
+
+  /** Counts a failure, once for each grant. */
+  #count(pod: Pod): void {
+    const { grant } = pod;
+    if (!grant || this.#release) return;
+    const seen = this.#seen(pod);
+    const { revision, count = 0, grant: last } = seen.failures ?? {};
+    if (revision !== grant.rev)
+      seen.failures = { revision: grant.rev, grant: seen.grant, count: 1 };
+    else if (last !== seen.grant) seen.failures = { revision, grant: seen.grant, count: count + 1 };
   }
 
   /** Admission refused: again after 5 s, and each minute once the node is excused. */
@@ -331,12 +364,14 @@ class Turn {
       const waits = this.#release && grant && grant.rev > 0 && !isAbsent;
       if (!pod.ready && !waits) return false;
       if ((grant?.rev === s.rev && grant.digest === s.digest) || !this.#mayPatch(pod)) return false;
+      const { revision, count = 1 } = seen.failures ?? {};
+      const pause = pauseOf(revision === s.rev ? count : 1);
       const excused = grant
         ? grant.rev === 0 && grant.digest === `${s.rev}`
         : this.#verdicts.get(pod) === "failed";
       const refused = pod.message?.rev === s.rev && pod.message.kind !== "proved";
       if (this.#release && !refused) return true;
-      return !excused || lost.includes(this.#uidOf(pod)) || steady - seen.readyAt >= AGAIN;
+      return !excused || lost.includes(this.#uidOf(pod)) || steady - seen.readyAt >= pause;
     };
     const rank = (pod: Pod): number[] => [
       this.#seen(pod).sent ? 0 : 1,
@@ -372,10 +407,10 @@ class Turn {
     }
   }
 
-  #promote(): void {
+  #promote(isHeld: boolean): void {
     const { rev, served } = this.#s;
     const { state } = { state: this.#state };
-    if (this.#release || served === rev || !state.word || state.halted) return;
+    if (this.#release) return;
     const done = (pod: Pod): boolean => {
       if (this.#granted.has(pod)) return false;
       const verdict = this.#verdicts.get(pod);
@@ -386,7 +421,17 @@ class Turn {
       if (isRefused(this.#seen(pod), steady) || isAway(this.#seen(pod), steady)) return true;
       return verdict === "proved" && pod.grant?.rev === rev && pod.grant.digest === this.#s.digest;
     };
-    if (this.#pods.every((pod) => pod.created > state.base || done(pod))) this.#hands.promote();
+    const all = (age: number): boolean => this.#pods.every((pod) => pod.created > age || done(pod));
+    const waits = (awaited: number): void => {
+      if (awaited !== state.awaited) this.#save((x) => (x.awaited = awaited));
+    };
+    if (served === rev) {
+      if (state.awaited >= 0 && all(state.awaited)) waits(-1);
+      return;
+    }
+    if (isHeld || !state.word || state.halted || !all(state.base)) return;
+    waits(all(Infinity) ? -1 : Math.max(...this.#pods.map(({ created }) => created)));
+    this.#hands.promote();
   }
 
   #end(): void {
@@ -401,7 +446,8 @@ class Turn {
   }
 }
 
-function publish(api: Api, want: Digest, hands: Hands): void {
+/** Publishes what is wanted, and returns its number. */
+function publish(api: Api, want: Digest, hands: Hands): number {
   const s = api.secret;
   const mode = api.ds?.template.mode ?? api.want.mode;
   const seen = [...api.pods.values()].flatMap(({ grant, message }) => [
@@ -409,8 +455,8 @@ function publish(api: Api, want: Digest, hands: Hands): void {
     message?.rev ?? 0,
     message?.journal ?? 0,
   ]);
-  const possible = seen.filter((one) => one < 2 ** 40);
-  const rev = 1 + Math.max(0, s?.rev ?? 0, api.state.rev, ...possible);
+  const own = Math.max(0, s?.rev ?? 0, api.state.rev);
+  const rev = 1 + Math.max(own, ...seen.filter((one) => one <= own + 2 ** 20));
   const keep =
     s !== null &&
     s.mode === mode &&
@@ -425,4 +471,5 @@ function publish(api: Api, want: Digest, hands: Hands): void {
     served: keep ? s.served : 0,
     servedDigest: keep ? servedDigest(s) : "",
   });
+  return rev;
 }

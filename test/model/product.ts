@@ -93,6 +93,8 @@ function snapshotOf(w: World, api: Api, read: Read): Snapshot {
     wanted: {
       intent: intentOf(want),
       digest: want,
+      // The model records nothing of what was published, so that under a pause nothing is.
+      isKnown: false,
       mode: api.want.mode,
       withdraws: {
         newest: s !== null && withdraws(s.digest, want),

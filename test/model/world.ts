@@ -58,6 +58,7 @@ export type State = {
   rev: number;
   word: boolean;
   base: number;
+  awaited: number;
   canary: string;
   canaryNode: string;
   halted: boolean;
@@ -229,6 +230,7 @@ export const newState = (rev: number, retry = 0, replaced: string[] = []): State
   rev,
   word: false,
   base: -1,
+  awaited: -1,
   canary: "",
   canaryNode: "",
   halted: false,

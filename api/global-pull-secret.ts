@@ -155,8 +155,8 @@ export type RolloutSpec = Readonly<{
   probation?: string;
   /**
    * Least time from the publication of one revision to the next one's. It keeps a writer of a
-   * Secret from restarting kubelets all day. The withdrawal of all sources, repairs and retries do
-   * not wait. The rollout under way continues. Default: 0s.
+   * Secret from restarting kubelets all day. The withdrawal of a source, repairs and retries do not
+   * wait. The rollout under way continues. Default: 0s.
    */
   minInterval?: string;
 }>;

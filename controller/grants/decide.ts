@@ -27,6 +27,7 @@ import { fillWindow, raiseSync } from "./window.ts";
  */
 export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
   const { secret, template, wanted } = snapshot;
+  if (template === undefined && isHeld(snapshot)) return withoutPods(memory, []);
   if (secret === undefined) {
     const isNeeded = wanted.intent === "apply" || template !== undefined;
     return withoutPods(memory, isNeeded ? [publication(snapshot, "missing")] : []);
@@ -40,6 +41,10 @@ export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
   }
   return withPods(snapshot, secret, memory, now);
 }
+
+/** A pause also holds the first installation, and the next one after a withdrawal. */
+const isHeld = ({ isPaused, secret, wanted }: Snapshot): boolean =>
+  isPaused && wanted.intent === "apply" && secret?.intent !== "apply";
 
 /** Before the first publication, and after the last pod. */
 function withoutPods(memory: Memory, actions: Decision["actions"]): Decision {

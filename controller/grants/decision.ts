@@ -6,7 +6,8 @@ import type { Grant, Mode, PodFacts, StateFacts } from "./facts.ts";
  * One write. The caller executes them in order, each conditional on what was seen: a pod's uid and
  * resourceVersion, the version of every other object. If a write of the Secret, the state or the
  * template fails, the caller executes none of the rest. A patch or deletion of one pod that is
- * refused stops nothing; the caller passes the answer to `afterRefusal`.
+ * refused stops nothing. The caller passes to `afterRefusal` each refusal, and each write of a pod
+ * that it did not execute.
  */
 export type Action =
   | Readonly<{

@@ -117,7 +117,7 @@ type Wanted = Readonly<{
   withdraws: Readonly<{ newest: boolean; served: boolean }>;
 }>;
 
-type GrantPolicy = Readonly<{
+export type GrantPolicy = Readonly<{
   /** A number of nodes, at least 1. */
   maxUnavailable: number | "all";
   maxFailures: number;
@@ -125,6 +125,8 @@ type GrantPolicy = Readonly<{
   forgetAfter: number;
   /** Seconds. */
   minInterval: number;
+  /** In mode CredentialProvider agents register the provider, which restarts the kubelet. */
+  registersProvider: boolean;
 }>;
 
 export type Snapshot = Readonly<{
@@ -175,6 +177,16 @@ export const grantKey = ({ revision, digest, since }: Grant): string =>
 /** True if the pod holds a grant of the newest content. */
 export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =>
   grant?.revision === secret.revision && grant.digest === secret.digest;
+
+/**
+ * True if the node reports that the newest content failed, by a word of a pod without a grant: its
+ * predecessor was deleted under the grant, and the successor ended the change.
+ */
+export const inheritsFailure = ({ grant, word }: PodFacts, secret: SecretFacts): boolean =>
+  grant === undefined &&
+  word?.kind === "failed" &&
+  word.revision === secret.revision &&
+  word.digest === secret.digest;
 
 /**
  * Whether the Node is gone: deleted, or replaced by one of the same name that is younger than

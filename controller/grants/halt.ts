@@ -60,11 +60,16 @@ function forgetCanary(look: Look): void {
     look.change({ canary: undefined });
 }
 
-const failedPods = (look: Look): readonly string[] =>
-  look.pods
-    .filter(({ pod, verdict }) => verdict.is === "failed" && holdsNewest(pod, look.secret))
+function failedPods(look: Look): readonly string[] {
+  const lost = lostOf(look.state);
+  // A word of before the retry stays until the node is granted the content again.
+  const isNews = (one: JudgedPod): boolean =>
+    holdsNewest(one.pod, look.secret) || (one.pod.grant === undefined && !isLost(look, lost, one));
+  return look.pods
+    .filter((one) => one.verdict.is === "failed" && isNews(one))
     .map(({ pod }) => look.uidOf(pod))
     .filter((uid) => uid !== undefined);
+}
 
 /** Follows a retry, or records a halt. True if this is all for now. */
 export function steer(look: Look): boolean {

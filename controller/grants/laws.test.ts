@@ -5,6 +5,7 @@
  * `laws.slow.test.ts` plays thousands of other schedules.
  */
 import { test } from "node:test";
+import { plansOnce } from "#test/model/once.ts";
 import { playAll } from "#test/model/play.ts";
 
 test("keeps every law, and decides as the model does, whatever happens to the cluster", () => {
@@ -13,6 +14,11 @@ test("keeps every law, and decides as the model does, whatever happens to the cl
 
 test("keeps every law when Nodes are read only where a decision asks for them", () => {
   playAll(1001, 30, { isLockstep: false, rewrite: {} });
+});
+
+test("keeps every law on schedules that once broke one", () => {
+  const lockstep = { isLockstep: true, rewrite: {} };
+  for (const plan of plansOnce) playAll(0, 1, lockstep, () => plan);
 });
 
 test("breaks no law when the model itself is in charge", () => {

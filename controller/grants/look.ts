@@ -3,6 +3,7 @@
  * had to be known. The steps of `decide` share it. Pure.
  */
 import {
+  inheritsFailure,
   isNodeGone,
   stateOf,
   type Now,
@@ -58,7 +59,13 @@ export class Look {
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = seePod(pod, memory.pods.get(pod.uid), now);
       const seconds = grantSeconds[pod.mode ?? secret.mode];
-      const { verdict, seen, changesIn } = judge(pod, before, { now, isRelease, seconds });
+      const inherits = inheritsFailure(pod, secret);
+      const { verdict, seen, changesIn } = judge(pod, before, {
+        now,
+        isRelease,
+        inherits,
+        seconds,
+      });
       const holds = verdict.is === "unproved" || verdict.is === "back" || seen.sent !== undefined;
       const one = { pod, seen: { ...seen, holds }, verdict };
       pods.push(one);

@@ -142,7 +142,7 @@ export function seePodless(
 export function afterRefusal(
   memory: Memory,
   uid: string,
-  why: "conflict" | "gone" | "busy" | "admission",
+  why: "conflict" | "gone" | "busy" | "admission" | "unsent",
   { steady }: Now,
 ): Memory {
   const seen = memory.pods.get(uid);

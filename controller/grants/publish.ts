@@ -24,9 +24,9 @@ export function newerOf(look: Look): Newer {
     return { cause: undefined, waitsFor: "paused", waits: Infinity };
   if (isOther) {
     const left = secret.publishedAt + policy.minInterval - now.api;
-    // A withdrawal never waits. A clock that was set back cannot make this longer than it is.
+    // A clock that was set back cannot make this longer than it is.
     const waits = Math.min(left, policy.minInterval);
-    return wanted.intent === "apply" && waits > 0
+    return !isWithdrawal(wanted) && waits > 0
       ? { cause: undefined, waitsFor: "interval", waits }
       : { cause: "content", waitsFor: undefined, waits: 0 };
   }
@@ -35,6 +35,10 @@ export function newerOf(look: Look): Newer {
   const cause = isOtherMode ? "mode" : isBehind(look) ? "behind" : undefined;
   return { cause, waitsFor: undefined, waits: 0 };
 }
+
+/** Also if only one source of several leaves: a withdrawal never waits for an interval. */
+const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
+  intent === "release" || withdraws.newest || withdraws.served;
 
 /** A node has proved a higher revision than the Secret has: etcd was restored. */
 const isBehind = ({ pods, secret }: Look): boolean =>

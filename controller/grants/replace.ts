@@ -42,11 +42,15 @@ export function replacePods(look: Look): void {
   }
 }
 
-/** Its successor is Ready, or the Node is gone. */
+/**
+ * Its successor is Ready, or the Node is gone. A withdrawal leaves Ready pods in place, also
+ * those of a template that is not the newest any more.
+ */
 function hasArrived(look: Look, node: string): boolean {
   const found = look.byNode.get(node)?.pod;
   if (found === undefined) return look.isGone(node, Infinity) === true;
-  return found.ready.is && found.isCurrent;
+  const remains = look.isRelease() && found.mode !== undefined;
+  return found.ready.is && (found.isCurrent || remains);
 }
 
 function isReplaced(look: Look, { pod, verdict }: JudgedPod): boolean {

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Action, Decision } from "./decision.ts";
-import type { Snapshot, StateFacts } from "./facts.ts";
+import type { GrantPolicy, StateFacts } from "./facts.ts";
 import type { Memory, Seen } from "./memory.ts";
 import { broken, planOf, type Plan } from "#test/model/schedules.ts";
 import { playAll } from "#test/model/play.ts";
@@ -14,7 +14,7 @@ import type { Rewrite } from "#test/model/product.ts";
 const state = (changes: Partial<StateFacts>): Rewrite => ({
   snapshot: (seen) => ({ ...seen, state: { ...seen.state, ...changes } }),
 });
-const policy = (change: (policy: Snapshot["policy"]) => Partial<Snapshot["policy"]>): Rewrite => ({
+const policy = (change: (policy: GrantPolicy) => Partial<GrantPolicy>): Rewrite => ({
   snapshot: (seen) => ({ ...seen, policy: { ...seen.policy, ...change(seen.policy) } }),
 });
 const actions = (change: (action: Action) => Action | undefined): Rewrite => ({
@@ -64,6 +64,7 @@ const plan =
     maxFailures: 0,
     minInterval: 0,
     mode: "Restart",
+    registers: false,
     churn: 0,
     isOld: false,
     events: events.map(([t, kind, who, n]) => ({ t, kind, who, n })),
@@ -76,7 +77,16 @@ const every = (from: number, step: number, kind: string) =>
 const lostCanaries = plan([150, "badSilent", 0, 0], ...every(165, 15, "leave"));
 /** A source leaves while a change is under way, and a node joins. */
 const joiner = plan([150, "edit", 0, 1], [158, "withdrawOne", 0, 3], [160, "join", 0, 0]);
+const oneLeaves = (seed: number): Plan => ({
+  ...plan([150, "edit", 0, 1], [160, "withdrawOne", 0, 3])(seed),
+  minInterval: 100,
+});
 const badContent = plan([150, "bad", 0, 0]);
+const registering = (seed: number): Plan => ({
+  ...plan([150, "edit", 0, 1])(seed),
+  mode: "CredentialProvider",
+  registers: true,
+});
 const twoMayFail = (seed: number): Plan => ({ ...badContent(seed), maxFailures: 2 });
 const badImage = plan([150, "badUpgrade", 0, 0]);
 const deletions = plan([150, "edit", 0, 1], ...every(155, 4, "podDelete"));
@@ -96,6 +106,12 @@ const rows: readonly Row[] = [
     "window",
     policy(({ maxUnavailable }) => ({ maxUnavailable: more(maxUnavailable) })),
     planOf,
+  ],
+  [
+    "agents that register a provider restart kubelets",
+    "window",
+    policy(() => ({ registersProvider: false })),
+    registering,
   ],
   ["a deleted pod keeps its place", "window", forgetful, deletions],
   ["failures are remembered", "breaking content", state({ failed: [] }), twoMayFail],
@@ -124,6 +140,17 @@ const rows: readonly Row[] = [
     "withdrawn credential",
     actions((action) => (action.kind === "publish" ? { ...action, served: "newest" } : action)),
     plan([150, "withdrawOne", 0, 3], [151, "join", 0, 0], [153, "join", 0, 0]),
+  ],
+  [
+    "a source that leaves does not wait",
+    "prompt withdrawal",
+    {
+      snapshot: (seen) => ({
+        ...seen,
+        wanted: { ...seen.wanted, withdraws: { newest: false, served: false } },
+      }),
+    },
+    oneLeaves,
   ],
   [
     "a canary proves by word",

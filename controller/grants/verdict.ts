@@ -65,16 +65,24 @@ export const isAway = ({ awayAt }: Seen, { steady }: Now): boolean =>
 export const isRefused = ({ refused }: Seen, { steady }: Now): boolean =>
   refused !== undefined && steady - refused.at >= absenceSeconds;
 
-/**
- * The verdict on one pod.
- *
- * `isRelease`: its grant is one of a withdrawal. That never fails and is never refused, so a node
- * that does not fulfil it in time is excused.
- */
+type Circumstances = Readonly<{
+  now: Now;
+  /**
+   * Its grant is one of a withdrawal. That never fails and is never refused, so a node that does
+   * not fulfil it in time is excused.
+   */
+  isRelease: boolean;
+  /** It has no grant, and reports that its predecessor's has failed. */
+  inherits: boolean;
+  /** How long a grant may stay unproved. */
+  seconds: number;
+}>;
+
+/** The verdict on one pod. */
 export function judge(
   pod: PodFacts,
   seen: Seen,
-  { now, isRelease, seconds }: Readonly<{ now: Now; isRelease: boolean; seconds: number }>,
+  { now, isRelease, inherits, seconds }: Circumstances,
 ): Judged {
   const { grant } = pod;
   const out = isAway(seen, now);
@@ -93,6 +101,7 @@ export function judge(
     pod.ready.is ? never : left(seen.readyAt, absenceSeconds),
   );
   if (grant === undefined) {
+    if (inherits) return answer({ is: "failed", because: "word" }, never);
     if (out) return answer({ is: "excused", because: "away" }, never);
     return isIdle
       ? answer({ is: "excused", because: "not-started" }, never)

@@ -1,7 +1,14 @@
 /**
  * Whom to grant the newest content: one canary first, then `maxUnavailable` nodes at a time. Pure.
  */
-import { holdsNewest, type Grant } from "./facts.ts";
+import {
+  holdsNewest,
+  inheritsFailure,
+  type Grant,
+  type GrantPolicy,
+  type Mode,
+  type PodFacts,
+} from "./facts.ts";
 import { isLost, lostOf } from "./halt.ts";
 import type { JudgedPod, Look } from "./look.ts";
 import { againSeconds, isAway, syncSeconds } from "./verdict.ts";
@@ -19,14 +26,52 @@ export function isAlone(look: Look): boolean {
 
 const hasCanary = ({ snapshot }: Look): boolean => snapshot.policy.maxUnavailable !== "all";
 
-/** How many nodes may hold an unproved grant. */
-function capacity(look: Look): number {
-  const { maxUnavailable } = look.snapshot.policy;
-  if (isAlone(look)) return 1;
-  // The other modes restart nothing, so all nodes may change at the same time.
-  if (look.secret.mode !== "Restart" || maxUnavailable === "all") return Infinity;
-  return maxUnavailable;
+/**
+ * The nodes of which only a number may hold an unproved grant. During a canary these are all nodes.
+ * Later they are those whose pod may restart the kubelet; the others may change at the same time.
+ * During a withdrawal pods of several modes may take part.
+ */
+class Window {
+  readonly #look: Look;
+  readonly #alone: boolean;
+  readonly #most: number;
+  readonly #nodes: Set<string>;
+
+  constructor(look: Look) {
+    const { maxUnavailable } = look.snapshot.policy;
+    this.#look = look;
+    this.#alone = isAlone(look);
+    const rest = maxUnavailable === "all" ? Infinity : maxUnavailable;
+    this.#most = this.#alone ? 1 : rest;
+    this.#nodes = new Set([...look.taken].filter((node) => this.#counts(node)));
+  }
+
+  /** Whether the node may be granted something. A withdrawal uses the place that a node has. */
+  hasRoom({ node }: PodFacts): boolean {
+    if (!this.#counts(node) || this.#nodes.size < this.#most) return true;
+    return this.#nodes.has(node) && this.#nodes.size === this.#most;
+  }
+
+  /** More nodes than may be hold an unproved grant, because the number was lowered. */
+  isOverfull({ node }: PodFacts): boolean {
+    return this.#counts(node) && this.#nodes.size > this.#most;
+  }
+
+  take({ node }: PodFacts): void {
+    if (this.#counts(node)) this.#nodes.add(node);
+  }
+
+  /** Nothing is known of a deleted pod but that it held a grant. */
+  #counts(node: string): boolean {
+    if (this.#alone) return true;
+    const pod = this.#look.byNode.get(node)?.pod;
+    return pod?.mode === undefined || restarts(pod.mode, this.#look.snapshot.policy);
+  }
 }
+
+/** Whether a grant may make a pod of this mode restart its kubelet. */
+const restarts = (mode: Mode, { registersProvider }: GrantPolicy): boolean =>
+  mode === "Restart" || (mode === "CredentialProvider" && registersProvider);
 
 /** Raises `sync` of pods whose grant shows no effect, so that the kubelet syncs the volume. */
 export function raiseSync(look: Look): void {
@@ -44,28 +89,22 @@ export function raiseSync(look: Look): void {
 
 /** Grants the newest content to as many nodes as have a place. */
 export function fillWindow(look: Look): void {
-  const most = capacity(look);
+  const window = new Window(look);
   const lost = lostOf(look.state);
-  const isFull = (): boolean => look.taken.size >= most;
-  resend(look, most);
-  if (isFull() && !look.isRelease()) return;
+  resend(look, window);
   const candidates = look.pods.filter((one) => isCandidate(look, one, lost));
-  for (const one of inOrder(look, candidates, lost)) {
-    // A withdrawal takes the place that the node has already.
-    const hasPlace = look.taken.has(one.pod.node) && look.taken.size === most;
-    if (isFull() && !hasPlace) continue;
-    grant(look, one);
-  }
+  for (const one of inOrder(look, candidates, lost))
+    if (window.hasRoom(one.pod)) grant(look, window, one);
 }
 
 /** Sends a grant again of which neither an answer nor an effect is known. */
-function resend(look: Look, most: number): void {
+function resend(look: Look, window: Window): void {
   for (const one of look.pods) {
     const { sent } = one.seen;
     if (sent === undefined) continue;
     const waited = look.now.steady - sent.at;
     if (waited < resendSeconds) look.lookIn(resendSeconds - waited);
-    else if (look.taken.size <= most && !one.pod.isDeleting) grant(look, one);
+    else if (!window.isOverfull(one.pod) && !one.pod.isDeleting) grant(look, window, one);
     else look.lookIn(resendSeconds);
   }
 }
@@ -84,7 +123,11 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
     held !== undefined && held.revision > 0 && (look.isRelease() || !seen.isSettled);
   if (!pod.ready.is && !isWaiting) return false;
   if (!look.mayPatch(seen)) return false;
-  if (held?.revision !== 0 || held.digest !== String(secret.revision)) return true;
+  const hasEnded =
+    held === undefined
+      ? inheritsFailure(pod, secret)
+      : held.revision === 0 && held.digest === String(secret.revision);
+  if (!hasEnded) return true;
   if (state.lost.length > 0 && isLost(look, lost, one)) return true;
   const left = againSeconds - (look.now.steady - seen.readyAt);
   if (left > 0) look.lookIn(left);
@@ -92,10 +135,11 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
 }
 
 /**
- * A retry begins on nodes that failed. A canary proves by an exit, so one whose container has not
- * exited lately is better. Then come the nodes with the oldest content. Nodes that joined later
- * come last: they delay neither a promotion nor a withdrawal, and many of them must not delay the
- * others.
+ * A retry begins on nodes that failed. A canary whose pod was deleted stays the canary: the
+ * content may have broken its node, and this may be forgotten. A canary proves by an exit, so one
+ * whose container has not exited lately is better. Then come the nodes with the oldest content.
+ * Nodes that joined later come last: they delay neither a promotion nor a withdrawal, and many of
+ * them must not delay the others.
  */
 function inOrder(
   look: Look,
@@ -104,11 +148,13 @@ function inOrder(
 ): readonly JudgedPod[] {
   const alone = isAlone(look);
   const { publishedAt } = look.secret;
+  const { canary } = look.state;
   // One number: the first difference decides. Revisions stay below 2^40.
   const rank = (one: JudgedPod): number => {
-    const { lastExit, grant, created } = one.pod;
+    const { node, lastExit, grant, created } = one.pod;
     const isTired = alone && lastExit !== undefined && look.now.api - lastExit < restedSeconds;
-    const group = [!isLost(look, lost, one), isTired, created > publishedAt];
+    const isOther = alone && canary !== undefined && canary.node !== node;
+    const group = [!isLost(look, lost, one), isOther, isTired, created > publishedAt];
     const order = group.reduce((number, isLater) => 2 * number + Number(isLater), 0);
     return order * 2 ** 40 + (grant?.revision ?? 0);
   };
@@ -119,7 +165,8 @@ function inOrder(
 }
 
 /** Grants the newest content. A canary is recorded first, with its Node, which may disappear. */
-function grant(look: Look, { pod, seen }: JudgedPod): void {
+function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
+  window.take(pod);
   const { secret, now } = look;
   const alone = isAlone(look);
   if (alone) {

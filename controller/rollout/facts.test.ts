@@ -323,7 +323,10 @@ test("counts budget and failures from the nodes that should have an agent", () =
     policy: policyWith(rollout, { forgetAfterSeconds: 9 }),
   });
   const expected = { maxUnavailable: 3, maxFailures: 3, forgetAfter: 9, minInterval: 7 };
-  assert.deepEqual([desired, policy], [30, expected]);
+  assert.deepEqual([desired, policy], [30, { ...expected, registersProvider: false }]);
+  const provider = { mode: "CredentialProvider", registration: "Agent", scope: "All" } as const;
+  const registering = facts({ agent: { ...agent, delivery: provider } });
+  assert.equal(registering.policy.registersProvider, true);
   const all = facts({ policy: policyWith({ maxUnavailable: "100%" }) }).policy;
   assert.equal(all.maxUnavailable, "all");
 });

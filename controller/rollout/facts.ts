@@ -52,7 +52,7 @@ export function factsOf(
         served: takesBack(served?.sources, wanted.sources, remain),
       },
     },
-    policy: grantPolicy(policy, desired),
+    policy: grantPolicy(policy, agent, desired),
     isPaused: policy.managementState === "Paused",
     retry,
   };
@@ -110,6 +110,7 @@ export function failuresAllowed(most: number | string, desired: number): number 
 
 function grantPolicy(
   { rollout, withdrawal }: Pick<Policy, "rollout" | "withdrawal">,
+  { delivery }: Pick<Agent, "delivery">,
   desired: number,
 ): Snapshot["policy"] {
   const { maxUnavailable, maxFailures, minIntervalSeconds } = rollout;
@@ -118,6 +119,7 @@ function grantPolicy(
     maxFailures: failuresAllowed(maxFailures, desired),
     forgetAfter: withdrawal.forgetAfterSeconds,
     minInterval: minIntervalSeconds,
+    registersProvider: delivery.mode === "CredentialProvider" && delivery.registration === "Agent",
   };
 }
 

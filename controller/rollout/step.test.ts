@@ -294,6 +294,24 @@ test("reports a refusal also when later writes of the same step succeed", async 
   assert.match(refusals.get(node) ?? "", /policy of theirs/);
 });
 
+test("takes no place for a grant that was not sent because its canary could not be recorded", async () => {
+  const world = await World.of({ a: "proves", b: "proves" });
+  await world.step(one);
+  const isCanary = ({ path }: { path: string }): boolean => path.startsWith(owned.state);
+  world.api.refuses = (request, verb) =>
+    verb !== "get" && isCanary(request) ? refuse(409, "Conflict", "it changed") : undefined;
+  await assert.rejects(
+    world.until(one, () => false),
+    { status: 409 },
+  );
+  assert.deepEqual(world.granted, { a: undefined, b: undefined });
+  const { pods } = world.remover.memory.grants;
+  assert.deepEqual(
+    [...pods.values()].map(({ holds }) => holds),
+    [false, false],
+  );
+});
+
 /** What all ends must have in common, whatever happened before. */
 function endOf(world: World): object {
   const { document, intent, served, mode } = world.published ?? {};

@@ -29,7 +29,7 @@ import { factsOf } from "./facts.ts";
 import { noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { readRollout } from "./state.ts";
-import { isOfPod, writePods, type Refusals } from "./write.ts";
+import { forgetUnsent, isOfPod, writePods, type Refusals } from "./write.ts";
 
 /** What became of the rollout in this step. */
 export type Progress = Readonly<{
@@ -172,18 +172,21 @@ class Step {
   }
 
   async #write(actions: readonly Action[]): Promise<void> {
-    for (let at = 0; at < actions.length;) {
-      const action = actions[at];
-      if (action === undefined) return;
-      if (isOfPod(action)) {
-        const end = actions.findIndex((one, index) => index > at && !isOfPod(one));
-        const several = actions.slice(at, end === -1 ? undefined : end).filter(isOfPod);
-        this.#refusals = new Map([...this.#refusals, ...(await writePods(this.#context, several))]);
-        at += several.length;
-      } else {
-        await this.#writeObject(action);
-        at += 1;
+    const rest = [...actions];
+    try {
+      for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
+        if (!isOfPod(next)) {
+          await this.#writeObject(next);
+          continue;
+        }
+        const end = rest.findIndex((one) => !isOfPod(one));
+        const others = rest.splice(0, end === -1 ? rest.length : end).filter(isOfPod);
+        const refusals = await writePods(this.#context, [next, ...others]);
+        this.#refusals = new Map([...this.#refusals, ...refusals]);
       }
+    } catch (error) {
+      forgetUnsent(this.#context, rest.filter(isOfPod));
+      throw error;
     }
   }
 

@@ -218,13 +218,16 @@ test("sends 16 requests at a time, and each write once", async () => {
 });
 
 test("ends the writes under way, and begins no other, when the API server has too many requests", async () => {
-  const { context, requests, wrote } = scripted((path) =>
+  const { context, requests, wrote, remembering, seen } = scripted((path) =>
     path.endsWith("-n0") ? refusal(429) : undefined,
   );
   const nodes = Array.from({ length: 100 }, (_, at) => `n${at}`);
+  context.memory.grants = remembering(...nodes);
   await assert.rejects(writePods(context, grants(...nodes)), { status: 429 });
   assert.equal(requests.length, 16);
   assert.equal(wrote.length, 15);
+  // A place for a grant that was never sent would hold up newer content for a minute.
+  assert.equal(nodes.filter((node) => seen(node)?.holds).length, 15);
 });
 
 test("sends nothing when there is nothing to write", async () => {

@@ -39,7 +39,10 @@ export async function writePods(
   const queue = actions.values();
   const work = async (): Promise<void> => {
     for (const action of queue) {
-      if (failed !== undefined) return;
+      if (failed !== undefined) {
+        forgetUnsent(context, [action]);
+        continue;
+      }
       const { uid, node } = action.pod;
       const forget = (why: Parameters<typeof afterRefusal>[2]): void => {
         const { memory } = context;
@@ -60,6 +63,15 @@ export async function writePods(
   await Promise.all(Array.from({ length: parallel }, work));
   if (failed !== undefined) throw failed as Error;
   return refusals;
+}
+
+/** Forgets that these writes were decided: nothing was sent. */
+export function forgetUnsent(
+  { memory, times }: Pick<RolloutContext, "memory" | "times">,
+  actions: Iterable<PodAction>,
+): void {
+  for (const { pod } of actions)
+    memory.grants = afterRefusal(memory.grants, pod.uid, "unsent", times());
 }
 
 async function write(

@@ -6,6 +6,7 @@ import {
   log,
   modeOf,
   RELEASE,
+  restarts,
   type Begun,
   type Digest,
   type Grant,
@@ -17,9 +18,6 @@ import {
 
 /** A kubelet reads the file again within 300 s. */
 const REREAD = 305;
-
-/** Every mode but Restart leaves the kubelet alone. */
-const isSlow = (mode: Mode): boolean => mode !== "Restart";
 
 const isFulfilled = ({ journal }: Machine, grant: Grant | null, mode: Mode): boolean =>
   !journal?.begun &&
@@ -153,7 +151,7 @@ function prove(w: World, m: Machine, rev: number, digest: Digest): void {
 function endChange(w: World, m: Machine, journal: Journal, change: Begun): void {
   const { t } = w;
   const mode = modeOf(w, m);
-  if (isSlow(mode)) {
+  if (!restarts(mode, w.api)) {
     if (mode === "Reread" && t - change.placed < REREAD) return;
     m.loaded = m.file;
     return prove(w, m, change.rev, change.digest);

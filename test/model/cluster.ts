@@ -14,6 +14,7 @@ const planOfSize = ({ seed, nodes, budget, churn: rate = 0 }: Size): Plan => ({
   maxFailures: 0,
   minInterval: 0,
   mode: "Restart",
+  registers: false,
   churn: rate,
   isOld: false,
   events: [],

@@ -108,6 +108,8 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
     },
     template() {
       must(w);
+      // Every node gets an agent, and the next withdrawal asks all of them.
+      if (!w.api.ds) w.truth.forgotten.clear();
       w.api.ds = { template: w.api.want };
       w.truth.lostAgents.clear();
       w.truth.upgradeBudget = 0;

@@ -60,18 +60,23 @@ export const isAway = ({ awayAt }: Record_, now: number): boolean =>
 export const isRefused = ({ refused }: Record_, now: number): boolean =>
   refused !== undefined && now - refused.at >= AWAY;
 
-/** The revision of the Secret if it is a release, or -1. Its grants never fail. */
-export const releaseOf = (s: Secret | null): number => (s?.digest === RELEASE ? s.rev : -1);
-
-/** Notes in the record that it proved, and returns what the grant has come to. */
+/**
+ * Notes in the record that it proved, and returns what the grant has come to. A release never
+ * fails.
+ */
 export function judge(
   pod: Pod,
   seen: Record_,
-  { mode, release, now }: { mode: Mode; release: number; now: number },
+  { mode, newest, now }: { mode: Mode; newest: Secret | null; now: number },
 ): Verdict {
+  const release = newest?.digest === RELEASE ? newest.rev : -1;
   const { grant } = pod;
   const out = isAway(seen, now);
   const idle = !pod.ready && now - seen.readyAt >= AWAY;
+  // Only a successor of a pod that was deleted under its grant has a word without a grant.
+  const { kind, key = "" } = pod.message ?? {};
+  const inherited = kind === "failed" && key.startsWith(`${newest?.rev}/${newest?.digest}/`);
+  if (!grant && inherited) return "failed";
   if (!grant) return out || idle ? "excused" : "none";
   const proved = isProved(pod, grant, seen, now);
   const fellOver = seen.isSettled && idle && grant.rev !== release;

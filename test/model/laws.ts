@@ -1,5 +1,5 @@
 /** The laws. They judge what really happened, whichever controller decided. */
-import { judge, observe, releaseOf } from "./judge.ts";
+import { judge, observe } from "./judge.ts";
 import {
   budgetOf,
   fail,
@@ -7,7 +7,9 @@ import {
   isReachable,
   modeOf,
   RELEASE,
+  restarts,
   wantedDigest,
+  withdraws,
   type Digest,
   type Machine,
   type Pod,
@@ -17,13 +19,13 @@ import {
 const verdictOf = (w: World, pod: Pod) => {
   const now = w.t + w.clock;
   const mode = w.templates.get(pod.template)?.mode ?? "Restart";
-  const release = releaseOf(w.api.secret);
-  return judge(pod, observe(pod, w.memory, now), { mode, release, now });
+  return judge(pod, observe(pod, w.memory, now), { mode, newest: w.api.secret, now });
 };
 
 /**
- * In mode Restart at most `maxUnavailable` nodes hold an unproved grant. A readiness proof may be
- * wrong for some seconds, and a killed controller forgets the places of deleted pods.
+ * Of the nodes whose agent restarts the kubelet, at most `maxUnavailable` hold an unproved grant. A
+ * readiness proof may be wrong for some seconds, and a killed controller forgets the places of
+ * deleted pods.
  */
 export function checkWindow(w: World, node: string): void {
   const { api, t, truth } = w;
@@ -31,11 +33,12 @@ export function checkWindow(w: World, node: string): void {
   if (!secret) return;
   const most = budget >= 100 ? Infinity : budgetOf(api) + maxFailures;
   truth.limit.set(secret.digest, Math.max(truth.limit.get(secret.digest) ?? 0, most));
-  if (secret.mode !== "Restart" || t - truth.lastKill < 200) return;
+  if (t - truth.lastKill < 200) return;
   let count = 0;
   for (const pod of api.pods.values()) {
     const m = w.machines.get(pod.node);
-    if (!m || pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
+    if (!m || !restarts(modeOf(w, m), api)) continue;
+    if (pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
     if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
     const begun = m.journal?.begun;
     // A change that began longer ago: excused, its agent did not start.
@@ -133,6 +136,28 @@ export function checkStatus(w: World): void {
   if (secret && !w.truth.proved.has(secret.digest + secret.mode))
     fail("status", `${secret.digest} is served and unproved`);
 }
+
+/** Seconds in which a controller that works must have published a withdrawal. */
+const promptly = 5;
+
+/**
+ * The withdrawal of a source waits for unproved grants alone, and that of all sources for nothing.
+ * Neither waits for minInterval.
+ */
+export function checkPrompt(w: World): void {
+  const { api, t, truth } = w;
+  const want = wantedDigest(api);
+  const isOwed = api.ds && api.secret && withdraws(api.secret.digest, want) && !api.paused;
+  const isHindered = (): boolean =>
+    t < w.deadUntil || w.busyUntil > t || (want !== RELEASE && isChanging(w));
+  truth.owed = isOwed && !isHindered() ? truth.owed + 1 : 0;
+  if (truth.owed > promptly) fail("prompt withdrawal", `${want} is not published`);
+}
+
+/** Whether a grant is unproved, or was deleted with its pod. */
+const isChanging = (w: World): boolean =>
+  w.memory.places.size > 0 ||
+  [...w.api.pods.values()].some((pod) => ["unproved", "back"].includes(verdictOf(w, pod)));
 
 /** As many revisions as contents, plus one per restore or deleted Secret. */
 export function notePublished(w: World, want: Digest): void {

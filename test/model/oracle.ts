@@ -10,7 +10,6 @@ import {
   isRefused,
   judge,
   observe,
-  releaseOf,
   type OracleMemory,
   type Record_,
   type Verdict,
@@ -20,6 +19,7 @@ import {
   FORGET,
   newState,
   RELEASE,
+  restarts,
   servedDigest,
   wantedDigest,
   withdraws,
@@ -43,6 +43,8 @@ export function oracle(
 ): Memory {
   const want = wantedDigest(api);
   const s = api.secret;
+  const isInstalled = api.ds !== null || (s !== null && s.digest !== RELEASE);
+  if (api.paused && want !== RELEASE && !isInstalled) return before;
   if (!s) {
     if (want !== RELEASE || api.ds) publish(api, want, hands);
     return before;
@@ -100,8 +102,7 @@ class Turn {
       const seen = observe(pod, before, clock.steady);
       this.memory.pods.set(String(pod.uid), seen);
       const { mode } = templates.get(pod.template) ?? s;
-      const release = releaseOf(s);
-      this.#verdicts.set(pod, judge(pod, seen, { mode, release, now: clock.steady }));
+      this.#verdicts.set(pod, judge(pod, seen, { mode, newest: s, now: clock.steady }));
     }
     // A pod that was deleted under a grant keeps its place.
     for (const [uid, { holds, node, created }] of before.pods)
@@ -120,7 +121,8 @@ class Turn {
     const isBehind = this.#pods.some(
       ({ message }) => message?.kind === "behind" && message.journal > s.rev,
     );
-    const early = other && want !== RELEASE && this.#clock.api - s.at < api.minInterval;
+    const leaves = want === RELEASE || [s.digest, servedDigest(s)].some((x) => withdraws(x, want));
+    const early = other && !leaves && this.#clock.api - s.at < api.minInterval;
     const held = other && (api.paused || early);
     const otherMode = template.mode !== s.mode && want !== RELEASE;
     const newer = !held && (other || otherMode || isBehind);
@@ -209,7 +211,12 @@ class Turn {
 
   #failed(): readonly Pod[] {
     const { rev, digest } = this.#s;
-    return this.#of("failed").filter(({ grant }) => grant?.rev === rev && grant.digest === digest);
+    const { lost } = this.#state;
+    return this.#of("failed").filter((pod) =>
+      pod.grant
+        ? pod.grant.rev === rev && pod.grant.digest === digest
+        : !lost.includes(this.#uidOf(pod)),
+    );
   }
 
   #steer(): boolean {
@@ -252,7 +259,9 @@ class Turn {
     const budget = api.budget >= 100 ? Infinity : api.budget;
     const arrived = (node: string): boolean => {
       const pod = api.pods.get(node);
-      return !api.nodes.has(node) || (pod?.ready === true && pod.template === template.n);
+      const isTaking = (pod && this.#templates.get(pod.template)?.old) === false;
+      const isFinal = pod?.template === template.n || (this.#release && isTaking);
+      return !api.nodes.has(node) || (pod?.ready === true && isFinal);
     };
     if (this.#state.replaced.some(arrived))
       this.#save((x) => (x.replaced = x.replaced.filter((node) => !arrived(node))));
@@ -285,28 +294,38 @@ class Turn {
     const s = this.#s;
     const { budget } = this.#api;
     const { steady, api: apiTime } = this.#clock;
-    const { lost } = this.#state;
+    const { lost, canary, canaryNode } = this.#state;
     const promoted = s.served === s.rev;
     const alone = !this.#release && !promoted && !this.#state.word && budget < 100;
-    const all = budget >= 100 || (s.mode !== "Restart" && !alone);
-    const cap = alone ? 1 : all ? Infinity : budget;
+    const cap = alone ? 1 : budget >= 100 ? Infinity : budget;
+    // Who restarts nothing needs no place, unless it is the first.
+    const counts = (node: string): boolean => {
+      const pod = this.#api.pods.get(node);
+      const { mode, old } = this.#templates.get(pod?.template ?? 0) ?? { mode: "Restart" };
+      return alone || old !== false || restarts(mode, this.#api);
+    };
+    const used = (): number => [...this.#places].filter(counts).length;
     const may = (pod: Pod): boolean => {
       const { grant } = pod;
       const seen = this.#seen(pod);
       const template = this.#templates.get(pod.template) as Template;
       if (this.#removed.has(pod)) return false;
       if (pod.unreachable > 0 || isAway(seen, steady) || template.old) return false;
-      if (seen.sent) return steady - seen.sent.at >= 2 && this.#places.size <= cap;
+      if (seen.sent) return steady - seen.sent.at >= 2;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
       const waits = grant && grant.rev > 0 && (this.#release || !seen.isSettled);
       if (!pod.ready && !waits) return false;
       if ((grant?.rev === s.rev && grant.digest === s.digest) || !this.#mayPatch(pod)) return false;
-      const excused = grant?.rev === 0 && grant.digest === `${s.rev}`;
+      const excused = grant
+        ? grant.rev === 0 && grant.digest === `${s.rev}`
+        : this.#verdicts.get(pod) === "failed";
       return !excused || lost.includes(this.#uidOf(pod)) || steady - seen.readyAt >= AGAIN;
     };
     const rank = (pod: Pod): number[] => [
       this.#seen(pod).sent ? 0 : 1,
       lost.includes(this.#uidOf(pod)) ? 0 : 1,
+      // What became of a canary whose pod was deleted is not known before its node tries again.
+      alone && canary && canaryNode !== pod.node ? 1 : 0,
       alone && apiTime - pod.lastExit < AGAIN ? 1 : 0,
       // However many nodes join, the others have their turn.
       pod.created > s.at ? 1 : 0,
@@ -317,9 +336,9 @@ class Turn {
       .map((pod) => ({ pod, rank: rank(pod) }))
       .toSorted((x, y) => x.rank.map((r, i) => r - (y.rank[i] ?? 0)).find((d) => d !== 0) ?? 0);
     for (const { pod } of order) {
-      const size = this.#places.size;
-      const own = this.#places.has(pod.node) && (size === cap || this.#seen(pod).sent);
-      if (size >= cap && !own) continue;
+      const size = used();
+      const own = this.#places.has(pod.node) && size <= cap;
+      if (counts(pod.node) && size >= cap && !own) continue;
       const uid = this.#uidOf(pod);
       if (alone && this.#state.canary !== uid)
         this.#save((x) => Object.assign(x, { canary: uid, canaryNode: pod.node }));

@@ -104,6 +104,7 @@ function snapshotOf(w: World, api: Api, read: Read): Snapshot {
       maxFailures: api.maxFailures,
       forgetAfter: FORGET,
       minInterval: api.minInterval,
+      registersProvider: api.registers,
     },
     isPaused: api.paused,
     retry: String(api.retry),
@@ -179,7 +180,16 @@ export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Dec
   const answered = (pod: Pod, answer: Answer): void => {
     if (answer !== "done") w.memory = afterRefusal(w.memory, String(pod.uid), answer, now);
   };
-  for (const action of decision.actions) perform(api, action, realHands(w, answered));
+  const unsent = [...decision.actions];
+  try {
+    for (const action of decision.actions) {
+      perform(api, action, realHands(w, answered));
+      unsent.shift();
+    }
+  } finally {
+    for (const action of unsent)
+      if ("pod" in action) w.memory = afterRefusal(w.memory, action.pod.uid, "unsent", now);
+  }
   return decision;
 }
 

@@ -5,7 +5,7 @@ import { agent } from "./agent.ts";
 import { apply, KINDS, type Event } from "./events.ts";
 import { Killed, realHands, Refused } from "./hands.ts";
 import { controlPlane, kubelet, newPod } from "./kubelet.ts";
-import { checkImage, missing, noteWrong } from "./laws.ts";
+import { checkImage, checkPrompt, missing, noteWrong } from "./laws.ts";
 import { oracle } from "./oracle.ts";
 import { product, type Drive } from "./product.ts";
 import {
@@ -33,6 +33,7 @@ export type Plan = Readonly<{
   maxFailures: number;
   minInterval: number;
   mode: Mode;
+  registers: boolean;
   /** Nodes replaced per node and hour. */
   churn: number;
   /** Begins with agents of the version before grants. */
@@ -66,6 +67,7 @@ export function planOf(seed: number): Plan {
     maxFailures: random.pick([0, 0, 0, 1, 2]),
     minInterval: random.pick([0, 0, 0, 60]),
     mode: random.pick<Mode>(["Restart", "Restart", "Restart", "Reread", "CredentialProvider"]),
+    registers: seed % 3 === 0,
     churn: random.pick([0, 0, 0, 0.5, 2, 20]),
     isOld: random.once(5),
     events,
@@ -82,6 +84,7 @@ export function newWorld(plan: Plan, tracing = false): World {
     budget,
     maxFailures,
     minInterval,
+    registers: plan.registers,
     paused: false,
     retry: 0,
     want,
@@ -131,6 +134,7 @@ export function newWorld(plan: Plan, tracing = false): World {
       wrong: new Set(),
       slips: 0,
       forced: 0,
+      owed: 0,
     },
   };
   for (let at = 0; at < plan.nodes; at++) join(w, `node${at}`);
@@ -181,6 +185,7 @@ export function tick(w: World, driver: Driver): void {
   }
   if (w.t >= w.deadUntil) control(w, driver);
   checkImage(w);
+  checkPrompt(w);
 }
 
 function cutPower(m: Machine): void {
@@ -203,7 +208,9 @@ function control(w: World, driver: Driver): void {
       if (driver) product(w, seen, driver);
       else playOracle(w, seen);
     }
-    if (!w.snapshot && !w.api.paused) noteWithdrawn(w);
+    const { paused, secret } = w.api;
+    // A pause holds every change, unless the Secret was deleted and had to be published again.
+    if (!w.snapshot && (!paused || secret?.digest === wantedDigest(w.api))) noteWithdrawn(w);
   } catch (error) {
     if (error instanceof Killed) {
       log(w, "controller: killed");

@@ -74,6 +74,8 @@ export type Api = {
   budget: number;
   maxFailures: number;
   minInterval: number;
+  /** In mode CredentialProvider agents restart the kubelet as well. */
+  registers: boolean;
   paused: boolean;
   retry: number;
   want: Template;
@@ -168,6 +170,8 @@ type Truth = {
   wrong: Set<number>;
   slips: number;
   forced: number;
+  /** Seconds for which a withdrawal could have been published. */
+  owed: number;
 };
 
 export type World = {
@@ -250,6 +254,10 @@ export const budgetOf = ({ budget, nodes }: Api): number =>
 
 export const isReachable = (w: World, m: Machine): boolean =>
   m.net <= w.t && m.power <= w.t && m.kubelet && !m.dead;
+
+/** Whether agents of this mode restart kubelets. */
+export const restarts = (mode: Mode, { registers }: Pick<Api, "registers">): boolean =>
+  mode === "Restart" || (mode === "CredentialProvider" && registers);
 
 export const modeOf = (w: World, m: Machine): Mode =>
   w.templates.get(m.template)?.mode ?? w.api.want.mode;

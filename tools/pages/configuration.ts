@@ -97,7 +97,7 @@ kubectl annotate gps cluster --overwrite globalpullsecret.io/retry="$(date +%s)"
 \`\`\`
 
 \`rollout.minInterval\` keeps a writer of the Secret from restarting kubelets all day: a revision is published so long after the one
-before, at the earliest. The withdrawal of all sources, a repair and a retry do not wait.
+before, at the earliest. The withdrawal of a source, a repair and a retry do not wait.
 
 ## From version 0.2
 

@@ -19,6 +19,7 @@ import { reconcile } from "./reconcile.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { noMemory } from "#controller/grants/memory.ts";
+import { annotations } from "./objects/daemonset/annotation-names.ts";
 import { readState, stateSecret } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
@@ -176,6 +177,11 @@ async function deployed(graceSeconds: number) {
   on.additional(text("add:1"));
   await on.converge();
   assert.equal(on.published()?.document, text("add:1"));
+  // As after a grant: there are no nodes here.
+  const { metadata } = on.objects.get(owned.global) ?? {};
+  on.put(owned.global, {
+    metadata: { ...metadata, annotations: { [annotations.rolled]: "true" } },
+  });
   return on;
 }
 

@@ -170,6 +170,9 @@ function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
   const { secret, now } = look;
   const alone = isAlone(look);
   if (alone) {
+    // The pod of a deleted Node exists for another minute. That Node could not prove anything, and
+    // would count as a canary that disappeared.
+    if (look.isGone(pod.node, pod.created) === true) return;
     const uid = look.uidOf(pod);
     // Without it nothing may be granted, so the Node is read first.
     if (uid === undefined) return void look.taken.add(pod.node);

@@ -24,5 +24,5 @@ test("what is remembered is recalled, and nothing is written when nothing change
 
 test("malformed annotations read as nothing", () => {
   const annotations = { "globalpullsecret.io/released": "soon" };
-  assert.deepEqual(recall({ metadata: { annotations } }), { rolled: false, released: 0 });
+  assert.deepEqual(recall({ metadata: { annotations } }), { rolled: undefined, released: 0 });
 });

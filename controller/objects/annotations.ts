@@ -11,16 +11,17 @@ import { annotations } from "./daemonset/annotation-names.ts";
 import { owned } from "#kube/client/paths.ts";
 
 export type Notes = Readonly<{
-  /** A revision above 0 may have reached a node. */
-  rolled: boolean;
+  /** Something may have reached a node; undefined: not known. */
+  rolled: boolean | undefined;
   /** The revision under which every node has given back its entries; 0: none. */
   released: number;
 }>;
 
 export function recall(secret: V1Secret | undefined): Notes {
   const said = (name: string) => secret?.metadata?.annotations?.[name];
+  const rolled = said(annotations.rolled);
   return {
-    rolled: said(annotations.rolled) === "true",
+    rolled: rolled === "true" ? true : rolled === "false" ? false : undefined,
     released: Number(said(annotations.released) ?? 0) || 0,
   };
 }
@@ -33,7 +34,7 @@ export async function remember(
 ): Promise<V1Secret> {
   const before = secret.metadata?.annotations ?? {};
   const after = {
-    ...(notes.rolled ? { [annotations.rolled]: "true" } : {}),
+    ...(notes.rolled === undefined ? {} : { [annotations.rolled]: String(notes.rolled) }),
     ...(notes.released > 0 ? { [annotations.released]: String(notes.released) } : {}),
   };
   const same = [annotations.rolled, annotations.released].every(

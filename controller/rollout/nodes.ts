@@ -10,6 +10,10 @@ import { collections } from "#kube/client/paths.ts";
 /** Nothing was read. */
 export const noNodes: NodesRead = { byName: new Map(), all: false };
 
+/** True if a decision asks for Nodes that were not read. */
+export const lacks = ({ byName, all }: NodesRead, reads: Reads): boolean =>
+  !all && (reads.all || [...reads.nodes].some((name) => !byName.has(name)));
+
 /** From so many names on, one list costs less than the single reads. */
 const mostSingle = 50;
 

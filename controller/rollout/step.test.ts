@@ -28,8 +28,8 @@ test("publishes first, then writes the agents' rights, then the DaemonSet", asyn
   assert.deepEqual([revision, served], [1, 0]);
   assert.deepEqual(
     world.writes,
-    // The second write of the Secret and that of the state record that nodes may hold our entries.
-    ["global", "serviceAccount", "role", "roleBinding", "state", "global", "daemonSet"],
+    // The second write of the Secret records that no node can hold our entries yet.
+    ["global", "serviceAccount", "role", "roleBinding", "global", "state", "daemonSet"],
   );
 });
 
@@ -44,7 +44,8 @@ test("decides nothing until the agents' pods have been read", async () => {
 test("records the canary before its grant, and grants nobody else until it gave its word", async () => {
   const world = await World.of({ a: "ignores", b: "ignores", c: "ignores" });
   await world.until(one, () => Object.values(world.granted).includes(1));
-  assert.deepEqual(world.writes.slice(-2), ["state", "pod-of-a"]);
+  // The Secret records that a node may hold our entries from now on.
+  assert.deepEqual(world.writes.slice(-3), ["state", "global", "pod-of-a"]);
   assert.equal(world.state.canary?.node, "a");
   for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
   assert.deepEqual(world.granted, { a: 1, b: undefined, c: undefined });
@@ -377,4 +378,13 @@ test("promotes without a node that failed before the others were granted the con
   await world.until(two, ({ promoted }) => promoted);
   assert.ok(world.seconds < 300, "it did not wait until the failed node was granted it again");
   assert.deepEqual(world.granted, { a: 2, b: 0, c: 2 });
+});
+
+test("chooses no canary whose Node is gone, though its pod still exists for a minute", async () => {
+  const world = await deployed();
+  // "a" was the canary of the first content, so "b" is the next one.
+  world.nodes.set("b", "ignores");
+  world.delete(`${collections.nodes}/b`);
+  const { state } = await world.until(two, () => world.granted["c"] === 2);
+  assert.deepEqual([state.halted, state.failed], [false, []]);
 });

@@ -26,7 +26,7 @@ import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import type { RolloutContext } from "./context.ts";
 import { factsOf } from "./facts.ts";
-import { noNodes, readNodes } from "./nodes.ts";
+import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { readRollout } from "./state.ts";
 import { forgetUnsent, isOfPod, writePods, type Refusals } from "./write.ts";
@@ -129,9 +129,10 @@ class Step {
     };
     const facts = factsOf(this.#context, { ...seen, nodes: noNodes });
     let decision = decide(facts, memory.grants, times());
-    const { reads } = decision;
-    if (reads.all || reads.nodes.size > 0) {
-      const nodes = await readNodes(cluster, agent, reads);
+    // What is read may show that another Node is needed. All of them are always enough.
+    for (let nodes = noNodes; lacks(nodes, decision.reads);) {
+      const all = { nodes: new Set<string>(), all: true };
+      nodes = await readNodes(cluster, agent, nodes === noNodes ? decision.reads : all);
       decision = decide({ ...facts, nodes }, memory.grants, times());
     }
     this.#decision = decision;
@@ -181,7 +182,9 @@ class Step {
         }
         const end = rest.findIndex((one) => !isOfPod(one));
         const others = rest.splice(0, end === -1 ? rest.length : end).filter(isOfPod);
-        const refusals = await writePods(this.#context, [next, ...others]);
+        const several = [next, ...others];
+        if (several.some(({ kind }) => kind === "grant")) await this.#noteRolled(true);
+        const refusals = await writePods(this.#context, several);
         this.#refusals = new Map([...this.#refusals, ...refusals]);
       }
     } catch (error) {
@@ -295,18 +298,27 @@ class Step {
     };
   }
 
+  /** Notes whether something may have reached a node. */
+  async #noteRolled(rolled: boolean): Promise<void> {
+    const { global } = this.#objects;
+    if (global === undefined) return;
+    const notes = recall(global);
+    if (notes.rolled === rolled) return;
+    const written = await remember(this.#context.cluster, global, { ...notes, rolled });
+    this.#objects = { ...this.#objects, global: written };
+  }
+
   async #writeTemplate(): Promise<void> {
-    const { cluster, agent } = this.#context;
+    const { agent } = this.#context;
     await this.#writeAccess();
-    const { global, daemonSet: live } = this.#objects;
-    // Both are written before the DaemonSet: from here on a node may hold our entries. A removal
-    // must ask for them back, even if only one of the two Secrets is left.
-    if (readState(this.#objects.state).rollout === undefined) await this.#save(this.#state);
-    if (global !== undefined)
-      this.#objects = {
-        ...this.#objects,
-        global: await remember(cluster, global, { ...recall(global), rolled: true }),
-      };
+    const { daemonSet: live } = this.#objects;
+    const { rollout, servedBefore } = readState(this.#objects.state);
+    // On a first installation nothing can have reached a node. Otherwise a lost note may have said
+    // that something did.
+    const isFirst = live === undefined && rollout === undefined && servedBefore === 0;
+    if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
+    // Written before the DaemonSet: a removal must ask the nodes even if only the state is left.
+    if (rollout === undefined) await this.#save(this.#state);
     const written = await ensure<V1DaemonSet>(
       this.#context,
       owned.daemonSet,

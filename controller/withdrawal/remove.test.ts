@@ -173,3 +173,20 @@ test("deletes the state at once when it is alone and records no rollout", async 
   await look(world);
   assert.deepEqual(deletedOf(world), ["state"]);
 });
+
+test("deletes everything at once when no node was ever granted anything", async () => {
+  const world = await World.of({ a: "podless", b: "podless" });
+  for (let steps = 0; steps < 100; steps += 1) await world.step(one);
+  assert.notEqual(world.daemonSet, undefined);
+  await looks(world, 4);
+  assert.deepEqual(deletedOf(world), everything);
+});
+
+test("asks every node when a grant was sent, though its pod is gone since", async () => {
+  const world = await World.of({ a: "ignores", b: "podless" });
+  await world.until(one, () => world.granted["a"] === 1);
+  await podless(world, "a");
+  world.restart();
+  await looks(world, 100);
+  assert.deepEqual(deletedOf(world), []);
+});

@@ -78,12 +78,12 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
   const state = readState(snapshot.state);
   return {
     rolled:
-      notes.rolled ||
+      notes.rolled ??
       // Without a note of ours, whoever made the DaemonSet may have touched nodes.
-      snapshot.daemonSet !== undefined ||
-      // The end of a withdrawal is that the state forgets its rollout.
-      state.rollout !== undefined ||
-      state.servedBefore > 0,
+      (snapshot.daemonSet !== undefined ||
+        // The end of a withdrawal is that the state forgets its rollout.
+        state.rollout !== undefined ||
+        state.servedBefore > 0),
     released: notes.released === (published?.revision ?? 0) && withdraws(published),
     exists: {
       daemonSet: snapshot.daemonSet !== undefined,

@@ -5,7 +5,7 @@
  */
 
 export type WithdrawalInput = Readonly<{
-  /** A revision above 0 may have reached a node. */
+  /** Something may have reached a node. */
   rolled: boolean;
   /** Every living node has the published revision, or somebody told us to assume so. */
   released: boolean;

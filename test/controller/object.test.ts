@@ -220,19 +220,12 @@ test("a field that its owner takes out of Git is the default again, and the cont
       },
       { manager: "test", force: true },
     );
-  const budget = () =>
-    kubectl("get", "ds", "-n", "kube-system", "-o", "jsonpath={..maxUnavailable}");
+  const budget = async () => (await object()).spec?.rollout?.maxUnavailable;
   await apply({ rollout: { maxUnavailable: 3 } });
-  await until("the budget is 3", async () => (await budget()) === "3", { seen: budget });
+  assert.equal(await budget(), 3);
   await apply({});
-  await until("the budget is the default", async () => (await budget()) === "10%", {
-    seen: budget,
-  });
-  await stays(
-    "and stays",
-    async () => (await object()).spec?.rollout?.maxUnavailable === "10%",
-    2000,
-  );
+  assert.equal(await budget(), "10%");
+  await stays("the default stays", async () => (await budget()) === "10%", 2000);
 });
 
 test("eight nodes: status is written once a second at most while they change, and never at rest", () =>

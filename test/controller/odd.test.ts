@@ -13,11 +13,12 @@ import {
   on,
   rig,
   served,
+  start,
   started,
   undeclare,
   untilReady,
 } from "./rig.ts";
-import { untilCondition } from "./steer.ts";
+import { statusOf, untilCondition } from "./steer.ts";
 
 rig();
 
@@ -138,10 +139,24 @@ test("nodes that cannot start the agent do not delay the others, and are listed 
   await served(1);
   const found = await untilCondition(on, "NodesLeftOut", "True", undefined, 120_000);
   assert.match(found.message, /stuck/);
+  const [failure] = (await statusOf(on)).failures ?? [];
+  assert.equal(failure?.node, "stuck");
+  assert.equal(failure.message, "its agent does not start: ImagePullBackOff");
   kubelets.behaviour = () => "ready";
   await until("it has the content once its agent starts", () =>
     kubelets.model.nodes.every(({ applied }) => applied === content("one")),
   );
+});
+
+test("status is Stalled and quotes the kubelet's reason when no node can start the agent", async () => {
+  kubelets.behaviour = () => "never starts";
+  await start(1);
+  await plane.declare(on, content("one"));
+  const found = await untilCondition(on, "Stalled", "True", "NoNodeCanBeServed", 150_000);
+  assert.match(found.message, /[abc]: its agent does not start: ImagePullBackOff/);
+  kubelets.behaviour = () => "ready";
+  await plane.untilRolledOut(on, 1);
+  await untilCondition(on, "Ready", "True", "InForce");
 });
 
 for (const share of [34, 60])

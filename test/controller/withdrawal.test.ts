@@ -6,6 +6,7 @@ import * as plane from "./plane.ts";
 import { paths } from "./plane.ts";
 import { allowSeconds } from "./steer.ts";
 import {
+  agents,
   content,
   deployed,
   kubelets,
@@ -62,11 +63,14 @@ test("a removal that hangs is told after the deadline, and the command in the Ev
   await plane.untilGone(on);
 });
 
-test("what never reached a node is removed without a withdrawal", async () => {
+test("everything is deleted at once when no agent ever started, so that nothing was granted", async () => {
   await start();
-  kubelets.behaviour = () => "hangs";
+  kubelets.behaviour = () => "never starts";
   await plane.declare(on, content("one"));
-  await until("agents have started", () => started(0) === names.length);
+  await until(
+    "every node has an agent's pod",
+    async () => (await agents()).length === names.length,
+  );
   await undeclare();
   await plane.untilGone(on, 15_000);
   assert.equal(started(1) + started(2), 0);

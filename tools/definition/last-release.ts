@@ -1,14 +1,14 @@
 /**
- * The release before this checkout's: what an upgrade is tried from, and what the definition is
- * held against. A release changes the two lines. 0.1.0 was never tagged: this is the last commit
- * that called itself so, with the object that the changelog counts to 0.2.0.
+ * The release before this checkout's: upgrades begin with it, and the CRDs are compared with its
+ * CRDs. A release changes the two lines. 0.2.0 was never tagged: this is the last commit that its
+ * section of the changelog describes.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
 export const lastRelease = {
-  version: "0.1.0",
-  commit: "3ccb27547b50b7cba0f935fd1355249e3c829496",
+  version: "0.2.0",
+  commit: "ecd1f065b29e3d152f48371527753638cb4e0096",
 } as const;
 
 /** 64 MiB: all files of a release are some 3. */

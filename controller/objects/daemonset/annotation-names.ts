@@ -3,8 +3,8 @@
 /** Annotations that remember what cannot be read off the objects themselves. */
 export const annotations = {
   /**
-   * On global-pull-secret: `true` once a revision may have touched a node. A removal must then ask
-   * the nodes first.
+   * On global-pull-secret: `false` until the first grant, then `true`. Only with `false` may a
+   * removal delete everything without asking the nodes.
    */
   rolled: "globalpullsecret.io/rolled",
   /**

@@ -1,0 +1,94 @@
+/**
+ * A cluster that is never stable: 300 nodes, of which 600 are replaced in an hour. The API server
+ * and the DaemonSet controller are real, the kubelets are played. How fast it is bench/ measures.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
+import { until } from "../cluster/await.ts";
+import * as plane from "./plane.ts";
+import { document } from "./plane.ts";
+import { steer } from "./steer.ts";
+
+const size = 300;
+/** One node in so many milliseconds. */
+const everyMilliseconds = 3_600_000 / (2 * size);
+/** A joiner's agent starts after so many milliseconds: until then its image is pulled. */
+const joinMilliseconds = 45_000;
+/** Milliseconds in which a change or a withdrawal begins, and in which it ends. */
+const [begins, ends] = [10_000, 300_000];
+
+let on: plane.Plane;
+let kubelets: NodesDriver;
+const joined = new Map<string, number>();
+const content = (word: string) => document({ "quay.io": `robot:${word}` });
+
+before(async () => {
+  on = await plane.startPlane();
+  // Leases of 2 minutes: 300 nodes renew 10 a second.
+  kubelets = new NodesDriver(on.api, { leaseSeconds: 120, pace: 500 }).start();
+  kubelets.behaviour = (node) =>
+    Date.now() - (joined.get(node) ?? 0) < joinMilliseconds ? "never starts" : "ready";
+  for (let one = 0; one < size; one += 1) await kubelets.add(`n${one}`);
+});
+after(async () => {
+  await kubelets?.[Symbol.asyncDispose]();
+  await on?.[Symbol.asyncDispose]();
+});
+
+/** Replaces the oldest node by a new one, again and again. */
+async function churn(signal: AbortSignal): Promise<number> {
+  let at = 0;
+  for (; !signal.aborted; at += 1) {
+    const next = `n${size + at}`;
+    joined.set(next, Date.now());
+    await Promise.all([kubelets.remove(`n${at}`), kubelets.add(next)]);
+    await sleep(everyMilliseconds, undefined, { signal }).catch(() => {});
+  }
+  return at;
+}
+
+/** Waits until a node begins with the revision. */
+const untilBegun = (revision: number) =>
+  until(`revision ${revision} begins`, () => kubelets.order(revision).length > 0, {
+    timeout: begins,
+  });
+
+test("a change and a withdrawal of 300 nodes begin and end while 600 nodes an hour are replaced", async (t) => {
+  await steer(on, "100%");
+  const first = plane.startController(on.kubeconfig);
+  const revision = await plane.deployed(on, content("one"));
+  await until("every node has it", () =>
+    kubelets.model.nodes.every(({ applied }) => applied === content("one")),
+  );
+  await first.stop();
+  await steer(on, "10%");
+  kubelets.mostAtOnce = 0;
+  await using controller = plane.startController(on.kubeconfig);
+  const stop = new AbortController();
+  const churning = churn(stop.signal);
+  churning.catch(() => {});
+  try {
+    await until("nodes were replaced", () => joined.size > 5);
+    let began = performance.now();
+    const told = (what: string) =>
+      t.diagnostic(`${what}: ${((performance.now() - began) / 1000).toFixed(0)} s`);
+    await plane.declare(on, content("two"));
+    await untilBegun(revision + 1);
+    await plane.untilRolledOut(on, revision + 1, ends);
+    told("the change");
+    assert.ok(kubelets.mostAtOnce <= size / 10, `${kubelets.mostAtOnce} nodes at once`);
+    assert.ok(!controller.output().includes("RolloutHalted"), "no content failed");
+
+    began = performance.now();
+    await on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
+    await untilBegun(revision + 2);
+    await plane.untilGone(on, ends);
+    told("the withdrawal");
+  } finally {
+    stop.abort();
+    t.diagnostic(`${await churning} nodes were replaced`);
+  }
+  assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
+});

@@ -8,6 +8,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { AgentPod } from "./pods.ts";
+import type { Repairs } from "./repairs.ts";
 
 export type RolloutContext = Readonly<{
   cluster: Cluster;
@@ -18,6 +19,8 @@ export type RolloutContext = Readonly<{
   pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
   /** What decisions remember. It lives as long as this process leads. */
   memory: { grants: Memory };
+  /** Refused writes of the agents' rights and the DaemonSet. */
+  repairs: Repairs;
   /** The times of a decision: of a clock that never goes back, and of the API server. */
   times: () => Now;
   now: () => Date;

@@ -27,6 +27,7 @@ export function progressWith({ view, ...changes }: Changes = {}): Progress {
     available: 3,
     pods: [],
     refusals: new Map(),
+    failure: undefined,
     again: Number.POSITIVE_INFINITY,
     global: {},
     stateSecret: undefined,

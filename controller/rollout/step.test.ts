@@ -5,6 +5,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { retryAnnotation, syncAnnotation } from "#contract/names.ts";
 import { globalSecret, readPublished } from "#controller/objects/global-secret.ts";
 import { noState, stateSecret } from "#controller/objects/state.ts";
+import type { ApiError } from "#kube/client/api-error.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
@@ -227,6 +228,55 @@ test("repairs what others changed of the agents' rights and of the DaemonSet, an
     world.pods.map(({ metadata }) => metadata?.uid),
     pods,
   );
+});
+
+const otherImage = (world: World): void => {
+  const agent = { ...world.remover.agent, image: "example.invalid/agent:2" };
+  Object.assign(world.remover, { agent });
+};
+const unwritable = ["serviceAccount", "role", "roleBinding", "daemonSet"] as const;
+for (const name of unwritable)
+  for (const status of [403, 409, 422, 500, 503])
+    test(`rolls out and withdraws, and reports it, while each write of the ${name} is answered with ${status}`, async () => {
+      const world = await deployed();
+      if (name === "daemonSet") otherImage(world);
+      else world.delete(owned[name]);
+      world.api.refuses = ({ userAgent, path }, verb) =>
+        verb === "patch" && userAgent === fieldManager && path === owned[name]
+          ? refuse(status, "Refused", "not by you")
+          : undefined;
+      const { failure } = await world.until(two, isServed);
+      assert.equal((failure as ApiError | undefined)?.status, status);
+      const last = await world.until(nothingLeft, ({ completed }) => completed !== undefined);
+      assert.deepEqual(last.completed, { isConfirmed: true });
+      assert.deepEqual(world.granted, { a: 3, b: 3, c: 3 });
+      world.api.refuses = () => undefined;
+      world.seconds += 60;
+      assert.equal((await world.step(nothingLeft)).failure, undefined);
+    });
+
+test("rolls out and withdraws while admission changes what an agent needs of the DaemonSet", async () => {
+  const world = await deployed();
+  otherImage(world);
+  world.api.store.admit = ({ kind, spec }) => {
+    if (kind === "DaemonSet") Object.assign(spec as object, { minReadySeconds: 60 });
+  };
+  const { failure } = await world.until(two, isServed);
+  assert.match(failure?.message ?? "", /admission changes spec.minReadySeconds of daemonsets/);
+  await world.until(nothingLeft, ({ completed }) => completed !== undefined);
+});
+
+test("writes what is refused again after 5 s, and then once a minute", async () => {
+  const world = await deployed();
+  otherImage(world);
+  let refused = 0;
+  world.api.refuses = ({ userAgent, path }, verb) => {
+    if (verb !== "patch" || userAgent !== fieldManager || path !== owned.daemonSet) return undefined;
+    refused += 1;
+    return refuse(403, "Forbidden", "no host paths");
+  };
+  for (let seconds = 0; seconds < 600; seconds += 1) await world.step(one);
+  assert.equal(refused, 11);
 });
 
 test("replaces pods of an older template one after the other, and records each before", async () => {

@@ -3,7 +3,7 @@
  * nothing more to write. Writes Secret, ServiceAccount, Role, RoleBinding and DaemonSet, in this
  * order, and grants to the agents' pods.
  */
-import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { retryAnnotation } from "#contract/names.ts";
 import type { Action, Decision, View } from "#controller/grants/decision.ts";
 import { decide } from "#controller/grants/decide.ts";
@@ -25,7 +25,7 @@ import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import type { RolloutContext } from "./context.ts";
-import { factsOf } from "./facts.ts";
+import { factsOf, type Seen } from "./facts.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { readRollout } from "./state.ts";
@@ -58,6 +58,11 @@ export type Progress = Readonly<{
   pods: readonly AgentPod[];
   /** Why admission refuses grants, by node. */
   refusals: Refusals;
+  /**
+   * A write that was refused and that nothing waited for. It is the same value until that write is
+   * tried again.
+   */
+  failure: Error | undefined;
   /** Seconds until the next look; infinite: when something changes. */
   again: number;
   global: V1Secret | undefined;
@@ -80,6 +85,8 @@ export async function takeStep(
   for (let round = 0; round < mostDecisions; round += 1) if (!(await step.advance())) break;
   return step.progress();
 }
+
+type Drift = Seen["drift"];
 
 class Step {
   readonly #context: RolloutContext;
@@ -124,7 +131,7 @@ class Step {
       published: this.#published,
       wanted: this.#wanted,
       pods: items.values(),
-      isDrifted: live !== undefined && (await isDrifted(this.#context, live, declared)),
+      drift: await this.#drift(live, declared),
       retry: this.#retry,
     };
     const facts = factsOf(this.#context, { ...seen, nodes: noNodes });
@@ -142,7 +149,7 @@ class Step {
   }
 
   progress(): Progress {
-    const { pods } = this.#context;
+    const { pods, repairs, times } = this.#context;
     const { status, metadata } = this.#objects.daemonSet ?? {};
     const {
       desiredNumberScheduled = 0,
@@ -166,7 +173,8 @@ class Step {
       available: numberAvailable,
       pods: [...pods.view.items.values()],
       refusals: this.#refusals,
-      again: this.#decision?.again ?? 1,
+      failure: repairs.failure,
+      again: Math.min(this.#decision?.again ?? 1, repairs.again(times().steady)),
       global: this.#objects.global,
       stateSecret: this.#objects.state,
     };
@@ -282,20 +290,35 @@ class Step {
     this.#state = state;
   }
 
+  /** A refusal of one of these objects keeps none of the others from being written. */
   async #writeAccess(): Promise<void> {
-    const context = this.#context;
-    const found = this.#objects;
+    const { serviceAccount: account, role: rights, roleBinding: binding } = this.#objects;
     this.#objects = {
-      ...found,
-      serviceAccount: await ensure(
-        context,
-        owned.serviceAccount,
-        found.serviceAccount,
-        serviceAccount,
-      ),
-      role: await ensure(context, owned.role, found.role, role),
-      roleBinding: await ensure(context, owned.roleBinding, found.roleBinding, roleBinding),
+      ...this.#objects,
+      serviceAccount: await this.#repaired("serviceAccount", account, serviceAccount),
+      role: await this.#repaired("role", rights, role),
+      roleBinding: await this.#repaired("roleBinding", binding, roleBinding),
     };
+  }
+
+  /** The object as it is after it was brought to what is declared, or as it was if that failed. */
+  async #repaired<T extends KubernetesObject>(
+    name: "serviceAccount" | "role" | "roleBinding" | "daemonSet",
+    live: T | undefined,
+    declared: T,
+  ): Promise<T | undefined> {
+    const { repairs, times } = this.#context;
+    const write = () => ensure<T>(this.#context, owned[name], live, declared);
+    return (await repairs.attempt(name, times().steady, write)) ?? live;
+  }
+
+  /** Whether the DaemonSet has drifted, as long as the API server lets us write it. */
+  async #drift(live: V1DaemonSet | undefined, declared: V1DaemonSet): Promise<Drift> {
+    const { repairs, times } = this.#context;
+    if (live === undefined) return "none";
+    const dryRun = () => isDrifted(this.#context, live, declared);
+    const isOther = await repairs.attempt("daemonSet", times().steady, dryRun);
+    return isOther === undefined ? "refused" : isOther ? "some" : "none";
   }
 
   /** Notes whether something may have reached a node. */
@@ -319,12 +342,7 @@ class Step {
     if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
     // Written before the DaemonSet: a removal must ask the nodes even if only the state is left.
     if (rollout === undefined) await this.#save(this.#state);
-    const written = await ensure<V1DaemonSet>(
-      this.#context,
-      owned.daemonSet,
-      live,
-      daemonSet(agent, live),
-    );
+    const written = await this.#repaired("daemonSet", live, daemonSet(agent, live));
     this.#objects = { ...this.#objects, daemonSet: written };
   }
 }

@@ -25,6 +25,7 @@ import { directly } from "#test/harness/api/direct.ts";
 import { Store } from "#test/harness/api/store.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { agentsSelector, keepPod, type AgentPod } from "./pods.ts";
+import { Repairs } from "./repairs.ts";
 import { readRollout } from "./state.ts";
 import { takeStep, type Progress } from "./step.ts";
 
@@ -73,6 +74,7 @@ export class World {
     admitted: new Admitted({ now: () => new Date(this.now) }),
     pods: this.#pods,
     memory: { grants: noMemory },
+    repairs: new Repairs(),
     times: () => ({ steady: this.seconds, api: this.now / 1000 }),
     now: () => new Date(this.now),
     stillSeconds: stillClock(() => this.seconds),

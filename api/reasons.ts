@@ -112,6 +112,7 @@ export const troubleReasons = {
   ObjectMutated: "Other people's admission changes what we declare; nothing that nodes get.",
   PodsRefused: "Nodes have no agent, because its pod cannot be created.",
   RolloutHalted: "Nodes failed with a revision. It is granted to no other node.",
+  NodesFailed: "Nodes failed with the revision in force. The other nodes have it.",
   NoNodeCanBeServed: "A rollout cannot begin: no node can be served, for the reasons it quotes.",
   RemovalOverdue: "A removal makes no progress, whatever its step.",
   NodesAwaited: "A removal waits for nodes that are away.",

@@ -167,6 +167,12 @@ export function halted(
   return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
 }
 
+/** `troubled`: nodes that failed with a revision that is in force on the others. */
+export function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
+  const what = `revision ${revision} failed on ${nodes(troubled.length)}: ${listed(troubled)}`;
+  return lasting("failed", line(finding("failed", "rollout", "nodes", what)), String(revision));
+}
+
 /** `troubled`: every node, with what keeps it from being served. */
 export function unserved(revision: number, troubled: readonly TroubledNode[]): Notice {
   const what = `revision ${revision} waits for a node that can be served: ${listed(troubled)}`;

@@ -51,6 +51,11 @@ const table: readonly (readonly [
     progressWith(rollingOut("halted", { failures: 1, failed: [listed("a", "late")] })),
     [["halted", /GPS305 .*a: its agent has not answered in time/]],
   ],
+  [
+    "nodes failed with a revision that the others have",
+    progressWith({ view: { failed: [listed("a", "late")], excused: [listed("b", "away")] } }),
+    [["failed", /GPS328 .*revision 7 failed on 1 node: a: its agent has not answered in time;/]],
+  ],
   ["the agents' pods were not read", { ...canary({}), view: undefined }, []],
 ];
 

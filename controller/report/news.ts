@@ -23,6 +23,8 @@ export function troublesOf(progress: Progress): readonly Trouble[] {
   if (view === undefined) return [];
   if (view.phase === "halted")
     return [["halted", messages.halted(revision, view.failures, troubledOf(progress))]];
+  if (view.phase === "served" && view.failed.length > 0)
+    return [["failed", messages.failed(revision, troubledOf(progress).slice(0, view.failed.length))]];
   const { changing, waiting, starting } = view.counts;
   const isStuck = view.phase === "canary" && changing + waiting + starting === 0;
   // Nodes that are away return by themselves.

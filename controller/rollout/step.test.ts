@@ -10,6 +10,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
+import { troublesOf } from "../report/news.ts";
 import type { Progress } from "./step.ts";
 import { content, nothingLeft, World } from "./world.fixture.ts";
 
@@ -437,4 +438,30 @@ test("chooses no canary whose Node is gone, though its pod still exists for a mi
   world.delete(`${collections.nodes}/b`);
   const { state } = await world.until(two, () => world.granted["c"] === 2);
   assert.deepEqual([state.halted, state.failed], [false, []]);
+});
+
+test("grants promoted content to a node that returns, however many nodes fail later", async () => {
+  const world = await deployed();
+  world.nodes.set("b", "away");
+  await world.until(two, ({ promoted }) => promoted);
+  world.seconds += 30 * 86_400;
+  for (const name of ["d", "e"]) await world.join(name, "fails");
+  const { view } = await world.until(two, ({ state }) => state.failed.length === 2);
+  assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
+  // The node is back: its kubelet reports its pod as Ready again.
+  world.nodes.set("b", "proves");
+  world.returns("b");
+  const last = await world.until(two, () => world.granted["b"] === 2);
+  assert.deepEqual(
+    troublesOf(last).map(([kind, { message }]) => [kind, /failed on 2 nodes: [de]: /.test(message)]),
+    [["failed", true]],
+  );
+});
+
+test("ends a halt of promoted content that an older version recorded", async () => {
+  const world = await deployed();
+  const rollout = btoa(JSON.stringify({ ...world.state, halted: true }));
+  world.edit(owned.state, { data: { rollout } });
+  const { view } = await world.step(one);
+  assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
 });

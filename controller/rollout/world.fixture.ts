@@ -104,6 +104,20 @@ export class World {
     for (const pod of this.pods) if (pod.spec?.nodeName === name) this.#drop(pod);
   }
 
+  /** The node's kubelet answers again: its pod has just become Ready. */
+  returns(name: string): void {
+    const lastTransitionTime = stamp(this.now);
+    const conditions = ["ContainersReady", "Ready"].map((type) => {
+      return { type, status: "True", lastTransitionTime };
+    });
+    for (const { metadata, spec } of this.pods) {
+      if (spec?.nodeName !== name) continue;
+      const path = `${collections.pods}/${metadata?.name}/status`;
+      const type = "application/merge-patch+json";
+      this.api.answer({ method: "PATCH", path, type, body: { status: { conditions } } });
+    }
+  }
+
   /** Deletes an object, as an administrator may. */
   delete(path: string): void {
     this.api.answer({ method: "DELETE", path });

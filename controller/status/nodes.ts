@@ -85,6 +85,8 @@ function messageOf(
 
 /** Names of nodes that cannot be served now, ten at most, and how many there are. */
 export function leftOut({ view }: Progress): Readonly<{ names: readonly string[]; count: number }> {
-  const nodes = view?.excused ?? [];
+  // During a rollout a failure may still halt it.
+  const failed = view?.phase === "served" ? view.failed : [];
+  const nodes = [...failed, ...(view?.excused ?? [])];
   return { names: nodes.slice(0, mostNames).map(({ node }) => node), count: nodes.length };
 }

@@ -90,6 +90,11 @@ export const catalogue = {
     "{}",
     "repair one of these nodes or its agent; the rollout then begins by itself",
   ],
+  failed: [
+    "GPS328",
+    "{}",
+    "repair these nodes; each is granted it again ten minutes after its agent is Ready",
+  ],
   contested: [
     "GPS326",
     "{}",

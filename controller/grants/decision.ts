@@ -59,6 +59,8 @@ export type Listed = Readonly<{
   reason: Excuse | "podless" | "word" | "away" | "late";
   /** Why the kubelet does not start its container. */
   waitingReason: string | undefined;
+  /** Why its grant is refused, if that is the reason. */
+  why?: string;
 }>;
 
 /** What status is derived from. Counts are of pods; a Node without one is in `excused`. */

@@ -39,7 +39,7 @@ export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): Vi
     const { fate, reason } = fateOf(look, one);
     counts[fate] += 1;
     if ((fate === "failed" || fate === "excused") && reason !== undefined)
-      lists[fate].push({ node, reason, waitingReason });
+      lists[fate].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
     if (one.seen.refused !== undefined) refused.push(node);
   }
   for (const { node, at } of podless.values()) {
@@ -59,6 +59,9 @@ export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): Vi
   };
 }
 
+const refusalOf = ({ seen }: JudgedPod, reason: Listed["reason"]): Pick<Listed, "why"> =>
+  reason === "admission" && seen.refused !== undefined ? { why: seen.refused.why } : {};
+
 function phaseOf(look: Look): View["phase"] {
   if (look.isRelease()) return "withdrawal";
   if (look.state.halted) return "halted";
@@ -72,13 +75,14 @@ function fateOf(look: Look, { pod, seen, verdict }: JudgedPod): Found {
   if (verdict.is === "failed" || verdict.is === "excused")
     return { fate: verdict.is, reason: verdict.because };
   if (verdict.is === "proved" && holdsNewest(pod, look.secret)) return { fate: "current" };
+  // Also in the look in which it is tried again.
+  if (isRefused(seen, look.now)) return { fate: "excused", reason: "admission" };
   if (look.taken.has(pod.node) && verdict.is !== "back") return { fate: "changing" };
   if (seen.over?.revision === look.secret.revision)
     return { fate: seen.over.is, reason: seen.over.because };
   const ofWord = outcomeOfWord(look, pod);
   if (ofWord !== undefined) return ofWord;
   if (verdict.is === "back") return { fate: "changing" };
-  if (isRefused(seen, look.now)) return { fate: "excused", reason: "admission" };
   if (isAway(seen, look.now)) return { fate: "excused", reason: "away" };
   return { fate: pod.ready.is ? "waiting" : "starting" };
 }

@@ -17,8 +17,11 @@ export type RolloutContext = Readonly<{
   policy: Pick<Policy, "rollout" | "withdrawal" | "managementState">;
   wishes: Wishes;
   pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
-  /** What decisions remember. It lives as long as this process leads. */
-  memory: { grants: Memory };
+  /**
+   * What decisions remember. It lives as long as this process leads. `busyUntil`: seconds of the
+   * steady clock until which the API server wants no more writes of pods.
+   */
+  memory: { grants: Memory; busyUntil?: number };
   /** Refused writes of the agents' rights and the DaemonSet. */
   repairs: Repairs;
   /** The times of a decision: of a clock that never goes back, and of the API server. */

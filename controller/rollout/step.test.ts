@@ -11,6 +11,7 @@ import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { troublesOf } from "../report/news.ts";
+import { failuresOf } from "../status/nodes.ts";
 import type { Progress } from "./step.ts";
 import { content, nothingLeft, World } from "./world.fixture.ts";
 
@@ -310,40 +311,30 @@ test("adopts what version 0.2 published, and serves new nodes what every node ha
   assert.equal(world.published?.mode, "Restart");
 });
 
-/** Lets a policy of others refuse all patches of this node's pod. */
-function refusing(world: World, node: string): void {
+/** Refuses all patches of this node's pod, or all deletions, with this status. */
+function refusing(
+  world: World,
+  node: string,
+  status = 403,
+  why = "denied by a policy of theirs",
+  refused = "patch",
+): void {
   const path = `${collections.pods}/pod-of-${node}-`;
   world.api.refuses = (request, verb) =>
-    verb === "patch" && request.userAgent === fieldManager && request.path.startsWith(path)
-      ? refuse(403, "Forbidden", "denied by a policy of theirs")
+    verb === refused && request.userAgent === fieldManager && request.path.startsWith(path)
+      ? refuse(status, "Refused", why)
       : undefined;
 }
 
-test("reports why a grant is refused, and grants the others", async () => {
-  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }) });
-  await world.step(one);
-  refusing(world, "b");
-  const { refusals } = await world.until(one, () => world.granted["c"] === 1);
-  assert.match(refusals.get("b") ?? "", /policy of theirs/);
-  assert.deepEqual((await world.step(one)).view?.refused, ["b"]);
-  assert.deepEqual(world.granted, { a: 1, b: undefined, c: 1 });
-});
-
-test("reports a refusal also when later writes of the same step succeed", async () => {
+test("reports why a grant is refused for as long as it is, and grants the others", async () => {
   const world = await deployed();
-  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 5 }) });
-  for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
-  await world.until(two, () => Object.values(world.granted).includes(2));
-  const { node = "" } = world.state.canary ?? {};
-  refusing(world, node);
-  // Its grant cannot be taken back; a pod of the older template is deleted after that.
-  const agent = { ...world.remover.agent, image: "example.invalid/agent:2" };
-  Object.assign(world.remover, { agent });
-  const { length } = world.writes;
-  const { refusals } = await world.step(two);
-  assert.ok(world.writes.slice(length).some((name) => name.startsWith("-pod-of-")));
-  assert.match(refusals.get(node) ?? "", /policy of theirs/);
+  refusing(world, "b");
+  const last = await world.until(two, ({ promoted }) => promoted);
+  assert.deepEqual([world.granted, last.view?.refused], [{ a: 2, b: 1, c: 2 }, ["b"]]);
+  for (let seconds = 0; seconds < 120; seconds += 1) {
+    const [failure] = failuresOf(await world.step(two), [], new Date(0));
+    assert.match(failure?.message ?? "", /^its grant is refused: denied by a policy of theirs/);
+  }
 });
 
 test("takes no place for a grant that was not sent because its canary could not be recorded", async () => {
@@ -394,7 +385,7 @@ async function killedAt(world: World, at: number): Promise<void> {
     if (userAgent !== fieldManager) return undefined;
     const isWrite = !["get", "list"].includes(verb) && query?.["dryRun"] === undefined;
     isDead ||= isWrite && world.writes.length === at;
-    return isDead ? refuse(500, "InternalError", "nobody is there to ask") : undefined;
+    return isDead ? refuse(503, "ServiceUnavailable", "nobody is there to ask") : undefined;
   };
   for (const wanted of [one, two])
     await world.until(wanted, isServed).catch(async (error: unknown) => {
@@ -464,4 +455,54 @@ test("ends a halt of promoted content that an older version recorded", async () 
   world.edit(owned.state, { data: { rollout } });
   const { view } = await world.step(one);
   assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
+});
+
+const hostile: readonly (readonly [what: string, refuse: (world: World, path: string) => void])[] = [
+  ...[500, 409, 429].map((status) => {
+    const denies = (world: World, path: string): void => refusing(world, path, status, "denied the request");
+    return [`a webhook denies with ${status}`, denies] as const;
+  }),
+  ["the API server fails for it", (world, path) => refusing(world, path, 500, "panic")],
+  ["its patches conflict", (world, path) => refusing(world, path, 409, "changed")],
+  [
+    "admission takes our annotation away",
+    (world, node) => {
+      world.api.store.admit = ({ kind, metadata: { name, annotations = {} } }) => {
+        if (kind !== "Pod" || !name.startsWith(`pod-of-${node}-`)) return;
+        if (annotations["globalpullsecret.io/revision"] !== "1")
+          delete annotations["globalpullsecret.io/revision"];
+      };
+    },
+  ],
+];
+for (const [what, make] of hostile)
+  test(`serves the other nodes, and asks once a minute for one, when ${what}`, async () => {
+    const world = await deployed();
+    make(world, "b");
+    const { view } = await world.until(two, ({ promoted }) => promoted);
+    assert.deepEqual(view?.excused.map(({ node, reason }) => [node, reason]), [["b", "admission"]]);
+    const from = world.api.asked.length;
+    for (let seconds = 0; seconds < 180; seconds += 1) await world.step(two);
+    const patches = world.api.asked
+      .slice(from)
+      .filter(({ verb, name, userAgent }) => verb === "patch" && userAgent === fieldManager && name.startsWith("pod-of-b-"));
+    assert.ok(patches.length <= 4, `${patches.length} patches in three minutes`);
+  });
+
+test("grants 200 nodes in half a minute while the API server answers one patch of ten with 429", async () => {
+  const names = Array.from({ length: 200 }, (_, at) => [`n${at}`, "proves"] as const);
+  const world = await World.of(Object.fromEntries(names));
+  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }) });
+  await world.step(one);
+  let patches = 0;
+  world.api.refuses = ({ path, userAgent }, verb) => {
+    if (verb !== "patch" || userAgent !== fieldManager || !path.includes("/pods/")) return undefined;
+    patches += 1;
+    return patches % 10 === 3 ? refuse(429, "TooManyRequests", "later", 1) : undefined;
+  };
+  const isGranted = () => Object.values(world.granted).every((revision) => revision === 1);
+  const { seconds } = world;
+  // No step fails: a failed one would be followed by a pause that doubles.
+  await world.until(one, isGranted);
+  assert.ok(world.seconds - seconds <= 30, `${world.seconds - seconds} s`);
 });

@@ -29,7 +29,7 @@ import { factsOf, type Seen } from "./facts.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { readRollout } from "./state.ts";
-import { forgetUnsent, isOfPod, writePods, type Refusals } from "./write.ts";
+import { forgetUnsent, isOfPod, writePods } from "./write.ts";
 
 /** What became of the rollout in this step. */
 export type Progress = Readonly<{
@@ -56,8 +56,6 @@ export type Progress = Readonly<{
   isCounted: boolean;
   available: number;
   pods: readonly AgentPod[];
-  /** Why admission refuses grants, by node. */
-  refusals: Refusals;
   /**
    * A write that was refused and that nothing waited for. It is the same value until that write is
    * tried again.
@@ -96,7 +94,6 @@ class Step {
   #published: Published | undefined;
   #decision: Decision | undefined;
   #state: StateFacts;
-  #refusals: Refusals = new Map();
   #promoted = false;
   #completed: Progress["completed"];
 
@@ -172,7 +169,6 @@ class Step {
       isCounted: metadata?.generation !== undefined && observedGeneration >= metadata.generation,
       available: numberAvailable,
       pods: [...pods.view.items.values()],
-      refusals: this.#refusals,
       failure: repairs.failure,
       again: Math.min(this.#decision?.again ?? 1, repairs.again(times().steady)),
       global: this.#objects.global,
@@ -192,8 +188,7 @@ class Step {
         const others = rest.splice(0, end === -1 ? rest.length : end).filter(isOfPod);
         const several = [next, ...others];
         if (several.some(({ kind }) => kind === "grant")) await this.#noteRolled(true);
-        const refusals = await writePods(this.#context, several);
-        this.#refusals = new Map([...this.#refusals, ...refusals]);
+        await writePods(this.#context, several);
       }
     } catch (error) {
       forgetUnsent(this.#context, rest.filter(isOfPod));

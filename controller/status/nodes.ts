@@ -59,8 +59,8 @@ export function troubledOf(progress: Progress): readonly TroubledNode[] {
 
 /** Why a node is not served, for people. */
 function messageOf(
-  { node, reason, waitingReason }: Listed,
-  { pods, refusals }: Pick<Progress, "pods" | "refusals">,
+  { node, reason, waitingReason, why }: Listed,
+  { pods }: Pick<Progress, "pods">,
 ): string {
   const because = waitingReason === undefined ? "" : `: ${waitingReason}`;
   switch (reason) {
@@ -79,7 +79,7 @@ function messageOf(
     case "podless":
       return "it has no agent's pod";
     case "admission":
-      return `an admission policy refuses its grant: ${refusals.get(node) ?? "see the log"}`;
+      return `its grant is refused: ${why}`;
   }
 }
 

@@ -58,7 +58,7 @@ async function outcome<T>(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, reason, detail = "" } = error;
-    if (isDenial(error)) return { is: "refused", status, why: quotable(detail, sent) };
+    if (error.isDenial) return { is: "refused", status, why: quotable(detail, sent) };
     if (status === 404) return { is: "gone" };
     if (status === 409) return { is: "conflict" };
     if (!isRefusal(error)) throw error;
@@ -68,9 +68,6 @@ async function outcome<T>(
 
 /** No answer of these is about the request: no credential, too slow, too many requests. */
 const noAnswers: ReadonlySet<number> = new Set([401, 408, 429]);
-
-/** A webhook chooses the status with which it denies: 403, 500, 409, 404 and 429 exist. */
-const isDenial = ({ detail = "" }: ApiError): boolean => detail.includes("denied the request");
 
 /** A webhook that cannot be called refuses with 500, before anything is written. */
 const isRefusal = ({ status, detail = "" }: ApiError): boolean =>

@@ -73,6 +73,8 @@ export type View = Readonly<{
   failures: number;
   /** Nodes whose grant admission refuses, from the first refusal on. */
   refused: readonly string[];
+  /** Nodes whose pod may not be deleted for an upgrade, and why. */
+  kept: readonly Readonly<{ node: string; why: string }>[];
   /** Places taken, of `maxUnavailable`. */
   places: number;
   /** Nodes whose pod was deleted for an upgrade, and has no Ready successor. */

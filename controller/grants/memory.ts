@@ -45,6 +45,8 @@ export type Seen = Readonly<{
     | undefined;
   /** Since when grants of this pod have been refused, when last, and why, in words to show. */
   refused: Refused | undefined;
+  /** The same of its deletion for an upgrade. */
+  kept: Refused | undefined;
   /** Writes of one version of the pod that had no effect, for a reason that is not known. */
   errors: Readonly<{ resourceVersion: string; count: number }> | undefined;
 }>;
@@ -105,6 +107,7 @@ export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now)
       sent: undefined,
       over: undefined,
       refused: undefined,
+      kept: undefined,
       errors: undefined,
     };
   const isSame = before.grant === grant;
@@ -150,18 +153,19 @@ const noWords = "its reason is not known";
 export function afterRefusal(
   memory: Memory,
   uid: string,
-  why: "conflict" | "gone" | "busy" | "admission" | "unsent",
+  why: "conflict" | "gone" | "busy" | "admission" | "deletion" | "unsent",
   { steady }: Now,
   words = noWords,
 ): Memory {
   const seen = memory.pods.get(uid);
   if (seen === undefined) return memory;
-  const refused =
-    why === "admission"
-      ? { at: seen.refused?.at ?? steady, last: steady, why: words }
-      : seen.refused;
+  const since = (before: Refused | undefined): Refused => {
+    return { at: before?.at ?? steady, last: steady, why: words };
+  };
+  const refused = why === "admission" ? since(seen.refused) : seen.refused;
+  const kept = why === "deletion" ? since(seen.kept) : seen.kept;
   const pods = new Map(memory.pods);
-  pods.set(uid, { ...seen, sent: undefined, refused, holds: seen.sent?.held ?? seen.holds });
+  pods.set(uid, { ...seen, sent: undefined, refused, kept, holds: seen.sent?.held ?? seen.holds });
   return { ...memory, pods };
 }
 
@@ -177,6 +181,7 @@ export function afterError(
   memory: Memory,
   { uid, resourceVersion }: Pick<PodFacts, "uid" | "resourceVersion">,
   now: Now,
+  as: "admission" | "deletion",
   words: string,
 ): Memory {
   const seen = memory.pods.get(uid);
@@ -185,5 +190,5 @@ export function afterError(
   const count = (isSame ? (seen.errors?.count ?? 0) : 0) + 1;
   const pods = new Map(memory.pods).set(uid, { ...seen, errors: { resourceVersion, count } });
   const counted = { ...memory, pods };
-  return count < mostErrors ? counted : afterRefusal(counted, uid, "admission", now, words);
+  return count < mostErrors ? counted : afterRefusal(counted, uid, as, now, words);
 }

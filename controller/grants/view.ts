@@ -24,6 +24,7 @@ export const idleView: View = {
   failed: [],
   failures: 0,
   refused: [],
+  kept: [],
   places: 0,
   replacing: 0,
   pending: "no",
@@ -34,6 +35,7 @@ export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): Vi
   const counts = { ...noCounts };
   const lists: { failed: Listed[]; excused: Listed[] } = { failed: [], excused: [] };
   const refused: string[] = [];
+  const kept: { node: string; why: string }[] = [];
   for (const one of look.byNode.values()) {
     const { node, waitingReason } = one.pod;
     const { fate, reason } = fateOf(look, one);
@@ -41,6 +43,8 @@ export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): Vi
     if ((fate === "failed" || fate === "excused") && reason !== undefined)
       lists[fate].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
     if (one.seen.refused !== undefined) refused.push(node);
+    // Nothing is wanted of a pod that is as it should be.
+    if (one.seen.kept !== undefined && !one.pod.isCurrent) kept.push({ node, why: one.seen.kept.why });
   }
   for (const { node, at } of podless.values()) {
     const left = absenceSeconds - (look.now.steady - at);
@@ -53,6 +57,7 @@ export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): Vi
     ...lists,
     failures: look.state.failed.length,
     refused,
+    kept,
     places: look.taken.size,
     replacing: look.state.replaced.length,
     pending: pendingOf(newer),

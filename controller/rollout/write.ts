@@ -53,17 +53,18 @@ export async function writePods(
         forgetUnsent(context, [action]);
         continue;
       }
-      const { pod } = action;
+      const { pod, kind } = action;
+      const refused = kind === "delete" ? "deletion" : "admission";
       const forget = (why: Parameters<typeof afterRefusal>[2], words?: string): void => {
         memory.grants = afterRefusal(memory.grants, pod.uid, why, times(), words);
       };
       const note = (words: string): void => {
-        memory.grants = afterError(memory.grants, pod, times(), words);
+        memory.grants = afterError(memory.grants, pod, times(), refused, words);
       };
       try {
         const outcome = await write(context, action);
         if (outcome.is === "done") written += 1;
-        else if (outcome.is === "refused") forget("admission", outcome.why);
+        else if (outcome.is === "refused") forget(refused, outcome.why);
         else forget(outcome.is);
         if (outcome.is === "conflict") note("another client changes the pod before each write");
         inARow = 0;

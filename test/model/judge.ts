@@ -44,6 +44,7 @@ export function observe(pod: Pod, memory: Memory, now: number): Record_ {
     sent: sent && sent.resourceVersion === String(pod.rv) && now - sent.at < 60 ? sent : undefined,
     over: undefined,
     refused: same ? before.refused : undefined,
+    kept: undefined,
     errors: undefined,
   };
 }

@@ -95,6 +95,11 @@ export const catalogue = {
     "{}",
     "repair these nodes; each is granted it again ten minutes after its agent is Ready",
   ],
+  upgradeRefused: [
+    "GPS329",
+    "{}",
+    "let the controller delete these pods, or delete them yourself; the nodes keep what they have",
+  ],
   contested: [
     "GPS326",
     "{}",

@@ -52,6 +52,16 @@ const table: readonly (readonly [
     [["halted", /GPS305 .*a: its agent has not answered in time/]],
   ],
   [
+    "promoted content is halted, by a state from before",
+    progressWith({ view: { phase: "halted", failures: 1, failed: [listed("a", "late")] } }),
+    [["halted", /GPS305 /]],
+  ],
+  [
+    "a pod of an older agent may not be deleted",
+    progressWith({ view: { kept: [{ node: "a", why: "no deletions here" }] } }),
+    [["upgradeRefused", /GPS329 .*refused on 1 node: a: no deletions here;/]],
+  ],
+  [
     "nodes failed with a revision that the others have",
     progressWith({ view: { failed: [listed("a", "late")], excused: [listed("b", "away")] } }),
     [["failed", /GPS328 .*revision 7 failed on 1 node: a: its agent has not answered in time;/]],

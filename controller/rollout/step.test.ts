@@ -12,7 +12,12 @@ import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { troublesOf } from "../report/news.ts";
 import { failuresOf } from "../status/nodes.ts";
-import type { Progress } from "./step.ts";
+import type { WantedContent } from "#controller/sources/accept.ts";
+import { observe } from "#controller/sources/read/snapshot.ts";
+import type { CollectionInformer } from "#kube/watch/informer.ts";
+import { isPublishedOut } from "../status/summary.ts";
+import type { AgentPod } from "./pods.ts";
+import { takeStep, type Progress } from "./step.ts";
 import { content, nothingLeft, World } from "./world.fixture.ts";
 
 const [one, two] = [content("u:1"), content("u:2")];
@@ -541,4 +546,62 @@ test("replaces the other pods, and asks once a minute, when the deletion of one 
   world.api.refuses = () => undefined;
   const done = await world.until(two, () => replaced().length === 3);
   assert.equal(done.view?.phase, "served");
+});
+
+test("lists Nodes a few times while a withdrawal waits for one without a pod, and at once when it confirms", async () => {
+  const world = await deployed();
+  world.nodes.set("b", "podless");
+  await world.step(nothingLeft);
+  const lists = () =>
+    world.api.asked.filter(
+      ({ verb, resource, query, userAgent }) =>
+        verb === "list" && resource === "nodes" && userAgent === fieldManager && !query["fieldSelector"],
+    ).length;
+  await world.until(nothingLeft, () => world.granted["a"] === 2 && world.granted["c"] === 2);
+  const before = lists();
+  for (let seconds = 0; seconds < 300; seconds += 1) {
+    const { completed, again } = await world.step(nothingLeft);
+    assert.equal(completed, undefined);
+    assert.ok(again > 0);
+  }
+  assert.ok(lists() - before <= 4, `${lists() - before} lists in five minutes`);
+  world.nodes.set("b", "proves");
+  const from = world.seconds;
+  const { completed } = await world.until(nothingLeft, (one) => one.completed !== undefined);
+  assert.deepEqual(completed, { isConfirmed: true });
+  assert.ok(world.seconds - from < 20, `${world.seconds - from} s`);
+});
+
+/** The API server has ended the watch of the pods, and they are listed again. */
+async function unseen(world: World, wanted: WantedContent): Promise<Progress> {
+  (world.remover.pods as CollectionInformer<AgentPod>).lost();
+  return takeStep(world.remover, await observe(world.cluster, undefined), wanted);
+}
+
+test("keeps what it knew of the nodes while their pods are listed again", async () => {
+  const world = await deployed();
+  const { view } = await world.step(one);
+  const during = await unseen(world, one);
+  assert.deepEqual([during.view, isPublishedOut(during)], [view, true]);
+  const waiting = await unseen(world, two);
+  assert.deepEqual([waiting.view?.pending, world.published?.revision], ["places", 1]);
+  const newer = await world.step(two);
+  assert.equal(newer.revision, 2);
+});
+
+test("publishes a withdrawal, and empties the served slot, before the pods are known", async () => {
+  const world = await deployed();
+  const other = content("u:2", { sources: '{"quay.io":"original"}' });
+  const emptied = await unseen(world, other);
+  assert.deepEqual([emptied.revision, emptied.served], [1, 0]);
+  const { intent, revision, served, completed } = await unseen(world, nothingLeft);
+  assert.deepEqual([intent, revision, served, completed], ["release", 2, 0, undefined]);
+  assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
+});
+
+test("reports why the pods cannot be followed", async () => {
+  const world = await deployed();
+  const failure = new Error("may not watch");
+  (world.remover.pods as CollectionInformer<AgentPod>).failed(failure);
+  assert.equal((await unseen(world, one)).failure, failure);
 });

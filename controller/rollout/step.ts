@@ -7,6 +7,7 @@ import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client
 import { retryAnnotation } from "#contract/names.ts";
 import type { Action, Decision, View } from "#controller/grants/decision.ts";
 import { decide } from "#controller/grants/decide.ts";
+import { publishUnseen } from "#controller/grants/publish.ts";
 import type { StateFacts } from "#controller/grants/facts.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { recall, remember } from "#controller/objects/annotations.ts";
@@ -57,8 +58,8 @@ export type Progress = Readonly<{
   available: number;
   pods: readonly AgentPod[];
   /**
-   * A write that was refused and that nothing waited for. It is the same value until that write is
-   * tried again.
+   * A write that was refused and that nothing waited for, or why the pods cannot be followed. It is
+   * the same value until that is tried again.
    */
   failure: Error | undefined;
   /** Seconds until the next look; infinite: when something changes. */
@@ -95,6 +96,8 @@ class Step {
   #decision: Decision | undefined;
   #state: StateFacts;
   #promoted = false;
+  /** Something else is wanted than what is published, and the pods are not known. */
+  #waits = false;
   #completed: Progress["completed"];
 
   constructor(context: RolloutContext, found: Snapshot, wanted: WantedContent) {
@@ -118,9 +121,8 @@ class Step {
 
   /** Decides once and writes that. True if another decision may follow at once. */
   async advance(): Promise<boolean> {
-    const { cluster, agent, pods, memory, times } = this.#context;
+    const { cluster, agent, pods, memory, listings, times } = this.#context;
     const { synced, items } = pods.view;
-    if (!synced) return false;
     const { daemonSet: live } = this.#objects;
     const declared = daemonSet(agent, live);
     const seen = {
@@ -128,18 +130,36 @@ class Step {
       published: this.#published,
       wanted: this.#wanted,
       pods: items.values(),
-      drift: await this.#drift(live, declared),
+      drift: synced ? await this.#drift(live, declared) : "none",
       retry: this.#retry,
-    };
+    } as const;
     const facts = factsOf(this.#context, { ...seen, nodes: noNodes });
+    if (!synced) {
+      const actions = publishUnseen(facts);
+      await this.#write(actions);
+      this.#waits = facts.wanted.digest !== facts.secret?.digest;
+      return actions.length > 0;
+    }
     let decision = decide(facts, memory.grants, times());
+    const { intent, revision } = this.#published ?? {};
+    const isConfirmed = ({ word }: AgentPod) => word?.kind === "proved" && word.revision === revision;
+    const listed = {
+      confirmed: [...items.values()].filter(isConfirmed).length,
+      missing: facts.desired - items.size,
+    };
+    const waits = intent === "release" ? listings.waits(times().steady, listed) : 0;
+    const readsOf = ({ reads }: Decision) => (waits > 0 ? { ...reads, all: false } : reads);
     // What is read may show that another Node is needed. All of them are always enough.
-    for (let nodes = noNodes; lacks(nodes, decision.reads);) {
+    for (let nodes = noNodes; lacks(nodes, readsOf(decision));) {
       const all = { nodes: new Set<string>(), all: true };
-      nodes = await readNodes(cluster, agent, nodes === noNodes ? decision.reads : all);
+      nodes = await readNodes(cluster, agent, nodes === noNodes ? readsOf(decision) : all);
+      if (nodes.all && intent === "release") listings.listed(times().steady, listed);
       decision = decide({ ...facts, nodes }, memory.grants, times());
     }
+    if (waits > 0 && decision.reads.all)
+      decision = { ...decision, again: Math.min(decision.again, waits) };
     this.#decision = decision;
+    memory.view = { view: decision.view, revision: this.#published?.revision ?? 0 };
     memory.grants = decision.memory;
     await this.#write(decision.actions);
     return decision.actions.some((action) => !isOfPod(action) && action.kind !== "complete");
@@ -156,7 +176,7 @@ class Step {
     const published = this.#published;
     const served = published?.served;
     return {
-      view: this.#decision?.view,
+      view: this.#decision?.view ?? this.#lastView(),
       revision: published?.revision ?? 0,
       served: served === undefined || served === "nothing" ? 0 : served.revision,
       intent: published?.intent === "release" ? "release" : "apply",
@@ -169,11 +189,18 @@ class Step {
       isCounted: metadata?.generation !== undefined && observedGeneration >= metadata.generation,
       available: numberAvailable,
       pods: [...pods.view.items.values()],
-      failure: repairs.failure,
+      failure: repairs.failure ?? pods.view.failure,
       again: Math.min(this.#decision?.again ?? 1, repairs.again(times().steady)),
       global: this.#objects.global,
       stateSecret: this.#objects.state,
     };
+  }
+
+  /** The view before the pods were lost, with a change that waits until they are known again. */
+  #lastView(): View | undefined {
+    const { view: last } = this.#context.memory;
+    if (last === undefined || last.revision !== this.#published?.revision) return undefined;
+    return this.#waits ? { ...last.view, pending: "places" } : last.view;
   }
 
   async #write(actions: readonly Action[]): Promise<void> {

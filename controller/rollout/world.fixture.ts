@@ -24,6 +24,7 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { Store } from "#test/harness/api/store.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
+import { Listings } from "./nodes.ts";
 import { agentsSelector, keepPod, type AgentPod } from "./pods.ts";
 import { Repairs } from "./repairs.ts";
 import { readRollout } from "./state.ts";
@@ -75,6 +76,7 @@ export class World {
     pods: this.#pods,
     memory: { grants: noMemory },
     repairs: new Repairs(),
+    listings: new Listings(),
     times: () => ({ steady: this.seconds, api: this.now / 1000 }),
     now: () => new Date(this.now),
     stillSeconds: stillClock(() => this.seconds),

@@ -44,7 +44,8 @@ export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): Vi
       lists[fate].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
     if (one.seen.refused !== undefined) refused.push(node);
     // Nothing is wanted of a pod that is as it should be.
-    if (one.seen.kept !== undefined && !one.pod.isCurrent) kept.push({ node, why: one.seen.kept.why });
+    if (one.seen.kept !== undefined && !one.pod.isCurrent)
+      kept.push({ node, why: one.seen.kept.why });
   }
   for (const { node, at } of podless.values()) {
     const left = absenceSeconds - (look.now.steady - at);

@@ -168,9 +168,7 @@ export function halted(
 }
 
 /** `kept`: nodes whose agent's pod cannot be replaced, and why. */
-export function upgradeRefused(
-  kept: readonly Readonly<{ node: string; why: string }>[],
-): Notice {
+export function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]): Notice {
   const all = kept.map(({ node, why }) => ({ node, message: why }));
   const what = `the deletion of the agent's older pod is refused on ${nodes(kept.length)}: ${listed(all)}`;
   return lasting("upgradeRefused", line(finding("upgradeRefused", "upgrade", "pods", what)), "");

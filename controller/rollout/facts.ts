@@ -73,8 +73,7 @@ function templateFacts(
   if (live === undefined) return isNeeded ? { isCurrent: false, mode: undefined } : undefined;
   return {
     isCurrent:
-      drift === "refused" ||
-      (drift === "none" && declaredDigest(live) === templateDigest(agent)),
+      drift === "refused" || (drift === "none" && declaredDigest(live) === templateDigest(agent)),
     mode: modeOf(live.spec?.template.metadata?.annotations),
   };
 }

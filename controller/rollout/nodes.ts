@@ -18,15 +18,15 @@ export const lacks = ({ byName, all }: NodesRead, reads: Reads): boolean =>
 const pauses = { changing: 60, same: 600 } as const;
 
 /**
- * What a list of Nodes may answer differently: how many nodes have confirmed the withdrawal, and how
- * many pods are missing.
+ * When a list of Nodes may show something else: how many nodes have confirmed the withdrawal, and
+ * how many pods are missing.
  */
 type Listed = Readonly<{ confirmed: number; missing: number }>;
 
 /**
  * When a withdrawal may list all Nodes to see whether it is complete: at once when more nodes have
- * confirmed it than at the last list, otherwise after a pause. Without it a Node without a pod would
- * cost a list at each change of any pod, for as long as it is waited for.
+ * confirmed it than at the last list, otherwise after a pause. Without it a Node without a pod
+ * would cost a list at each change of any pod, for as long as it is waited for.
  */
 export class Listings {
   #last: (Listed & Readonly<{ at: number; isSame: boolean }>) | undefined;

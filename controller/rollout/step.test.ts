@@ -5,13 +5,11 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { retryAnnotation, syncAnnotation } from "#contract/names.ts";
 import { globalSecret, readPublished } from "#controller/objects/global-secret.ts";
 import { noState, stateSecret } from "#controller/objects/state.ts";
-import type { ApiError } from "#kube/client/api-error.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { troublesOf } from "../report/news.ts";
-import { failuresOf } from "../status/nodes.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import { observe } from "#controller/sources/read/snapshot.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";
@@ -237,55 +235,6 @@ test("repairs what others changed of the agents' rights and of the DaemonSet, an
   );
 });
 
-const otherImage = (world: World): void => {
-  const agent = { ...world.remover.agent, image: "example.invalid/agent:2" };
-  Object.assign(world.remover, { agent });
-};
-const unwritable = ["serviceAccount", "role", "roleBinding", "daemonSet"] as const;
-for (const name of unwritable)
-  for (const status of [403, 409, 422, 500, 503])
-    test(`rolls out and withdraws, and reports it, while each write of the ${name} is answered with ${status}`, async () => {
-      const world = await deployed();
-      if (name === "daemonSet") otherImage(world);
-      else world.delete(owned[name]);
-      world.api.refuses = ({ userAgent, path }, verb) =>
-        verb === "patch" && userAgent === fieldManager && path === owned[name]
-          ? refuse(status, "Refused", "not by you")
-          : undefined;
-      const { failure } = await world.until(two, isServed);
-      assert.equal((failure as ApiError | undefined)?.status, status);
-      const last = await world.until(nothingLeft, ({ completed }) => completed !== undefined);
-      assert.deepEqual(last.completed, { isConfirmed: true });
-      assert.deepEqual(world.granted, { a: 3, b: 3, c: 3 });
-      world.api.refuses = () => undefined;
-      world.seconds += 60;
-      assert.equal((await world.step(nothingLeft)).failure, undefined);
-    });
-
-test("rolls out and withdraws while admission changes what an agent needs of the DaemonSet", async () => {
-  const world = await deployed();
-  otherImage(world);
-  world.api.store.admit = ({ kind, spec }) => {
-    if (kind === "DaemonSet") Object.assign(spec as object, { minReadySeconds: 60 });
-  };
-  const { failure } = await world.until(two, isServed);
-  assert.match(failure?.message ?? "", /admission changes spec.minReadySeconds of daemonsets/);
-  await world.until(nothingLeft, ({ completed }) => completed !== undefined);
-});
-
-test("writes what is refused again after 5 s, and then once a minute", async () => {
-  const world = await deployed();
-  otherImage(world);
-  let refused = 0;
-  world.api.refuses = ({ userAgent, path }, verb) => {
-    if (verb !== "patch" || userAgent !== fieldManager || path !== owned.daemonSet) return undefined;
-    refused += 1;
-    return refuse(403, "Forbidden", "no host paths");
-  };
-  for (let seconds = 0; seconds < 600; seconds += 1) await world.step(one);
-  assert.equal(refused, 11);
-});
-
 test("replaces pods of an older template one after the other, and records each before", async () => {
   const world = await deployed();
   const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
@@ -314,32 +263,6 @@ test("adopts what version 0.2 published, and serves new nodes what every node ha
   const { revision, served } = await world.step(one);
   assert.deepEqual([revision, served], [5, 5]);
   assert.equal(world.published?.mode, "Restart");
-});
-
-/** Refuses all patches of this node's pod, or all deletions, with this status. */
-function refusing(
-  world: World,
-  node: string,
-  status = 403,
-  why = "denied by a policy of theirs",
-  refused = "patch",
-): void {
-  const path = `${collections.pods}/pod-of-${node}-`;
-  world.api.refuses = (request, verb) =>
-    verb === refused && request.userAgent === fieldManager && request.path.startsWith(path)
-      ? refuse(status, "Refused", why)
-      : undefined;
-}
-
-test("reports why a grant is refused for as long as it is, and grants the others", async () => {
-  const world = await deployed();
-  refusing(world, "b");
-  const last = await world.until(two, ({ promoted }) => promoted);
-  assert.deepEqual([world.granted, last.view?.refused], [{ a: 2, b: 1, c: 2 }, ["b"]]);
-  for (let seconds = 0; seconds < 120; seconds += 1) {
-    const [failure] = failuresOf(await world.step(two), [], new Date(0));
-    assert.match(failure?.message ?? "", /^its grant is refused: denied by a policy of theirs/);
-  }
 });
 
 test("takes no place for a grant that was not sent because its canary could not be recorded", async () => {
@@ -449,7 +372,10 @@ test("grants promoted content to a node that returns, however many nodes fail la
   world.returns("b");
   const last = await world.until(two, () => world.granted["b"] === 2);
   assert.deepEqual(
-    troublesOf(last).map(([kind, { message }]) => [kind, /failed on 2 nodes: [de]: /.test(message)]),
+    troublesOf(last).map(([kind, { message }]) => [
+      kind,
+      /failed on 2 nodes: [de]: /.test(message),
+    ]),
     [["failed", true]],
   );
 });
@@ -462,92 +388,6 @@ test("ends a halt of promoted content that an older version recorded", async () 
   assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
 });
 
-const hostile: readonly (readonly [what: string, refuse: (world: World, path: string) => void])[] = [
-  ...[500, 409, 429].map((status) => {
-    const denies = (world: World, path: string): void => refusing(world, path, status, "denied the request");
-    return [`a webhook denies with ${status}`, denies] as const;
-  }),
-  ["the API server fails for it", (world, path) => refusing(world, path, 500, "panic")],
-  ["its patches conflict", (world, path) => refusing(world, path, 409, "changed")],
-  [
-    "admission takes our annotation away",
-    (world, node) => {
-      world.api.store.admit = ({ kind, metadata: { name, annotations = {} } }) => {
-        if (kind !== "Pod" || !name.startsWith(`pod-of-${node}-`)) return;
-        if (annotations["globalpullsecret.io/revision"] !== "1")
-          delete annotations["globalpullsecret.io/revision"];
-      };
-    },
-  ],
-];
-for (const [what, make] of hostile)
-  test(`serves the other nodes, and asks once a minute for one, when ${what}`, async () => {
-    const world = await deployed();
-    make(world, "b");
-    const { view } = await world.until(two, ({ promoted }) => promoted);
-    assert.deepEqual(view?.excused.map(({ node, reason }) => [node, reason]), [["b", "admission"]]);
-    const from = world.api.asked.length;
-    for (let seconds = 0; seconds < 180; seconds += 1) await world.step(two);
-    const patches = world.api.asked
-      .slice(from)
-      .filter(({ verb, name, userAgent }) => verb === "patch" && userAgent === fieldManager && name.startsWith("pod-of-b-"));
-    assert.ok(patches.length <= 4, `${patches.length} patches in three minutes`);
-  });
-
-test("grants 200 nodes in half a minute while the API server answers one patch of ten with 429", async () => {
-  const names = Array.from({ length: 200 }, (_, at) => [`n${at}`, "proves"] as const);
-  const world = await World.of(Object.fromEntries(names));
-  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }) });
-  await world.step(one);
-  let patches = 0;
-  world.api.refuses = ({ path, userAgent }, verb) => {
-    if (verb !== "patch" || userAgent !== fieldManager || !path.includes("/pods/")) return undefined;
-    patches += 1;
-    return patches % 10 === 3 ? refuse(429, "TooManyRequests", "later", 1) : undefined;
-  };
-  const isGranted = () => Object.values(world.granted).every((revision) => revision === 1);
-  const { seconds } = world;
-  // No step fails: a failed one would be followed by a pause that doubles.
-  await world.until(one, isGranted);
-  assert.ok(world.seconds - seconds <= 30, `${world.seconds - seconds} s`);
-});
-
-test("replaces the other pods, and asks once a minute, when the deletion of one is refused", async () => {
-  const world = await deployed();
-  otherImage(world);
-  refusing(world, "a", 403, "pods of kube-system stay", "delete");
-  const before = new Map(world.pods.map(({ metadata, spec }) => [spec?.nodeName, metadata?.uid]));
-  const replaced = () =>
-    world.pods
-      .filter(({ metadata, spec }) => before.get(spec?.nodeName) !== metadata?.uid)
-      .map(({ spec }) => spec?.nodeName);
-  await world.until(one, () => replaced().length === 2);
-  assert.deepEqual(replaced().toSorted(), ["b", "c"]);
-  world.seconds += 60;
-  await world.step(one);
-  const from = world.api.asked.length;
-  let last: Progress | undefined;
-  for (let seconds = 0; seconds < 180; seconds += 1) last = await world.step(one);
-  const deletions = world.api.asked
-    .slice(from)
-    .filter(({ verb, userAgent }) => verb === "delete" && userAgent === fieldManager);
-  assert.ok(deletions.length <= 4, `${deletions.length} deletions in three minutes`);
-  assert.deepEqual(
-    troublesOf(last as Progress).map(([kind, { message }]) => [
-      kind,
-      /a: pods of kube-system stay;/.test(message),
-    ]),
-    [["upgradeRefused", true]],
-  );
-  // Its grants are not refused.
-  world.nodes.set("b", "proves");
-  await world.until(two, isServed);
-  assert.equal(world.granted["a"], 2);
-  world.api.refuses = () => undefined;
-  const done = await world.until(two, () => replaced().length === 3);
-  assert.equal(done.view?.phase, "served");
-});
-
 test("lists Nodes a few times while a withdrawal waits for one without a pod, and at once when it confirms", async () => {
   const world = await deployed();
   world.nodes.set("b", "podless");
@@ -555,7 +395,10 @@ test("lists Nodes a few times while a withdrawal waits for one without a pod, an
   const lists = () =>
     world.api.asked.filter(
       ({ verb, resource, query, userAgent }) =>
-        verb === "list" && resource === "nodes" && userAgent === fieldManager && !query["fieldSelector"],
+        verb === "list" &&
+        resource === "nodes" &&
+        userAgent === fieldManager &&
+        !query["fieldSelector"],
     ).length;
   await world.until(nothingLeft, () => world.granted["a"] === 2 && world.granted["c"] === 2);
   const before = lists();

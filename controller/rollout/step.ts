@@ -142,7 +142,8 @@ class Step {
     }
     let decision = decide(facts, memory.grants, times());
     const { intent, revision } = this.#published ?? {};
-    const isConfirmed = ({ word }: AgentPod) => word?.kind === "proved" && word.revision === revision;
+    const isConfirmed = ({ word }: AgentPod) =>
+      word?.kind === "proved" && word.revision === revision;
     const listed = {
       confirmed: [...items.values()].filter(isConfirmed).length,
       missing: facts.desired - items.size,

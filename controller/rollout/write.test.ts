@@ -90,12 +90,7 @@ function scripted(answer: (path: string) => unknown = () => undefined) {
   };
 }
 
-const refusal = (
-  status: number,
-  detail = "",
-  reason = "Refused",
-  retryAfterSeconds: number | undefined = undefined,
-) =>
+const refusal = (status: number, detail = "", reason = "Refused", retryAfterSeconds?: number) =>
   new ApiError({
     status,
     reason,
@@ -179,11 +174,7 @@ const answers: readonly (readonly [
     refusal(503),
     { isSent: true, isRefused: false, isThrown: true },
   ],
-  [
-    "an error of the server",
-    refusal(500),
-    { isSent: true, isRefused: false, isThrown: false },
-  ],
+  ["an error of the server", refusal(500), { isSent: true, isRefused: false, isThrown: false }],
   ["no answer", refusal(0), { isSent: true, isRefused: false, isThrown: true }],
   ["another error", new Error("x"), { isSent: true, isRefused: false, isThrown: true }],
 ];

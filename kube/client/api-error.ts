@@ -43,7 +43,7 @@ export class ApiError extends Error {
     return this.status === 429;
   }
 
-  /** True when a webhook denied it, which may choose any status: 403, 500, 409, 404 and 429 exist. */
+  /** True when a webhook denied it. It chooses the status: 403, 500, 409, 404 and 429 exist. */
   get isDenial(): boolean {
     return this.detail?.includes("denied the request") === true;
   }

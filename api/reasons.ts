@@ -61,6 +61,8 @@ export const stalledReasons = {
     "More nodes failed than `spec.rollout.maxFailures`. All keep what they have until you change the Secret or request a retry.",
   NoNodeCanBeServed:
     "A rollout cannot begin, because no node can be served; `status.failures` has the reasons.",
+  UpgradeRefused:
+    "Agents' pods of an older version may not be deleted. RolledOut tells whether the nodes have the revision.",
   Overdue: "A withdrawal has not moved for `spec.withdrawal.deadline`.",
 } as const;
 
@@ -112,6 +114,8 @@ export const troubleReasons = {
   ObjectMutated: "Other people's admission changes what we declare; nothing that nodes get.",
   PodsRefused: "Nodes have no agent, because its pod cannot be created.",
   RolloutHalted: "Nodes failed with a revision. It is granted to no other node.",
+  UpgradeRefused: "Agents' pods of an older version may not be deleted; it quotes why.",
+  NodesFailed: "Nodes failed with the revision in force. The other nodes have it.",
   NoNodeCanBeServed: "A rollout cannot begin: no node can be served, for the reasons it quotes.",
   RemovalOverdue: "A removal makes no progress, whatever its step.",
   NodesAwaited: "A removal waits for nodes that are away.",

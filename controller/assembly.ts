@@ -15,6 +15,8 @@ import { statusWriter } from "./report/status-writer.ts";
 import { createReport } from "./report/report.ts";
 import { noMemory } from "#controller/grants/memory.ts";
 import { Admitted } from "#kube/apply/admission.ts";
+import { Listings } from "./rollout/nodes.ts";
+import { Repairs } from "./rollout/repairs.ts";
 import { stillClock } from "./withdrawal/standstill.ts";
 
 /** `live` is `cluster` without informers. */
@@ -67,6 +69,8 @@ export function assembled(
     now,
     pods,
     memory: { grants: noMemory },
+    repairs: new Repairs(),
+    listings: new Listings(),
     times: () => ({ steady: seconds(), api: now().getTime() / 1000 }),
     stillSeconds: stillClock(seconds),
     platform: platformClock(live, seconds),

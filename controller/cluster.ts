@@ -32,6 +32,7 @@ import { cached } from "#kube/watch/cached-client.ts";
 import { followExtras } from "#controller/sources/read/extras.ts";
 import { openOriginal } from "#controller/sources/read/original-place.ts";
 import { collections, leaseIn } from "#kube/client/paths.ts";
+import { wantedOf } from "./objects/global-secret.ts";
 import { assembled } from "./assembly.ts";
 import { agentsSelector, keepPod } from "./rollout/pods.ts";
 import { reconcile } from "./reconcile.ts";
@@ -90,7 +91,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const served = file === undefined ? home : openRemote({ file, ...guest });
   const place = { cluster: home, path: leaseIn(config.namespace) };
   const { leader, standby } = stand(place, log, end, (leads) => metrics.leader.set(leads ? 1 : 0));
-  const { cluster: live, standing } = contested(fenced(served, leader.holds));
+  const { cluster: live, standing } = contested(fenced(served, leader.holds), undefined, wantedOf);
   const here = targets.map((target) => ({ live, target, informer: new Informer() }));
   const policyHere = { live, target: policyTarget, informer: new Informer() };
   const original = openOriginal(config, home, asked, log);

@@ -19,6 +19,8 @@ import { reconcile } from "./reconcile.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { noMemory } from "#controller/grants/memory.ts";
+import { Listings } from "./rollout/nodes.ts";
+import { Repairs } from "./rollout/repairs.ts";
 import { annotations } from "./objects/daemonset/annotation-names.ts";
 import { readState, stateSecret } from "./objects/state.ts";
 
@@ -122,6 +124,8 @@ function start(graceSeconds: number) {
     platform: async () => undefined,
     pods: { view: { synced: true, items: new Map() }, wrote: () => {} },
     memory: { grants: noMemory },
+    repairs: new Repairs(),
+    listings: new Listings(),
     times: () => ({ steady: seconds, api: 1e9 + seconds }),
     now: () => new Date(1e12 + seconds * 1000),
   } as unknown as Reconciler;

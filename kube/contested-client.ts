@@ -45,13 +45,21 @@ export class Contested extends ApiError {
   }
 }
 
+/** What a body is to bring about; undefined: all that it declares. */
+type Essence = (path: string, body: object) => object | undefined;
+
 type Fought = { contest: Contest<string>; lost: ContestedObject | undefined; wanted: string };
 
 /**
  * The cluster with such writes, and the objects that are contested now. Applies and replacements
  * are counted. A patch is not: it is sent to one version, and what it sets differs each time.
+ * `essence` is for objects of which each write has another number or salt.
  */
-export function contested(cluster: Cluster, clock = () => performance.now()) {
+export function contested(
+  cluster: Cluster,
+  clock = () => performance.now(),
+  essence: Essence = () => undefined,
+) {
   const all = new Map<string, Fought>();
 
   /** Each way to write is counted by itself: a repair may take an apply and a replacement. */
@@ -60,9 +68,11 @@ export function contested(cluster: Cluster, clock = () => performance.now()) {
     path: string,
     body: object,
     send: () => Promise<T>,
+    manager = "",
   ): Promise<T> {
-    const wanted = essenceOf(body);
-    const key = `${method} ${path}`;
+    const wanted = digestOf(essence(path, body) ?? declaredBy(body));
+    // Fields of several managers are written in turn, and are no change of what is wanted.
+    const key = `${method} ${manager} ${path}`;
     const one = all.get(key) ?? {
       contest: new Contest(writes, Object.is),
       lost: undefined,
@@ -86,7 +96,8 @@ export function contested(cluster: Cluster, clock = () => performance.now()) {
       ...cluster,
       apply: (path, body, options) => {
         const send = () => cluster.apply<never>(path, body, options);
-        return options.dryRun === true ? send() : write("PATCH", path, body, send);
+        if (options.dryRun === true) return send();
+        return write("PATCH", path, body, send, options.manager);
       },
       replace: (path, body, options) => {
         const send = () => cluster.replace<never>(path, body, options);
@@ -96,25 +107,25 @@ export function contested(cluster: Cluster, clock = () => performance.now()) {
     /** Those that a write was refused for, until a minute has passed without another such write. */
     standing: (): readonly ContestedObject[] => {
       const now = clock();
-      return [...all.values()].flatMap(({ contest, lost, wanted }) =>
+      const found = [...all.values()].flatMap(({ contest, lost, wanted }) =>
         lost !== undefined && contest.lostUntil(wanted, now) !== undefined ? [lost] : [],
       );
+      return [...new Map(found.map((one) => [one.path, one])).values()];
     },
   };
 }
 
-/**
- * What a write is to bring about, whatever version it is based on. Kept in memory only; the digest
- * of a Secret goes nowhere.
- */
-function essenceOf(body: object): string {
+/** What a write is to bring about, whatever version it is based on. */
+function declaredBy(body: object): object {
   const { metadata = {}, ...rest } = body as KubernetesObject & { metadata?: V1ObjectMeta };
   const { name, labels, annotations, ownerReferences, finalizers } = metadata;
   const mine = { name, labels, annotations, ownerReferences, finalizers };
-  return createHash("sha256")
-    .update(JSON.stringify({ ...rest, metadata: mine }))
-    .digest("base64");
+  return { ...rest, metadata: mine };
 }
+
+/** Kept in memory only; the digest of a Secret goes nowhere. */
+const digestOf = (wanted: object): string =>
+  createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
 
 async function writerOf(cluster: Cluster, path: string): Promise<string | undefined> {
   const subresource = path.endsWith("/status") ? "status" : undefined;

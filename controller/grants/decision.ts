@@ -59,6 +59,8 @@ export type Listed = Readonly<{
   reason: Excuse | "podless" | "word" | "away" | "late";
   /** Why the kubelet does not start its container. */
   waitingReason: string | undefined;
+  /** Why its grant is refused, if that is the reason. */
+  why?: string;
 }>;
 
 /** What status is derived from. Counts are of pods; a Node without one is in `excused`. */
@@ -71,6 +73,8 @@ export type View = Readonly<{
   failures: number;
   /** Nodes whose grant admission refuses, from the first refusal on. */
   refused: readonly string[];
+  /** Nodes whose pod may not be deleted for an upgrade, and why. */
+  kept: readonly Readonly<{ node: string; why: string }>[];
   /** Places taken, of `maxUnavailable`. */
   places: number;
   /** Newer content waits: until no grant is unproved, for minInterval, or while paused. */

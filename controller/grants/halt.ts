@@ -85,6 +85,14 @@ export function steer(look: Look): boolean {
     look.save();
     return true;
   }
+  // Promoted content is proved. A node that fails later, perhaps a month later, says nothing about
+  // the others, and nodes that return must be granted it.
+  if (look.isPromoted()) {
+    if (!state.halted) return false;
+    look.change({ halted: false });
+    look.save();
+    return true;
+  }
   const isTooMany = state.failed.length > snapshot.policy.maxFailures;
   if (look.isRelease() || state.halted || !isTooMany) return false;
   look.change({ halted: true });

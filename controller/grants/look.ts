@@ -14,7 +14,7 @@ import {
   type StateFacts,
 } from "./facts.ts";
 import { seePod, type Memory, type Place, type Raised, type Seen } from "./memory.ts";
-import { isRefused, judge, type Verdict } from "./verdict.ts";
+import { absenceSeconds, isRefused, judge, type Verdict } from "./verdict.ts";
 import type { Action } from "./decision.ts";
 
 /** Seconds between two patches of a pod that admission refuses, in the first minute and later. */
@@ -137,10 +137,11 @@ export class Look {
   }
 
   /** Whether it is time to patch the pod, if admission refused it before. */
-  mayPatch(seen: Seen): boolean {
-    if (seen.refused === undefined) return true;
-    const pause = isRefused(seen, this.now) ? refusedAgainSeconds : refusedSoonSeconds;
-    const left = pause - (this.now.steady - seen.refused.last);
+  mayPatch({ refused }: Pick<Seen, "refused">): boolean {
+    if (refused === undefined) return true;
+    const isLong = this.now.steady - refused.at >= absenceSeconds;
+    const pause = isLong ? refusedAgainSeconds : refusedSoonSeconds;
+    const left = pause - (this.now.steady - refused.last);
     if (left > 0) this.lookIn(left);
     return left <= 0;
   }

@@ -7,6 +7,8 @@ import { grantKey, type Now, type PodFacts, type Snapshot } from "./facts.ts";
 /** Why a node is not waited for. */
 export type Excuse = "away" | "not-started" | "not-ready" | "unfit" | "behind" | "admission";
 
+type Refused = Readonly<{ at: number; last: number; why: string }>;
+
 /** All times are of `Now.steady`. */
 export type Seen = Readonly<{
   node: string;
@@ -45,8 +47,12 @@ export type Seen = Readonly<{
     | undefined;
   /** How often a grant of this revision has failed, and the last one that did. */
   failures: Readonly<{ revision: number; grant: string; count: number }> | undefined;
-  /** Since when admission refuses grants of this pod, and when it last did. */
-  refused: Readonly<{ at: number; last: number }> | undefined;
+  /** Since when grants of this pod have been refused, when last, and why, in words to show. */
+  refused: Refused | undefined;
+  /** The same of its deletion for an upgrade. */
+  kept: Refused | undefined;
+  /** Writes of one version of the pod that had no effect, for a reason that is not known. */
+  errors: Readonly<{ resourceVersion: string; count: number }> | undefined;
 }>;
 
 /** The place of a pod that was deleted under a grant. `created` is the pod's, an API time. */
@@ -116,6 +122,8 @@ export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now)
       over: undefined,
       failures: undefined,
       refused: undefined,
+      kept: undefined,
+      errors: undefined,
     };
   const isSame = before.grant === grant;
   return {
@@ -152,6 +160,9 @@ export function seePodless(
   return podless;
 }
 
+/** Words of a refusal without a reason. */
+const noWords = "its reason is not known";
+
 /**
  * What became of the patch of a pod, where the answer is certain: nothing was written. After no
  * answer, or success, the memory stays as the decision made it.
@@ -159,17 +170,46 @@ export function seePodless(
 export function afterRefusal(
   memory: Memory,
   uid: string,
-  why: "conflict" | "gone" | "busy" | "admission" | "unsent",
+  why: "conflict" | "gone" | "busy" | "admission" | "deletion" | "unsent",
   { steady }: Now,
+  words = noWords,
 ): Memory {
   const seen = memory.pods.get(uid);
   if (seen === undefined) return memory;
-  const refused =
-    why === "admission" ? { at: seen.refused?.at ?? steady, last: steady } : seen.refused;
+  const since = (before: Refused | undefined): Refused => {
+    return { at: before?.at ?? steady, last: steady, why: words };
+  };
+  const refused = why === "admission" ? since(seen.refused) : seen.refused;
+  const kept = why === "deletion" ? since(seen.kept) : seen.kept;
   const pods = new Map(memory.pods);
   // A sync that was not written is raised again.
-  const syncs = why === "admission" ? seen.syncs : Math.max(0, seen.syncs - 1);
+  const syncs =
+    why === "admission" || why === "deletion" ? seen.syncs : Math.max(0, seen.syncs - 1);
   const holds = seen.sent?.held ?? seen.holds;
-  pods.set(uid, { ...seen, sent: undefined, refused, holds, syncs });
+  pods.set(uid, { ...seen, sent: undefined, refused, kept, holds, syncs });
   return { ...memory, pods };
+}
+
+/** Writes of one version of a pod without an effect after which they count as refused. */
+const mostErrors = 4;
+
+/**
+ * What became of the write of a pod, where the answer is a conflict or an error that is not
+ * explained. Repeated while the pod is seen unchanged it counts as a refusal: nothing else would
+ * end it, and its node's place would never be free.
+ */
+export function afterError(
+  memory: Memory,
+  { uid, resourceVersion }: Pick<PodFacts, "uid" | "resourceVersion">,
+  now: Now,
+  as: "admission" | "deletion",
+  words: string,
+): Memory {
+  const seen = memory.pods.get(uid);
+  if (seen === undefined) return memory;
+  const isSame = seen.errors?.resourceVersion === resourceVersion;
+  const count = (isSame ? (seen.errors?.count ?? 0) : 0) + 1;
+  const pods = new Map(memory.pods).set(uid, { ...seen, errors: { resourceVersion, count } });
+  const counted = { ...memory, pods };
+  return count < mostErrors ? counted : afterRefusal(counted, uid, as, now, words);
 }

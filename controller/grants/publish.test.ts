@@ -46,7 +46,7 @@ function snapshotOf(revision: number, journal: number): Snapshot {
       mode: "Restart",
       withdraws: { newest: false, served: false },
     },
-    policy: { maxUnavailable: 1, maxFailures: 0, forgetAfter: 1, minInterval: 0 },
+    policy: { maxUnavailable: 1, maxFailures: 0, forgetAfter: 1, minInterval: 0, probation: 5 },
     isPaused: false,
     retry: "",
   };

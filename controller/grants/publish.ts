@@ -92,6 +92,18 @@ export function publishNewer(look: Look, { cause, waitsFor }: Newer): boolean {
   return true;
 }
 
+/**
+ * What does not wait until the pods are known: a withdrawal, and the end of what new nodes may take
+ * of it. The revision may be too low after a restore of etcd, which is found as soon as pods are.
+ */
+export function publishUnseen(snapshot: Snapshot): readonly Action[] {
+  const { secret, wanted, isPaused } = snapshot;
+  if (secret === undefined || isPaused || wanted.digest === secret.digest) return [];
+  if (wanted.intent === "release")
+    return secret.intent === "release" ? [] : [publication(snapshot, "content")];
+  return secret.served > 0 && withdrawsServed(snapshot, secret) ? [{ kind: "empty-served" }] : [];
+}
+
 const withdrawsServed = ({ wanted }: Snapshot, secret: SecretFacts): boolean =>
   wanted.intent === "release" ||
   (secret.served === secret.revision ? wanted.withdraws.newest : wanted.withdraws.served);

@@ -9,7 +9,8 @@ import { absenceSeconds } from "./verdict.ts";
 /**
  * Records nodes and deletes their pods. At most `maxUnavailable` recorded nodes wait for a
  * successor that is Ready, so an image that cannot start takes away no more agents than that. A pod
- * that has not been Ready for 60 s is replaced without a record, because nothing is lost with it.
+ * that has not been Ready for 60 s is replaced without a record, because nothing is lost with it. A
+ * pod whose deletion is refused gives up its record, so that the others are replaced.
  */
 export function replacePods(look: Look): void {
   const { snapshot, state } = look;
@@ -20,6 +21,8 @@ export function replacePods(look: Look): void {
   for (const one of look.pods) {
     if (!isReplaced(look, one)) continue;
     const { pod, seen } = one;
+    if (seen.kept !== undefined) replaced.delete(pod.node);
+    if (!look.mayPatch({ refused: seen.kept })) continue;
     const notReady = look.now.steady - seen.readyAt;
     if (!pod.ready.is && notReady < absenceSeconds) look.lookIn(absenceSeconds - notReady);
     const isCounted = pod.ready.is || notReady < absenceSeconds;

@@ -24,6 +24,7 @@ export const idleView: View = {
   failed: [],
   failures: 0,
   refused: [],
+  kept: [],
   places: 0,
   pending: "no",
 };
@@ -33,13 +34,17 @@ export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): Vi
   const counts = { ...noCounts };
   const lists: { failed: Listed[]; excused: Listed[] } = { failed: [], excused: [] };
   const refused: string[] = [];
+  const kept: { node: string; why: string }[] = [];
   for (const one of look.byNode.values()) {
     const { node, waitingReason } = one.pod;
     const { fate, reason } = fateOf(look, one);
     counts[fate] += 1;
     if ((fate === "failed" || fate === "excused") && reason !== undefined)
-      lists[fate].push({ node, reason, waitingReason });
+      lists[fate].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
     if (one.seen.refused !== undefined) refused.push(node);
+    // Nothing is wanted of a pod that is as it should be.
+    if (one.seen.kept !== undefined && !one.pod.isCurrent)
+      kept.push({ node, why: one.seen.kept.why });
   }
   for (const { node, at } of podless.values()) {
     const left = absenceSeconds - (look.now.steady - at);
@@ -52,10 +57,14 @@ export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): Vi
     ...lists,
     failures: look.state.failed.length,
     refused,
+    kept,
     places: look.taken.size,
     pending: pendingOf(newer),
   };
 }
+
+const refusalOf = ({ seen }: JudgedPod, reason: Listed["reason"]): Pick<Listed, "why"> =>
+  reason === "admission" && seen.refused !== undefined ? { why: seen.refused.why } : {};
 
 function phaseOf(look: Look): View["phase"] {
   if (look.isRelease()) return "withdrawal";
@@ -74,12 +83,13 @@ function fateOf(look: Look, { pod, seen, verdict }: JudgedPod): Found {
   if (verdict.is === "failed" || verdict.is === "excused")
     return { fate: verdict.is, reason: verdict.because };
   if (verdict.is === "proved" && holdsNewest(pod, look.secret)) return { fate: "current" };
+  // Also in the look in which it is tried again.
+  if (isRefused(seen, look.now)) return { fate: "excused", reason: "admission" };
   if (look.taken.has(pod.node) && verdict.is !== "back") return { fate: "changing" };
   if (over !== undefined) return { fate: over.is, reason: over.because };
   const ofWord = outcomeOfWord(look, pod);
   if (ofWord !== undefined) return ofWord;
   if (verdict.is === "back") return { fate: "changing" };
-  if (isRefused(seen, look.now)) return { fate: "excused", reason: "admission" };
   if (isAway(seen, look.now)) return { fate: "excused", reason: "away" };
   return { fate: pod.ready.is ? "waiting" : "starting" };
 }

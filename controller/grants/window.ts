@@ -175,13 +175,13 @@ function inOrder(
 
 /** Grants the newest content. A canary is recorded first, with its Node, which may disappear. */
 function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
-  window.take(pod);
   const { secret, now } = look;
   const alone = isAlone(look);
+  // The pod of a deleted Node exists for another minute. That Node could not prove anything, and
+  // would count as a canary that disappeared. It takes no place from another candidate.
+  if (alone && look.isGone(pod.node, pod.created) === true) return;
+  window.take(pod);
   if (alone) {
-    // The pod of a deleted Node exists for another minute. That Node could not prove anything, and
-    // would count as a canary that disappeared.
-    if (look.isGone(pod.node, pod.created) === true) return;
     const uid = look.uidOf(pod);
     // Without it nothing may be granted, so the Node is read first.
     if (uid === undefined) return void look.taken.add(pod.node);

@@ -13,6 +13,7 @@ import {
   servedKeys,
 } from "#contract/names.ts";
 import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
+import { owned } from "#kube/client/paths.ts";
 import { annotations } from "./daemonset/annotation-names.ts";
 
 /** A content under its number. `salt`: empty in what other versions wrote. */
@@ -160,6 +161,19 @@ export function globalSecret({ newest, mode, served, publishedAt }: Declared): V
       [servedKeys.revision]: encode(String(number)),
     },
   };
+}
+
+/**
+ * What a write of global-pull-secret is to bring about. Each publication has another revision, salt
+ * and time, and what is served follows by itself. Without this, a client that undoes every
+ * publication would be answered with another one each second. Undefined for another object, or
+ * fields that are not data.
+ */
+export function wantedOf(path: string, body: object): object | undefined {
+  const { data } = body as V1Secret;
+  if (path !== owned.global || data === undefined) return undefined;
+  const { revision: _, salt: __, ...newest } = newestKeys;
+  return [...Object.values(newest), modeKey].map((key) => data[key]);
 }
 
 /** The keys of one content; all empty without one. */

@@ -168,6 +168,19 @@ export function halted(
   return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
 }
 
+/** `kept`: nodes whose agent's pod cannot be replaced, and why. */
+export function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]): Notice {
+  const all = kept.map(({ node, why }) => ({ node, message: why }));
+  const what = `the deletion of the agent's older pod is refused on ${nodes(kept.length)}: ${listed(all)}`;
+  return lasting("upgradeRefused", line(finding("upgradeRefused", "upgrade", "pods", what)), "");
+}
+
+/** `troubled`: nodes that failed with a revision that is in force on the others. */
+export function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
+  const what = `revision ${revision} failed on ${nodes(troubled.length)}: ${listed(troubled)}`;
+  return lasting("failed", line(finding("failed", "rollout", "nodes", what)), String(revision));
+}
+
 /** `troubled`: every node, with what keeps it from being served. */
 export function unserved(revision: number, troubled: readonly TroubledNode[]): Notice {
   const what = `revision ${revision} waits for a node that can be served: ${listed(troubled)}`;

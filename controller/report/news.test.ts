@@ -62,6 +62,21 @@ const table: readonly (readonly [
     progressWith(rollingOut("halted", { failures: 1, excused: stuck(1, "away") })),
     [["halted", /failed on 1 node and is granted to no other; to try/]],
   ],
+  [
+    "promoted content is halted, by a state from before",
+    progressWith({ view: { phase: "halted", failures: 1, failed: [listed("a", "late")] } }),
+    [["halted", /GPS305 /]],
+  ],
+  [
+    "a pod of an older agent may not be deleted",
+    progressWith({ view: { kept: [{ node: "a", why: "no deletions here" }] } }),
+    [["upgradeRefused", /GPS329 .*refused on 1 node: a: no deletions here;/]],
+  ],
+  [
+    "nodes failed with a revision that the others have",
+    progressWith({ view: { failed: [listed("a", "late")], excused: [listed("b", "away")] } }),
+    [["failed", /GPS328 .*revision 7 failed on 1 node: a: its agent has not answered in time;/]],
+  ],
   ["the agents' pods were not read", { ...canary({}), view: undefined }, []],
 ];
 

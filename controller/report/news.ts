@@ -1,4 +1,5 @@
 /** What is new of a rollout, or lasts: the outcome of a run as a Notice. Pure. */
+import type { View } from "#controller/grants/decision.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { TroubleKind } from "../status/troubles.ts";
 import { troubledOf } from "../status/nodes.ts";
@@ -17,15 +18,25 @@ export function newsOf(progress: Progress): Notice | undefined {
   return messages.rolledOut(revision, Math.max(0, desired - missing.length), missing, seconds);
 }
 
-/** What keeps a rollout from its end, and only a person can change. */
+/** What keeps a rollout or an upgrade from its end, and only a person can change. */
 export function troublesOf(progress: Progress): readonly Trouble[] {
-  const { view, revision } = progress;
+  const { view } = progress;
   if (view === undefined) return [];
-  if (view.phase === "halted") {
+  const kept: readonly Trouble[] =
+    view.kept.length > 0 ? [["upgradeRefused", messages.upgradeRefused(view.kept)]] : [];
+  return [...rolloutTroubles(progress, view), ...kept];
+}
+
+const failedOf = (progress: Progress, { failed }: View) =>
+  troubledOf(progress).slice(0, failed.length);
+
+function rolloutTroubles(progress: Progress, view: View): readonly Trouble[] {
+  const { revision } = progress;
+  if (view.phase === "halted")
     // Nodes that are away or cannot start their agent are not the reason.
-    const failed = troubledOf(progress).slice(0, view.failed.length);
-    return [["halted", messages.halted(revision, view.failures, failed)]];
-  }
+    return [["halted", messages.halted(revision, view.failures, failedOf(progress, view))]];
+  if (view.phase === "served" && view.failed.length > 0)
+    return [["failed", messages.failed(revision, failedOf(progress, view))]];
   const { changing, waiting, starting } = view.counts;
   const isStuck = view.phase === "canary" && changing + waiting + starting === 0;
   // Nodes that are away return by themselves.

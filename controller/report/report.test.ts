@@ -7,6 +7,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Announce } from "./events.ts";
 import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { createMetrics } from "../metrics/metrics.ts";
+import { progressWith } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import type { Report } from "./outcome.ts";
 import { createReport } from "./report.ts";
@@ -144,6 +145,27 @@ test("a request that is refused twice is told in the API server's words, and no 
   assert.deepEqual(await series(), { 'trouble{reason="RequestRefused"}': 1 });
   report.succeeded();
   assert.deepEqual(await series(), {});
+});
+
+test("reports a write that no rollout waited for, when it was refused twice, until it succeeds", async () => {
+  const { report, announced, series } = watched();
+  const look = async (error: Error | undefined): Promise<void> => {
+    report.begins({ policy: { managementState: "Managed" }, problems: [] } as never);
+    await report.progress(progressWith({ failure: error }), snapshotOf({}));
+    report.succeeded();
+  };
+  const refused = () => failure(403, "Forbidden");
+  const first = refused();
+  // It is not tried again at each look.
+  for (let looks = 0; looks < 3; looks++) await look(first);
+  assert.deepEqual(announced, []);
+  const second = refused();
+  for (let looks = 0; looks < 3; looks++) await look(second);
+  await look(failure(409, "Conflict"));
+  assert.match(announced.join(), /^RequestRefused: GPS321 .*403 Forbidden/);
+  assert.partialDeepStrictEqual(await series(), { 'trouble{reason="RequestRefused"}': 1 });
+  await look(undefined);
+  assert.ok(!('trouble{reason="RequestRefused"}' in (await series())));
 });
 
 const failure = (status: number, reason = "") =>

@@ -67,6 +67,8 @@ export function createReport({
   const lasting = new Map<Area, readonly Trouble[]>();
   let lastLine = "";
   const requests = new RequestTroubles();
+  /** What a run that came to its end could not write, and what was reported of it last. */
+  let [failure, reported]: (Error | undefined)[] = [];
   let secret: V1ObjectMeta | undefined;
 
   function stands(area: Area, found: readonly Trouble[]): void {
@@ -108,6 +110,7 @@ export function createReport({
   return {
     begins(steering) {
       status.begins(steering);
+      failure = undefined;
       paused = steering.policy.managementState === "Paused";
       const { problems, object } = steering;
       const about = String(object?.metadata.generation ?? 0);
@@ -177,6 +180,7 @@ export function createReport({
 
     async progress(progress, snapshot) {
       logProgress(progress);
+      failure = progress.failure;
       gauges.show(metrics, gauges.gaugesOf(progress, false));
       secret = snapshot.additional?.metadata;
       ends("removal");
@@ -195,6 +199,7 @@ export function createReport({
     async removal(removal, snapshot) {
       const { step, revision, progress, releasing, leftBehind, overdue, awaited } = removal;
       secret = undefined;
+      failure = progress?.failure;
       metrics.accepted.reset();
       const life = (notice: Notice) => inThisLife(snapshot.global ?? snapshot.state, notice);
       const event = (notice: Notice) => announce(life(notice), undefined);
@@ -234,8 +239,14 @@ export function createReport({
     },
 
     succeeded() {
-      requests.succeeded();
-      stands("requests", contestTroubles());
+      // The same failure until that write is tried again.
+      const isNews = failure !== reported;
+      reported = failure;
+      if (failure === undefined) requests.succeeded();
+      const known = (lasting.get("requests") ?? []).filter(([kind]) => kind !== "contested");
+      const found =
+        failure === undefined ? [] : ((isNews ? requests.failed(failure) : undefined) ?? known);
+      stands("requests", [...found, ...contestTroubles()]);
       status.report(standingTroubles());
     },
 

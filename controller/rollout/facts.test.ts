@@ -62,7 +62,7 @@ function facts({
       wanted,
       pods: [],
       nodes: noNodes,
-      isDrifted: false,
+      drift: "none",
       retry: "",
       ...changes,
     },
@@ -148,7 +148,7 @@ const templates: readonly (readonly [
   expected: Snapshot["template"],
 ])[] = [
   ["a template that is as declared", {}, { isCurrent: true, mode: "Restart" }],
-  ["a template that has drifted", { isDrifted: true }, { isCurrent: false, mode: "Restart" }],
+  ["a template that has drifted", { drift: "some" }, { isCurrent: false, mode: "Restart" }],
   [
     "another agent",
     { agent: { ...agent, image: "example.invalid/agent:2" } },

@@ -19,14 +19,17 @@ export type Seen = Readonly<{
   wanted: WantedContent;
   pods: Iterable<AgentPod>;
   nodes: NodesRead;
-  /** The API server would change the DaemonSet if it were written as declared. */
-  isDrifted: boolean;
+  /**
+   * Whether the API server would change the DaemonSet if it were written as declared; `refused`: it
+   * refuses that, so the live one counts as current.
+   */
+  drift: "none" | "some" | "refused";
   retry: string;
 }>;
 
 export function factsOf(
   { agent, policy }: Pick<RolloutContext, "agent" | "policy">,
-  { objects, published, wanted, pods, nodes, isDrifted, retry }: Seen,
+  { objects, published, wanted, pods, nodes, drift, retry }: Seen,
 ): Snapshot {
   const { global, daemonSet } = objects;
   const { accepted, rollout } = readState(objects.state);
@@ -39,7 +42,7 @@ export function factsOf(
   return {
     secret: intact && secretFacts(intact, agent.delivery.mode),
     state: readRollout(rollout),
-    template: templateFacts(daemonSet, agent, { isDrifted, isNeeded: wanted.intent === "release" }),
+    template: templateFacts(daemonSet, agent, { drift, isNeeded: wanted.intent === "release" }),
     pods: Array.from(pods, (pod) => ({ ...pod, isCurrent: pod.template === live })),
     nodes,
     desired,
@@ -66,11 +69,12 @@ export function factsOf(
 function templateFacts(
   live: V1DaemonSet | undefined,
   agent: Agent,
-  { isDrifted, isNeeded }: Readonly<{ isDrifted: boolean; isNeeded: boolean }>,
+  { drift, isNeeded }: Readonly<{ drift: Seen["drift"]; isNeeded: boolean }>,
 ): Snapshot["template"] {
   if (live === undefined) return isNeeded ? { isCurrent: false, mode: undefined } : undefined;
   return {
-    isCurrent: !isDrifted && declaredDigest(live) === templateDigest(agent),
+    isCurrent:
+      drift === "refused" || (drift === "none" && declaredDigest(live) === templateDigest(agent)),
     mode: modeOf(live.spec?.template.metadata?.annotations),
   };
 }

@@ -14,6 +14,37 @@ export const noNodes: NodesRead = { byName: new Map(), all: false };
 export const lacks = ({ byName, all }: NodesRead, reads: Reads): boolean =>
   !all && (reads.all || [...reads.nodes].some((name) => !byName.has(name)));
 
+/** Seconds between two lists of all Nodes in a withdrawal, while something changes and later. */
+const pauses = { changing: 60, same: 600 } as const;
+
+/**
+ * When a list of Nodes may show something else: how many nodes have confirmed the withdrawal, and
+ * how many pods are missing.
+ */
+type Listed = Readonly<{ confirmed: number; missing: number }>;
+
+/**
+ * When a withdrawal may list all Nodes to see whether it is complete: at once when more nodes have
+ * confirmed it than at the last list, otherwise after a pause. Without it a Node without a pod
+ * would cost a list at each change of any pod, for as long as it is waited for.
+ */
+export class Listings {
+  #last: (Listed & Readonly<{ at: number; isSame: boolean }>) | undefined;
+
+  /** Seconds until the next list; 0: now. `now`: of a clock that never goes back. */
+  waits(now: number, { confirmed, missing }: Listed): number {
+    const last = this.#last;
+    if (last === undefined || confirmed > last.confirmed) return 0;
+    const isSame = last.isSame && missing === last.missing;
+    return Math.max(0, last.at + (isSame ? pauses.same : pauses.changing) - now);
+  }
+
+  listed(at: number, { confirmed, missing }: Listed): void {
+    const isSame = this.#last?.confirmed === confirmed && this.#last.missing === missing;
+    this.#last = { at, confirmed, missing, isSame };
+  }
+}
+
 /** From so many names on, one list costs less than the single reads. */
 const mostSingle = 50;
 

@@ -26,7 +26,7 @@ export function progressWith({ view, ...changes }: Changes = {}): Progress {
     isCounted: true,
     available: 3,
     pods: [],
-    refusals: new Map(),
+    failure: undefined,
     again: Number.POSITIVE_INFINITY,
     global: {},
     stateSecret: undefined,

@@ -9,8 +9,13 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
+import { troublesOf } from "../report/news.ts";
+import type { WantedContent } from "#controller/sources/accept.ts";
+import { observe } from "#controller/sources/read/snapshot.ts";
+import type { CollectionInformer } from "#kube/watch/informer.ts";
 import { isPublishedOut } from "../status/summary.ts";
-import type { Progress } from "./step.ts";
+import type { AgentPod } from "./pods.ts";
+import { takeStep, type Progress } from "./step.ts";
 import { content, nothingLeft, World } from "./world.fixture.ts";
 
 const [one, two] = [content("u:1"), content("u:2")];
@@ -314,42 +319,6 @@ test("adopts what version 0.2 published, and serves new nodes what every node ha
   assert.equal(world.published?.mode, "Restart");
 });
 
-/** Lets a policy of others refuse all patches of this node's pod. */
-function refusing(world: World, node: string): void {
-  const path = `${collections.pods}/pod-of-${node}-`;
-  world.api.refuses = (request, verb) =>
-    verb === "patch" && request.userAgent === fieldManager && request.path.startsWith(path)
-      ? refuse(403, "Forbidden", "denied by a policy of theirs")
-      : undefined;
-}
-
-test("reports why a grant is refused, and grants the others", async () => {
-  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }) });
-  await world.step(one);
-  refusing(world, "b");
-  const { refusals } = await world.until(one, () => world.granted["c"] === 1);
-  assert.match(refusals.get("b") ?? "", /policy of theirs/);
-  assert.deepEqual((await world.step(one)).view?.refused, ["b"]);
-  assert.deepEqual(world.granted, { a: 1, b: undefined, c: 1 });
-});
-
-test("reports a refusal also when later writes of the same step succeed", async () => {
-  const world = await deployed();
-  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 5 }) });
-  for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
-  await world.until(two, () => Object.values(world.granted).includes(2));
-  const { node = "" } = world.state.canary ?? {};
-  refusing(world, node);
-  // Its grant cannot be taken back; a pod of the older template is deleted after that.
-  const agent = { ...world.remover.agent, image: "example.invalid/agent:2" };
-  Object.assign(world.remover, { agent });
-  const { length } = world.writes;
-  const { refusals } = await world.step(two);
-  assert.ok(world.writes.slice(length).some((name) => name.startsWith("-pod-of-")));
-  assert.match(refusals.get(node) ?? "", /policy of theirs/);
-});
-
 test("takes no place for a grant that was not sent because its canary could not be recorded", async () => {
   const world = await World.of({ a: "proves", b: "proves" });
   await world.step(one);
@@ -398,7 +367,7 @@ async function killedAt(world: World, at: number): Promise<void> {
     if (userAgent !== fieldManager) return undefined;
     const isWrite = !["get", "list"].includes(verb) && query?.["dryRun"] === undefined;
     isDead ||= isWrite && world.writes.length === at;
-    return isDead ? refuse(500, "InternalError", "nobody is there to ask") : undefined;
+    return isDead ? refuse(503, "ServiceUnavailable", "nobody is there to ask") : undefined;
   };
   for (const wanted of [one, two])
     await world.until(wanted, isServed).catch(async (error: unknown) => {
@@ -458,4 +427,94 @@ test("chooses no canary whose Node is gone, though its pod still exists for a mi
   world.delete(`${collections.nodes}/b`);
   const { state } = await world.until(two, () => world.granted["c"] === 2);
   assert.deepEqual([state.halted, state.failed], [false, []]);
+});
+
+test("grants promoted content to a node that returns, however many nodes fail later", async () => {
+  const world = await deployed();
+  world.nodes.set("b", "away");
+  await world.until(two, ({ promoted }) => promoted);
+  world.seconds += 30 * 86_400;
+  for (const name of ["d", "e"]) await world.join(name, "fails");
+  const { view } = await world.until(two, ({ state }) => state.failed.length === 2);
+  assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
+  // The node is back: its kubelet reports its pod as Ready again.
+  world.nodes.set("b", "proves");
+  world.returns("b");
+  const last = await world.until(two, () => world.granted["b"] === 2);
+  assert.deepEqual(
+    troublesOf(last).map(([kind, { message }]) => [
+      kind,
+      /failed on 2 nodes: [de]: /.test(message),
+    ]),
+    [["failed", true]],
+  );
+});
+
+test("ends a halt of promoted content that an older version recorded", async () => {
+  const world = await deployed();
+  const rollout = btoa(JSON.stringify({ ...world.state, halted: true }));
+  world.edit(owned.state, { data: { rollout } });
+  const { view } = await world.step(one);
+  assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
+});
+
+test("lists Nodes a few times while a withdrawal waits for one without a pod, and at once when it confirms", async () => {
+  const world = await deployed();
+  world.nodes.set("b", "podless");
+  await world.step(nothingLeft);
+  const lists = () =>
+    world.api.asked.filter(
+      ({ verb, resource, query, userAgent }) =>
+        verb === "list" &&
+        resource === "nodes" &&
+        userAgent === fieldManager &&
+        !query["fieldSelector"],
+    ).length;
+  await world.until(nothingLeft, () => world.granted["a"] === 2 && world.granted["c"] === 2);
+  const before = lists();
+  for (let seconds = 0; seconds < 300; seconds += 1) {
+    const { completed, again } = await world.step(nothingLeft);
+    assert.equal(completed, undefined);
+    assert.ok(again > 0);
+  }
+  assert.ok(lists() - before <= 4, `${lists() - before} lists in five minutes`);
+  world.nodes.set("b", "proves");
+  const from = world.seconds;
+  const { completed } = await world.until(nothingLeft, (one) => one.completed !== undefined);
+  assert.deepEqual(completed, { isConfirmed: true });
+  assert.ok(world.seconds - from < 20, `${world.seconds - from} s`);
+});
+
+/** The API server has ended the watch of the pods, and they are listed again. */
+async function unseen(world: World, wanted: WantedContent): Promise<Progress> {
+  (world.remover.pods as CollectionInformer<AgentPod>).lost();
+  return takeStep(world.remover, await observe(world.cluster, undefined), wanted);
+}
+
+test("keeps what it knew of the nodes while their pods are listed again", async () => {
+  const world = await deployed();
+  const { view } = await world.step(one);
+  const during = await unseen(world, one);
+  assert.deepEqual([during.view, isPublishedOut(during)], [view, true]);
+  const waiting = await unseen(world, two);
+  assert.deepEqual([waiting.view?.pending, world.published?.revision], ["places", 1]);
+  const newer = await world.step(two);
+  assert.equal(newer.revision, 2);
+});
+
+test("publishes a withdrawal, and empties the served slot, before the pods are known", async () => {
+  const world = await deployed();
+  const other = content("u:2", { sources: '{"quay.io":"original"}' });
+  const emptied = await unseen(world, other);
+  assert.deepEqual([emptied.revision, emptied.served], [1, 0]);
+  const { intent, revision, served, completed } = await unseen(world, nothingLeft);
+  assert.deepEqual([intent, revision, served, completed], ["release", 2, 0, undefined]);
+  assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
+});
+
+test("reports why the pods cannot be followed", async () => {
+  const world = await deployed();
+  const failure = new Error("may not watch");
+  (world.remover.pods as CollectionInformer<AgentPod>).failed(failure);
+  assert.equal((await unseen(world, one)).failure, failure);
 });

@@ -3,10 +3,11 @@
  * nothing more to write. Writes Secret, ServiceAccount, Role, RoleBinding and DaemonSet, in this
  * order, and grants to the agents' pods.
  */
-import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { retryAnnotation } from "#contract/names.ts";
 import type { Action, Decision, View } from "#controller/grants/decision.ts";
 import { decide } from "#controller/grants/decide.ts";
+import { publishUnseen } from "#controller/grants/publish.ts";
 import type { StateFacts } from "#controller/grants/facts.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { recall, remember } from "#controller/objects/annotations.ts";
@@ -25,11 +26,11 @@ import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import type { RolloutContext } from "./context.ts";
-import { factsOf } from "./facts.ts";
+import { factsOf, type Seen } from "./facts.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { contentHash, readRollout, retryOf } from "./state.ts";
-import { forgetUnsent, isOfPod, writePods, type Refusals } from "./write.ts";
+import { forgetUnsent, isOfPod, writePods } from "./write.ts";
 
 /** What became of the rollout in this step. */
 export type Progress = Readonly<{
@@ -56,8 +57,11 @@ export type Progress = Readonly<{
   isCounted: boolean;
   available: number;
   pods: readonly AgentPod[];
-  /** Why admission refuses grants, by node. */
-  refusals: Refusals;
+  /**
+   * A write that was refused and that nothing waited for, or why the pods cannot be followed. It is
+   * the same value until that is tried again.
+   */
+  failure: Error | undefined;
   /** Seconds until the next look; infinite: when something changes. */
   again: number;
   global: V1Secret | undefined;
@@ -81,6 +85,8 @@ export async function takeStep(
   return step.progress();
 }
 
+type Drift = Seen["drift"];
+
 class Step {
   readonly #context: RolloutContext;
   readonly #wanted: WantedContent;
@@ -89,8 +95,9 @@ class Step {
   #published: Published | undefined;
   #decision: Decision | undefined;
   #state: StateFacts;
-  #refusals: Refusals = new Map();
   #promoted = false;
+  /** Something else is wanted than what is published, and the pods are not known. */
+  #waits = false;
   #completed: Progress["completed"];
 
   constructor(context: RolloutContext, found: Snapshot, wanted: WantedContent) {
@@ -113,9 +120,8 @@ class Step {
 
   /** Decides once and writes that. True if another decision may follow at once. */
   async advance(): Promise<boolean> {
-    const { cluster, agent, pods, memory, times } = this.#context;
+    const { cluster, agent, pods, memory, listings, times } = this.#context;
     const { synced, items } = pods.view;
-    if (!synced) return false;
     const { daemonSet: live } = this.#objects;
     const declared = daemonSet(agent, live);
     const seen = {
@@ -123,25 +129,44 @@ class Step {
       published: this.#published,
       wanted: this.#wanted,
       pods: items.values(),
-      isDrifted: live !== undefined && (await isDrifted(this.#context, live, declared)),
+      drift: synced ? await this.#drift(live, declared) : "none",
       retry: this.#retry,
-    };
+    } as const;
     const facts = factsOf(this.#context, { ...seen, nodes: noNodes });
+    if (!synced) {
+      const actions = publishUnseen(facts);
+      await this.#write(actions);
+      this.#waits = facts.wanted.digest !== facts.secret?.digest;
+      return actions.length > 0;
+    }
     let decision = decide(facts, memory.grants, times());
+    const { intent, revision } = this.#published ?? {};
+    const isConfirmed = ({ word }: AgentPod) =>
+      word?.kind === "proved" && word.revision === revision;
+    const listed = {
+      confirmed: [...items.values()].filter(isConfirmed).length,
+      missing: facts.desired - items.size,
+    };
+    const waits = intent === "release" ? listings.waits(times().steady, listed) : 0;
+    const readsOf = ({ reads }: Decision) => (waits > 0 ? { ...reads, all: false } : reads);
     // What is read may show that another Node is needed. All of them are always enough.
-    for (let nodes = noNodes; lacks(nodes, decision.reads);) {
+    for (let nodes = noNodes; lacks(nodes, readsOf(decision));) {
       const all = { nodes: new Set<string>(), all: true };
-      nodes = await readNodes(cluster, agent, nodes === noNodes ? decision.reads : all);
+      nodes = await readNodes(cluster, agent, nodes === noNodes ? readsOf(decision) : all);
+      if (nodes.all && intent === "release") listings.listed(times().steady, listed);
       decision = decide({ ...facts, nodes }, memory.grants, times());
     }
+    if (waits > 0 && decision.reads.all)
+      decision = { ...decision, again: Math.min(decision.again, waits) };
     this.#decision = decision;
+    memory.view = { view: decision.view, revision: this.#published?.revision ?? 0 };
     memory.grants = decision.memory;
     await this.#write(decision.actions);
     return decision.actions.some((action) => !isOfPod(action) && action.kind !== "complete");
   }
 
   progress(): Progress {
-    const { pods } = this.#context;
+    const { pods, repairs, times } = this.#context;
     const { status, metadata } = this.#objects.daemonSet ?? {};
     const {
       desiredNumberScheduled = 0,
@@ -151,7 +176,7 @@ class Step {
     const published = this.#published;
     const served = published?.served;
     return {
-      view: this.#decision?.view,
+      view: this.#decision?.view ?? this.#lastView(),
       revision: published?.revision ?? 0,
       served: served === undefined || served === "nothing" ? 0 : served.revision,
       intent: published?.intent === "release" ? "release" : "apply",
@@ -164,11 +189,18 @@ class Step {
       isCounted: metadata?.generation !== undefined && observedGeneration >= metadata.generation,
       available: numberAvailable,
       pods: [...pods.view.items.values()],
-      refusals: this.#refusals,
-      again: this.#decision?.again ?? 1,
+      failure: repairs.failure ?? pods.view.failure,
+      again: Math.min(this.#decision?.again ?? 1, repairs.again(times().steady)),
       global: this.#objects.global,
       stateSecret: this.#objects.state,
     };
+  }
+
+  /** The view before the pods were lost, with a change that waits until they are known again. */
+  #lastView(): View | undefined {
+    const { view: last } = this.#context.memory;
+    if (last === undefined || last.revision !== this.#published?.revision) return undefined;
+    return this.#waits ? { ...last.view, pending: "places" } : last.view;
   }
 
   async #write(actions: readonly Action[]): Promise<void> {
@@ -183,8 +215,7 @@ class Step {
         const others = rest.splice(0, end === -1 ? rest.length : end).filter(isOfPod);
         const several = [next, ...others];
         if (several.some(({ kind }) => kind === "grant")) await this.#noteRolled(true);
-        const refusals = await writePods(this.#context, several);
-        this.#refusals = new Map([...this.#refusals, ...refusals]);
+        await writePods(this.#context, several);
       }
     } catch (error) {
       forgetUnsent(this.#context, rest.filter(isOfPod));
@@ -286,20 +317,35 @@ class Step {
     this.#state = state;
   }
 
+  /** A refusal of one of these objects keeps none of the others from being written. */
   async #writeAccess(): Promise<void> {
-    const context = this.#context;
-    const found = this.#objects;
+    const { serviceAccount: account, role: rights, roleBinding: binding } = this.#objects;
     this.#objects = {
-      ...found,
-      serviceAccount: await ensure(
-        context,
-        owned.serviceAccount,
-        found.serviceAccount,
-        serviceAccount,
-      ),
-      role: await ensure(context, owned.role, found.role, role),
-      roleBinding: await ensure(context, owned.roleBinding, found.roleBinding, roleBinding),
+      ...this.#objects,
+      serviceAccount: await this.#repaired("serviceAccount", account, serviceAccount),
+      role: await this.#repaired("role", rights, role),
+      roleBinding: await this.#repaired("roleBinding", binding, roleBinding),
     };
+  }
+
+  /** The object as it is after it was brought to what is declared, or as it was if that failed. */
+  async #repaired<T extends KubernetesObject>(
+    name: "serviceAccount" | "role" | "roleBinding" | "daemonSet",
+    live: T | undefined,
+    declared: T,
+  ): Promise<T | undefined> {
+    const { repairs, times } = this.#context;
+    const write = () => ensure<T>(this.#context, owned[name], live, declared);
+    return (await repairs.attempt(name, times().steady, write)) ?? live;
+  }
+
+  /** Whether the DaemonSet has drifted, as long as the API server lets us write it. */
+  async #drift(live: V1DaemonSet | undefined, declared: V1DaemonSet): Promise<Drift> {
+    const { repairs, times } = this.#context;
+    if (live === undefined) return "none";
+    const dryRun = () => isDrifted(this.#context, live, declared);
+    const isOther = await repairs.attempt("daemonSet", times().steady, dryRun);
+    return isOther === undefined ? "refused" : isOther ? "some" : "none";
   }
 
   /** Notes whether something may have reached a node. */
@@ -323,12 +369,7 @@ class Step {
     if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
     // Written before the DaemonSet: a removal must ask the nodes even if only the state is left.
     if (rollout === undefined) await this.#save(this.#state);
-    const written = await ensure<V1DaemonSet>(
-      this.#context,
-      owned.daemonSet,
-      live,
-      daemonSet(agent, live),
-    );
+    const written = await this.#repaired("daemonSet", live, daemonSet(agent, live));
     this.#objects = { ...this.#objects, daemonSet: written };
   }
 }

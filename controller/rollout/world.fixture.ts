@@ -24,7 +24,9 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { Store } from "#test/harness/api/store.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
+import { Listings } from "./nodes.ts";
 import { agentsSelector, keepPod, type AgentPod } from "./pods.ts";
+import { Repairs } from "./repairs.ts";
 import { readRollout } from "./state.ts";
 import { takeStep, type Progress } from "./step.ts";
 
@@ -73,6 +75,8 @@ export class World {
     admitted: new Admitted({ now: () => new Date(this.now) }),
     pods: this.#pods,
     memory: { grants: noMemory },
+    repairs: new Repairs(),
+    listings: new Listings(),
     times: () => ({ steady: this.seconds, api: this.now / 1000 }),
     now: () => new Date(this.now),
     stillSeconds: stillClock(() => this.seconds),
@@ -100,6 +104,20 @@ export class World {
     this.nodes.delete(name);
     this.delete(`${collections.nodes}/${name}`);
     for (const pod of this.pods) if (pod.spec?.nodeName === name) this.#drop(pod);
+  }
+
+  /** The node's kubelet answers again: its pod has just become Ready. */
+  returns(name: string): void {
+    const lastTransitionTime = stamp(this.now);
+    const conditions = ["ContainersReady", "Ready"].map((type) => {
+      return { type, status: "True", lastTransitionTime };
+    });
+    for (const { metadata, spec } of this.pods) {
+      if (spec?.nodeName !== name) continue;
+      const path = `${collections.pods}/${metadata?.name}/status`;
+      const type = "application/merge-patch+json";
+      this.api.answer({ method: "PATCH", path, type, body: { status: { conditions } } });
+    }
   }
 
   /** Deletes an object, as an administrator may. */

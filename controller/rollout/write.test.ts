@@ -42,6 +42,7 @@ type Request = Readonly<{ method: string; path: string; body: unknown }>;
  */
 function scripted(answer: (path: string) => unknown = () => undefined) {
   const now = { steady: 50, api: 1_767_225_600.5 };
+  const pass = (seconds: number): void => void (now.steady += seconds);
   const requests: Request[] = [];
   const wrote: V1Pod[] = [];
   let [underWay, mostUnderWay] = [0, 0];
@@ -53,7 +54,8 @@ function scripted(answer: (path: string) => unknown = () => undefined) {
       await new Promise((resolve) => setImmediate(resolve));
       const found = answer(path);
       if (found instanceof Error) throw found;
-      return { metadata: { name: path, resourceVersion: "8" } };
+      const { annotations } = (body as V1Pod).metadata ?? {};
+      return { metadata: { name: path, resourceVersion: "8", annotations } };
     } finally {
       underWay -= 1;
     }
@@ -81,14 +83,22 @@ function scripted(answer: (path: string) => unknown = () => undefined) {
     context,
     requests,
     wrote,
+    pass,
     remembering,
     mostUnderWay: () => mostUnderWay,
     seen: (node: string) => context.memory.grants.pods.get(`uid-of-${node}`),
   };
 }
 
-const refusal = (status: number, detail = "", reason = "Refused") =>
-  new ApiError({ status, reason, method: "PATCH", path: "/x", detail });
+const refusal = (status: number, detail = "", reason = "Refused", retryAfterSeconds?: number) =>
+  new ApiError({
+    status,
+    reason,
+    method: "PATCH",
+    path: "/x",
+    detail,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
 
 test("writes a grant to the version of the pod that was seen, and shows it to the informer", async () => {
   const { context, requests, wrote } = scripted();
@@ -164,6 +174,7 @@ const answers: readonly (readonly [
     refusal(503),
     { isSent: true, isRefused: false, isThrown: true },
   ],
+  ["an error of the server", refusal(500), { isSent: true, isRefused: false, isThrown: false }],
   ["no answer", refusal(0), { isSent: true, isRefused: false, isThrown: true }],
   ["another error", new Error("x"), { isSent: true, isRefused: false, isThrown: true }],
 ];
@@ -175,8 +186,9 @@ for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
     const outcome = await writePods(context, grants("a")).catch((found: unknown) => found);
     assert.equal(outcome === error, isThrown);
     assert.deepEqual([seen("a")?.sent !== undefined, seen("a")?.holds], [isSent, isSent]);
-    assert.deepEqual(seen("a")?.refused, isRefused ? { at: 50, last: 50 } : undefined);
-    if (outcome instanceof Map) assert.match(outcome.get("a") ?? "", why ?? /^$/);
+    const { why: words, ...times } = seen("a")?.refused ?? {};
+    assert.deepEqual(times, isRefused ? { at: 50, last: 50 } : {});
+    assert.match(words ?? "", why ?? /^$/);
     assert.equal(seen("b"), untouched);
     assert.deepEqual(wrote, []);
   });
@@ -185,7 +197,7 @@ test("leaves the memory as the decision made it when a grant was written", async
   const { context, remembering } = scripted();
   const before = remembering("a");
   context.memory.grants = before;
-  assert.equal((await writePods(context, grants("a"))).size, 0);
+  await writePods(context, grants("a"));
   assert.equal(context.memory.grants, before);
 });
 
@@ -198,8 +210,11 @@ test("writes to the other pods when one of them changed, is gone or is refused",
   const { context, wrote, seen, remembering } = scripted((path) => errors.get(path.at(-1) ?? ""));
   const nodes = ["a", "b", "c", "d", "e"];
   context.memory.grants = remembering(...nodes);
-  const refusals = await writePods(context, grants(...nodes));
-  assert.deepEqual([...refusals.keys()], ["d"]);
+  await writePods(context, grants(...nodes));
+  assert.deepEqual(
+    nodes.filter((node) => seen(node)?.refused !== undefined),
+    ["d"],
+  );
   assert.equal(wrote.length, 2);
   assert.deepEqual(
     nodes.map((node) => seen(node)?.sent !== undefined),
@@ -217,22 +232,59 @@ test("sends 16 requests at a time, and each write once", async () => {
   assert.deepEqual(new Set(names), new Set(nodes));
 });
 
-test("ends the writes under way, and begins no other, when the API server has too many requests", async () => {
-  const { context, requests, wrote, remembering, seen } = scripted((path) =>
-    path.endsWith("-n0") ? refusal(429) : undefined,
-  );
-  const nodes = Array.from({ length: 100 }, (_, at) => `n${at}`);
-  context.memory.grants = remembering(...nodes);
-  await assert.rejects(writePods(context, grants(...nodes)), { status: 429 });
-  assert.equal(requests.length, 16);
-  assert.equal(wrote.length, 15);
-  // A place for a grant that was never sent would hold up newer content for a minute.
-  assert.equal(nodes.filter((node) => seen(node)?.holds).length, 15);
+for (const status of [429, 503])
+  test(`sends no other write until the Retry-After of a ${status} is over, and fails only if nothing was written`, async () => {
+    let isBusy = true;
+    const { context, requests, wrote, remembering, seen, pass } = scripted((path) =>
+      isBusy && path.endsWith("-n0") ? refusal(status, "", "TooManyRequests", 7) : undefined,
+    );
+    const nodes = Array.from({ length: 100 }, (_, at) => `n${at}`);
+    context.memory.grants = remembering(...nodes);
+    await writePods(context, grants(...nodes));
+    assert.equal(requests.length, 16);
+    assert.equal(wrote.length, 15);
+    // A place for a grant that was never sent would hold up newer content for a minute.
+    assert.equal(nodes.filter((node) => seen(node)?.holds).length, 15);
+    isBusy = false;
+    pass(6);
+    await writePods(context, grants("n0"));
+    assert.equal(requests.length, 16);
+    pass(1);
+    await writePods(context, grants("n0"));
+    assert.equal(wrote.length, 16);
+    isBusy = true;
+    await assert.rejects(writePods(context, grants("n0")), { status });
+  });
+
+test("counts a pod as refused after four errors or conflicts of one version, and writes to the others", async () => {
+  for (const [error, why] of [
+    [refusal(500, "panic"), /^500 Refused panic$/],
+    [refusal(409), /another client/],
+  ] as const) {
+    const { context, wrote, remembering, seen } = scripted((path) =>
+      path.endsWith("-a") ? error : undefined,
+    );
+    context.memory.grants = remembering("a", "b");
+    for (let tries = 0; tries < 3; tries += 1) await writePods(context, grants("a", "b"));
+    assert.equal(seen("a")?.refused, undefined);
+    const later = action("grant", "a");
+    await writePods(context, [{ ...later, pod: { ...later.pod, resourceVersion: "8" } }]);
+    assert.equal(seen("a")?.refused, undefined, "the pod changed in between");
+    for (let tries = 0; tries < 4; tries += 1) await writePods(context, grants("a", "b"));
+    assert.match(seen("a")?.refused?.why ?? "", why);
+    assert.equal(wrote.length, 7);
+  }
+});
+
+test("ends a batch of which each write fails", async () => {
+  const { context, requests } = scripted(() => refusal(500));
+  await writePods(context, grants(...Array.from({ length: 100 }, (_, at) => `n${at}`)));
+  assert.ok(requests.length < 2 * 16, String(requests.length));
 });
 
 test("sends nothing when there is nothing to write", async () => {
   const { context, requests } = scripted();
-  assert.equal((await writePods(context, [])).size, 0);
+  await writePods(context, []);
   assert.deepEqual(requests, []);
 });
 

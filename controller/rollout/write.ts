@@ -4,9 +4,9 @@ import { grantAnnotations } from "#contract/grant.ts";
 import { syncAnnotation } from "#contract/names.ts";
 import type { Action } from "#controller/grants/decision.ts";
 import type { Grant, PodFacts } from "#controller/grants/facts.ts";
-import { afterRefusal } from "#controller/grants/memory.ts";
+import { afterError, afterRefusal } from "#controller/grants/memory.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import { annotate, removeVersion, type Conditional } from "#kube/client/conditional.ts";
+import { annotate, quotable, removeVersion, type Conditional } from "#kube/client/conditional.ts";
 import { collections } from "#kube/client/paths.ts";
 import type { RolloutContext } from "./context.ts";
 import type { AgentPod } from "./pods.ts";
@@ -22,48 +22,75 @@ export const isOfPod = (action: Action): action is PodAction => "pod" in action;
  */
 const parallel = 16;
 
-/** Why admission refused a grant of the Node. */
-export type Refusals = ReadonlyMap<string, string>;
+/**
+ * Errors in a row after which the API server, and not a pod, is what fails: one of each request
+ * that is under way.
+ */
+const mostInARow = parallel;
 
 /**
  * Sends these writes, some at a time. A pod that changed or is gone is looked at again. A refusal
- * is remembered for its pod. Rejects with an answer that is not about one pod, such as a 429, after
- * the writes under way have ended.
+ * is remembered for its pod, and so is an error that concerns this pod alone.
+ *
+ * If the API server has too many requests, nothing more is sent until its Retry-After is over; what
+ * was not sent is decided again. Rejects if nothing was written, with an answer that is not about
+ * one pod, after the writes under way have ended.
  */
 export async function writePods(
   context: Pick<RolloutContext, "cluster" | "pods" | "memory" | "times">,
   actions: readonly PodAction[],
-): Promise<Refusals> {
-  const refusals = new Map<string, string>();
+): Promise<void> {
+  const { memory, times } = context;
   let failed: unknown;
+  let busy: unknown;
+  let [written, inARow] = [0, 0];
+  const isOver = (): boolean =>
+    failed !== undefined || inARow >= mostInARow || (memory.busyUntil ?? -1) > times().steady;
   const queue = actions.values();
   const work = async (): Promise<void> => {
     for (const action of queue) {
-      if (failed !== undefined) {
+      if (isOver()) {
         forgetUnsent(context, [action]);
         continue;
       }
-      const { uid, node } = action.pod;
-      const forget = (why: Parameters<typeof afterRefusal>[2]): void => {
-        const { memory } = context;
-        memory.grants = afterRefusal(memory.grants, uid, why, context.times());
+      const { pod, kind } = action;
+      const refused = kind === "delete" ? "deletion" : "admission";
+      const forget = (why: Parameters<typeof afterRefusal>[2], words?: string): void => {
+        memory.grants = afterRefusal(memory.grants, pod.uid, why, times(), words);
+      };
+      const note = (words: string): void => {
+        memory.grants = afterError(memory.grants, pod, times(), refused, words);
       };
       try {
         const outcome = await write(context, action);
-        if (outcome.is === "refused") {
-          forget("admission");
-          refusals.set(node, outcome.why);
-        } else if (outcome.is !== "done") forget(outcome.is);
+        if (outcome.is === "done") written += 1;
+        else if (outcome.is === "refused") forget(refused, outcome.why);
+        else forget(outcome.is);
+        if (outcome.is === "conflict") note("another client changes the pod before each write");
+        inARow = 0;
       } catch (error) {
-        if (error instanceof ApiError && error.status === 429) forget("busy");
-        failed ??= error;
+        inARow += 1;
+        if (!(error instanceof ApiError)) throw error;
+        if (isBusy(error)) {
+          // The write is conditional: if it was done all the same, its repetition is a conflict.
+          forget("busy");
+          const until = times().steady + (error.retryAfterSeconds ?? 1);
+          memory.busyUntil = Math.max(memory.busyUntil ?? 0, until);
+          busy ??= error;
+        } else if (error.status >= 500 && error.status !== 503)
+          note(quotable(`${error.status} ${error.reason} ${error.detail ?? ""}`, []));
+        else failed ??= error;
       }
     }
   };
   await Promise.all(Array.from({ length: parallel }, work));
-  if (failed !== undefined) throw failed as Error;
-  return refusals;
+  const error = failed ?? busy;
+  if (error !== undefined && written === 0) throw error as Error;
 }
+
+/** Too many requests, or unavailable for a while that the server names: nothing was written. */
+const isBusy = ({ status, retryAfterSeconds }: ApiError): boolean =>
+  status === 429 || (status === 503 && retryAfterSeconds !== undefined);
 
 /** Forgets that these writes were decided: nothing was sent. */
 export function forgetUnsent(

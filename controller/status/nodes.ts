@@ -59,8 +59,8 @@ export function troubledOf(progress: Progress): readonly TroubledNode[] {
 
 /** Why a node is not served, for people. */
 function messageOf(
-  { node, reason, waitingReason }: Listed,
-  { pods, refusals }: Pick<Progress, "pods" | "refusals">,
+  { node, reason, waitingReason, why }: Listed,
+  { pods }: Pick<Progress, "pods">,
 ): string {
   const because = waitingReason === undefined ? "" : `: ${waitingReason}`;
   switch (reason) {
@@ -79,12 +79,14 @@ function messageOf(
     case "podless":
       return "it has no agent's pod";
     case "admission":
-      return `an admission policy refuses its grant: ${refusals.get(node) ?? "see the log"}`;
+      return `its grant is refused: ${why}`;
   }
 }
 
 /** Names of nodes that cannot be served now, ten at most, and how many there are. */
 export function leftOut({ view }: Progress): Readonly<{ names: readonly string[]; count: number }> {
-  const nodes = view?.excused ?? [];
+  // During a rollout a failure may still halt it.
+  const failed = view?.phase === "served" ? view.failed : [];
+  const nodes = [...failed, ...(view?.excused ?? [])];
   return { names: nodes.slice(0, mostNames).map(({ node }) => node), count: nodes.length };
 }

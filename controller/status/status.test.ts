@@ -79,6 +79,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     "False RollingOutLater R - True",
   ],
   ["halted", { ...told("halted"), stage: rollout(rollingOut("halted")) }, "False Halted - S False"],
+  ["an old agent may not be replaced", told("upgradeRefused"), "False UpgradeRefused - S True"],
   [
     "no node can be reached",
     { stage: rollout({ ...rollingOut("canary"), view: allAway }) },

@@ -127,12 +127,15 @@ function ofRollout(facts: StatusFacts): Summary | undefined {
   const { progress } = facts.stage;
   const { view, revision } = progress;
   if (view === undefined) return goesOn("Starting", "the agents' pods are being read", "Unknown");
+  // The content is on the nodes, but an old agent is not what is wanted.
+  const kept = isOut(progress) ? told("upgradeRefused")(facts) : undefined;
+  if (kept !== undefined) return kept;
   if (isOut(progress))
     return hasNoNodes(progress)
       ? done("NoNodes", `revision ${revision} is ready for nodes; there are none`)
       : done("InForce", `revision ${revision} is on every node that can be served`);
   return (
-    told("podsRefused", "halted", "unserved")(facts) ??
+    told("podsRefused", "halted", "unserved", "upgradeRefused")(facts) ??
     goesOn(reasonOf(progress, view), messageOf(progress, view))
   );
 }

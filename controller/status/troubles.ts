@@ -43,6 +43,8 @@ export const troubles = {
   mutated: { event: "ObjectMutated", condition: undefined, reason: "InForce" },
   podsRefused: { event: "PodsRefused", condition: "Stalled", reason: "PodsRefused" },
   halted: { event: "RolloutHalted", condition: "Stalled", reason: "Halted" },
+  failed: { event: "NodesFailed", condition: "NodesLeftOut", reason: "NodesCannotBeServed" },
+  upgradeRefused: { event: "UpgradeRefused", condition: "Stalled", reason: "UpgradeRefused" },
   unserved: { event: "NoNodeCanBeServed", condition: "Stalled", reason: "NoNodeCanBeServed" },
   overdue: { event: "RemovalOverdue", condition: "Stalled", reason: "Overdue" },
   awaited: { event: "NodesAwaited", condition: "NodesLeftOut", reason: "NodesAwaited" },

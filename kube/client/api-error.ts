@@ -43,6 +43,11 @@ export class ApiError extends Error {
     return this.status === 429;
   }
 
+  /** True when a webhook denied it. It chooses the status: 403, 500, 409, 404 and 429 exist. */
+  get isDenial(): boolean {
+    return this.detail?.includes("denied the request") === true;
+  }
+
   /** True when there was an answer, larger than it may be. */
   get tooLarge(): boolean {
     return this.status === 0 && this.reason === tooLarge;

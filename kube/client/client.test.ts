@@ -10,6 +10,7 @@ import { setImmediate } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import { connect } from "./client.ts";
+import { ServerClock } from "./server-clock.ts";
 
 async function listening(answer: RequestListener) {
   const server = createServer(answer).listen(0, "127.0.0.1");
@@ -44,6 +45,18 @@ for (const [what, status, body, told] of odd)
       return true;
     });
   });
+
+test("takes the API server's time from each answer, also from one that refuses", async () => {
+  const date = "Thu, 01 Jan 2026 12:00:00 GMT";
+  using server = await listening((_, response) => response.writeHead(403, { date }).end());
+  const config = new KubeConfig();
+  const cluster = { name: "other", server: server.url, skipTLSVerify: true };
+  config.loadFromClusterAndUser(cluster, { name: "user" });
+  const clock = new ServerClock();
+  const api = connect(config, () => {}, { clock });
+  await assert.rejects(api.get("/api/v1/nodes"), { status: 403 });
+  assert.equal(clock.now().toISOString().slice(0, 16), "2026-01-01T12:00");
+});
 
 test("an API server cannot send us on to another server, and nothing of ours gets there", async () => {
   const asked: string[] = [];

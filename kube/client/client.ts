@@ -63,12 +63,12 @@ function readAs(as: ReadOptions["as"]): Readonly<{ accept?: string; text?: true 
   return as === "metadata" ? { accept: metadata } : {};
 }
 
-/** The answer; undefined where it is 404. */
+/** The answer; undefined where there is no such object. */
 async function present<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
+    if (error instanceof ApiError && error.status === 404 && !error.isDenial) return undefined;
     throw error;
   }
 }

@@ -44,6 +44,31 @@ test("sets and removes annotations of the pod in one request, and touches nothin
   );
 });
 
+const lost: readonly (readonly [what: string, admit: (made: Record<string, string>) => void])[] = [
+  ["removes", (made) => delete made["revision"]],
+  ["changes", (made) => (made["revision"] = "8")],
+  ["puts back", (made) => (made["old"] = "1")],
+];
+for (const [what, admit] of lost)
+  test(`reports a refusal, and the field, when admission ${what} an annotation`, async () => {
+    const { api, cluster, at } = await setUp();
+    api.store.admit = ({ metadata }) => admit(metadata.annotations ?? {});
+    const answer = await annotate(cluster, path, at, { revision: "7", old: null });
+    const field = what === "puts back" ? "old" : "revision";
+    const why = `admission changes metadata.annotations[${field}]`;
+    assert.deepEqual(answer, { is: "refused", status: 200, why });
+  });
+
+for (const status of [403, 404, 409, 429, 500, 503])
+  test(`reports a refusal when a webhook denies with ${status}`, async () => {
+    const { api, cluster, at } = await setUp();
+    const why = 'admission webhook "x" denied the request: later';
+    api.refuses = () => new Refusal(status, "Denied", why);
+    const refused = { is: "refused", status, why };
+    assert.deepEqual(await annotate(cluster, path, at, { revision: "7" }), refused);
+    assert.deepEqual(await removeVersion(cluster, path, at), refused);
+  });
+
 test("reports a conflict when somebody wrote first, or another pod has the name, and does nothing", async () => {
   const { api, cluster, made, at } = await setUp();
   await cluster.apply(path, { metadata: { labels: { a: "b" } } }, { manager: "m", force: true });

@@ -3,6 +3,7 @@
  * on that version, so a later one is not an error: it looks again and decides anew. Only an outcome
  * that says nothing about the object (no answer, 401, 408, 429, most 5xx) rejects, with ApiError.
  */
+import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import type { Cluster } from "./cluster.ts";
 
@@ -15,9 +16,9 @@ export type Conditional<T> =
   | Readonly<{ is: "conflict" }>
   | Readonly<{ is: "gone" }>
   /**
-   * A missing right, an admission policy, a webhook, or the API's own rules. Nothing was done, and
-   * the same request will be refused again until an administrator changes that. `why` fits an
-   * Event.
+   * A missing right, an admission policy, a webhook, or the API's own rules. What was sent was not
+   * done, and will not be until an administrator changes that. `status` is 200 if the request was
+   * accepted and changed. `why` fits an Event.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 
@@ -30,7 +31,13 @@ export async function annotate<T>(
 ): Promise<Conditional<T>> {
   const metadata = { uid, resourceVersion, annotations };
   const sent = Object.values(annotations).filter((one) => one !== null);
-  return outcome(() => cluster.patch<T>(path, { metadata }), sent);
+  const answer = await outcome(() => cluster.patch<T>(path, { metadata }), sent);
+  if (answer.is !== "done") return answer;
+  // Admission may change a patch that it accepts. What is not there would be sent again for ever.
+  const { annotations: made = {} } = (answer.object as KubernetesObject).metadata ?? {};
+  const lost = Object.entries(annotations).find(([key, value]) => (made[key] ?? null) !== value);
+  if (lost === undefined) return answer;
+  return { is: "refused", status: 200, why: `admission changes metadata.annotations[${lost[0]}]` };
 }
 
 /** Begins to delete the object. One that is gone already is done. */
@@ -51,6 +58,7 @@ async function outcome<T>(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, reason, detail = "" } = error;
+    if (error.isDenial) return { is: "refused", status, why: quotable(detail, sent) };
     if (status === 404) return { is: "gone" };
     if (status === 409) return { is: "conflict" };
     if (!isRefusal(error)) throw error;

@@ -12,6 +12,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
+import { Refusal } from "#test/harness/api/protocol.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { until } from "#test/cluster/await.ts";
 import { followCollection, watchCollection } from "./collection.ts";
@@ -277,6 +278,43 @@ function podText(n: number): string {
   }));
   return JSON.stringify({ metadata, spec: { nodeName: `node-${n}`, containers: [{ env }] } });
 }
+
+const noRights: readonly (readonly [what: string, verbs: readonly string[]])[] = [
+  ["watch", ["watch"]],
+  ["list or watch", ["list", "watch"]],
+];
+for (const [what, verbs] of noRights)
+  test(`shows its last error until a watch is alive when it may not ${what}`, async (t) => {
+    const api = new FakeApi();
+    const live = directly(api, "test");
+    api.refuses = (_, verb) =>
+      verbs.includes(verb) ? new Refusal(403, "Forbidden", "may not") : undefined;
+    const stop = new AbortController();
+    t.after(() => stop.abort());
+    const informer = new CollectionInformer(kept);
+    const errors: Error[] = [];
+    const following = followCollection({
+      cluster: live,
+      path: collections.pods,
+      query,
+      informer,
+      hint: () => {},
+      failed: (error) => void errors.push(error),
+      signal: stop.signal,
+    });
+    await until("it is refused twice", () => errors.length === 2);
+    // Also after a list that succeeded in between.
+    assert.match(informer.view.failure?.message ?? "", /: 403 /);
+    assert.equal(informer.view.failure, errors[1]);
+    api.refuses = () => undefined;
+    const isWatched = () =>
+      api.asked.some(({ verb, status }) => verb === "watch" && status === 200);
+    await until("it is watched again", isWatched);
+    await live.create(collections.pods, pod("a"));
+    await until("the watch is alive", () => informer.view.failure === undefined);
+    stop.abort();
+    await following;
+  });
 
 test("hints at each change of a collection, and after each list", async () => {
   const live = directly(new FakeApi(), "test");

@@ -48,6 +48,11 @@ export async function followCollection<T>(
   await listAndWatch({
     ...options,
     resumes: true,
+    failed(error) {
+      informer.failed(error);
+      failed(error);
+    },
+    arrives: () => informer.alive(),
     async list() {
       let version = "";
       informer.begins();

@@ -145,6 +145,8 @@ export type View<T> = Readonly<{
   synced: boolean;
   /** Name → what is kept of the object. While `synced` is false, as it was known last. */
   items: ReadonlyMap<string, T>;
+  /** The last error of a list or a watch, until a watch has shown that it is alive. */
+  failure?: Error;
 }>;
 
 /**
@@ -163,9 +165,13 @@ export class CollectionInformer<T> {
     this.#keep = keep;
   }
 
+  #failure: Error | undefined;
+
   /** A consistent view: a copy, so that a decision may take its time. */
   get view(): View<T> {
-    return { synced: this.#all.version !== undefined, items: this.#all.values() };
+    const synced = this.#all.version !== undefined;
+    const view = { synced, items: this.#all.values() };
+    return this.#failure === undefined ? view : { ...view, failure: this.#failure };
   }
 
   /** To be called before a list is asked for. */
@@ -201,6 +207,16 @@ export class CollectionInformer<T> {
     const one = { name, value: this.#keep(object), version: numberOf(resourceVersion) };
     this.#listing?.replies.push(one);
     this.#all.put(one.name, one.value, one.version);
+  }
+
+  /** Takes the error with which a list or a watch ended. */
+  failed(error: Error): void {
+    this.#failure = error;
+  }
+
+  /** Takes a sign that the watch is alive, such as a bookmark. A list that succeeds is none. */
+  alive(): void {
+    this.#failure = undefined;
   }
 
   /** Takes the end of the watch, where a list must follow. */

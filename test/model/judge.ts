@@ -47,6 +47,8 @@ export function observe(pod: Pod, memory: Memory, now: number): Record_ {
     over: undefined,
     failures: before?.failures,
     refused: same ? before.refused : undefined,
+    kept: undefined,
+    errors: undefined,
   };
 }
 

@@ -250,6 +250,10 @@ class Turn {
       this.#save((x) => Object.assign(x, { retry, halted: false, lost: x.failed, failed: [] }));
       return true;
     }
+    if (this.#s.served === this.#s.rev) {
+      if (state.halted) this.#save((x) => (x.halted = false));
+      return false;
+    }
     if (this.#release || state.halted || state.failed.length <= maxFailures) return false;
     this.#save((x) => (x.halted = true));
     return true;

@@ -232,12 +232,12 @@ function isFresh(seen: Api, { secret, ds, state }: Api): boolean {
 }
 
 function playOracle(w: World, api: Api): void {
-  const refused = new Map<string, { at: number; last: number }>();
+  const refused = new Map<string, { at: number; last: number; why: string }>();
   const steady = w.t + w.clock;
   const hands = realHands(w, ({ uid }, answer) => {
     if (answer !== "admission") return;
     const at = w.memory.pods.get(String(uid))?.refused?.at ?? steady;
-    refused.set(String(uid), { at, last: steady });
+    refused.set(String(uid), { at, last: steady, why: "" });
   });
   const clock = { steady, api: w.t };
   const memory = oracle(api, w.memory, clock, { hands, templates: w.templates });

@@ -90,6 +90,16 @@ export const catalogue = {
     "{}",
     "repair one of these nodes or its agent; the rollout then begins by itself",
   ],
+  failed: [
+    "GPS328",
+    "{}",
+    "repair these nodes; each is granted it again ten minutes after its agent is Ready",
+  ],
+  upgradeRefused: [
+    "GPS329",
+    "{}",
+    "let the controller delete these pods, or delete them yourself; the nodes keep what they have",
+  ],
   contested: [
     "GPS326",
     "{}",

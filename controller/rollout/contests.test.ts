@@ -1,0 +1,82 @@
+/** Another operator that undoes what we write, once a second, for two minutes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { wantedOf } from "#controller/objects/global-secret.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { owned, type OwnedName } from "#kube/client/paths.ts";
+import { Contested, contested } from "#kube/contested-client.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { content, nothingLeft, World } from "./world.fixture.ts";
+
+const [one, two] = [content("u:1"), content("u:2")];
+const seconds = 120;
+/** Twenty at once and one a minute, for each of two field managers and as many contents. */
+const most = 2 * (20 + seconds / 60 + 1);
+
+async function deployed() {
+  const world = await World.of({ a: "proves", b: "proves" });
+  const { cluster, standing } = contested(world.cluster, () => world.seconds * 1000, wantedOf);
+  Object.assign(world.remover, { cluster });
+  await world.until(one, ({ promoted }) => promoted);
+  return { world, standing, other: directly(world.api, "other-operator") };
+}
+
+/** What the other operator makes of each object. */
+const edits: Readonly<Record<OwnedName, object>> = {
+  state: { data: { rollout: "" } },
+  global: { data: { ".dockerconfigjson": btoa('{"auths":{}}') } },
+  serviceAccount: { automountServiceAccountToken: true },
+  role: { rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }] },
+  roleBinding: { subjects: [] },
+  daemonSet: { spec: { minReadySeconds: 9 } },
+};
+
+for (const name of Object.keys(owned) as OwnedName[])
+  for (const how of ["edits", "deletes"] as const)
+    test(`writes once a minute, and names the other client, when one ${how} the ${name} again and again`, async () => {
+      const { world, standing, other } = await deployed();
+      const path = owned[name];
+      const from = world.api.asked.length;
+      const told = new Set<string | undefined>();
+      for (let passed = 0; passed < seconds; passed += 1) {
+        if (how === "deletes") world.delete(path);
+        else if (world.api.object(path) !== undefined)
+          await other.apply(path, edits[name], { manager: "other-operator", force: true });
+        await world.step(one).catch((error: unknown) => {
+          if (!(error instanceof Contested)) throw error;
+        });
+        for (const found of standing()) told.add(`${found.path} ${found.manager}`);
+      }
+      const plural = path.split("/").at(-2) ?? "";
+      const object = path.split("/").at(-1);
+      const writes = world.api.asked
+        .slice(from)
+        .filter(
+          (asked) =>
+            asked.userAgent === fieldManager &&
+            asked.verb === "patch" &&
+            asked.resource.endsWith(plural) &&
+            asked.name === object &&
+            asked.query["dryRun"] === undefined,
+        );
+      assert.ok(writes.length <= most, `${writes.length} writes`);
+      assert.deepEqual([...told], [`${path} ${how === "edits" ? "other-operator" : undefined}`]);
+    });
+
+test("publishes another content and a withdrawal at once while the content before is contested", async () => {
+  const { world, other } = await deployed();
+  const undo = () =>
+    other.apply(owned.global, edits.global, { manager: "other-operator", force: true });
+  const step = (wanted: typeof one) => world.step(wanted).catch(() => undefined);
+  for (let passed = 0; passed < 60; passed += 1) {
+    await undo();
+    await step(one);
+  }
+  const contests = world.published?.revision ?? 0;
+  assert.ok(contests < 30, String(contests));
+  await step(two);
+  assert.equal(world.published?.document, two.document);
+  await undo();
+  await step(nothingLeft);
+  assert.equal(world.published?.intent, "release");
+});

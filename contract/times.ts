@@ -34,14 +34,13 @@ const syncSeconds = 90;
 const spareSeconds = 60;
 
 /**
- * Seconds within which an agent whose kubelet runs has proved a grant, or has found that it failed or
- * does not fit. A start or stop that hangs has no time of its own: such a node may fail. In mode
+ * Seconds within which an agent whose kubelet runs has proved a grant, or has found that it failed
+ * or does not fit. A start or stop that hangs has no time of its own: such a node may fail. In mode
  * Restart the kubelet of a control plane may be left to read its file again. In mode Reread a
  * withdrawal may have to wait until an older grant is fulfilled.
  */
 export function grantSeconds(mode: DeliveryMode, probationSeconds: number): number {
-  // One attempt more puts the old file back.
-  const restarts = (restartAttempts + 1) * (answerSeconds + probationSeconds + spacingSeconds);
+  const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);
   const change = {
     Restart: Math.max(rereadSeconds, restarts),
     Reread: 2 * rereadSeconds,

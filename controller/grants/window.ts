@@ -105,7 +105,9 @@ function resend(look: Look, window: Window): void {
   }
 }
 
-/** Its agent refused the newest content. Others were away, or late: a withdrawal asks them at once. */
+/**
+ * Its agent refused the newest content. Others were away, or late: a withdrawal asks them at once.
+ */
 const hasRefused = ({ word }: PodFacts, { revision }: SecretFacts): boolean =>
   word?.revision === revision && word.kind !== "proved";
 

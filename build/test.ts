@@ -41,6 +41,9 @@ const drawn = tier === "all" ? Date.now() % 1_000_000 : committedSeed;
 const seed = Number(process.env["SEED"] || drawn);
 if (!Number.isSafeInteger(seed)) refuse(`SEED=${process.env["SEED"]}: give a whole number`);
 
+const patience = process.env["PATIENCE"] || "1";
+if (!(Number(patience) > 0)) refuse(`PATIENCE=${patience}: give a number above 0`);
+
 /** The groups that run, narrowed to the words. The first word of `all` may name a shard. */
 function chosen(): readonly Group[] {
   const [first = ""] = words;

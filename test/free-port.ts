@@ -1,11 +1,24 @@
-/** A port of the loopback that nobody listens on, for now. */
+/** A port of the loopback that nobody listens on. */
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
+
+/**
+ * Below the ports that kernels give to outgoing connections, or one of these may take it before the
+ * program that it is for listens. Processes begin at different ones.
+ */
+const first = 10_000;
+const count = 20_000;
+let next = (process.pid * 37) % count;
 
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = first + next;
+  next = (next + 1) % count;
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch {
+    return await freePort();
+  }
   await server[Symbol.asyncDispose]();
   return port;
 }

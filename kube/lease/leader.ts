@@ -98,7 +98,6 @@ export function createLeader({
   async function take(): Promise<void> {
     const sent = clock();
     found = await write(me);
-    if (!holds(sent, clock())) return; // too late to be sure; seen as our own at the next look
     renewed = sent;
   }
 
@@ -110,8 +109,8 @@ export function createLeader({
       announce(found?.holder ?? "");
       return again;
     }
-    renewed = Number.NEGATIVE_INFINITY;
     await take();
+    // Too late to be sure. It is seen as our own at the next look.
     if (!holds(renewed, clock())) return lease.retry;
     role = "leader";
     announce(me);

@@ -5,15 +5,6 @@ import { join } from "node:path";
 
 const docs = join(import.meta.dirname, "../../docs");
 
-/** The first command of a page that begins so, as its reader types it. */
-export function commandOf(page: string, begin: string): string {
-  const line = readFileSync(join(docs, page), "utf8")
-    .replaceAll("\\\n", "")
-    .split("\n")
-    .find((one) => one.startsWith(begin));
-  return line?.replaceAll(/\s+/g, " ") ?? assert.fail(`${page} has no line ${begin}`);
-}
-
 /** The rows of the block that follows the one in which this command is the last. */
 function printedBelow(page: string, command: string): readonly string[] {
   const text = readFileSync(join(docs, page), "utf8");

@@ -7,6 +7,9 @@ import { byDigest } from "./image-digest.ts";
 import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
 import type { ControllerConfig } from "#controller/policy/flags/config.ts";
 
+/** Seconds for an answer: a server that is busy is reported soon, and asked again by the caller. */
+const answer = { seconds: 5 };
+
 /**
  * The image that the agents run, and its pull secrets. `--agent-image` is taken as it is given.
  * Without it, it is the image of the controller's own pod (POD_NAME), by digest where its runtime
@@ -27,10 +30,10 @@ export async function imageOf(config: ControllerConfig, cluster: Cluster): Promi
   const path = `${podsIn(config.namespace)}/${name}`;
   if (config.guestKubeconfig !== undefined)
     return {
-      image: config.image ?? imageIn(await cluster.get<V1Pod>(path), path),
+      image: config.image ?? imageIn(await cluster.get<V1Pod>(path, answer), path),
       imagePullSecrets: given,
     };
-  const pod = await cluster.get<V1Pod>(path);
+  const pod = await cluster.get<V1Pod>(path, answer);
   const own = (pod?.spec?.imagePullSecrets ?? []).flatMap((secret) => secret.name ?? []);
   return {
     image: config.image ?? (await ownImage(cluster, path)),
@@ -46,7 +49,7 @@ const looks = 15;
 
 async function ownImage(cluster: Cluster, path: string): Promise<string> {
   for (let look = 1; ; look++) {
-    const pod = await cluster.get<V1Pod>(path);
+    const pod = await cluster.get<V1Pod>(path, answer);
     const image = imageIn(pod, path);
     const imageID = ofController(pod?.status?.containerStatuses)?.imageID ?? "";
     if (imageID !== "")

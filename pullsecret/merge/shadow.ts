@@ -1,5 +1,5 @@
 /** Finds entries that take images from another source's entry for another registry. */
-import { meaningOf } from "../registry/key.ts";
+import { imagesOf } from "../registry/key.ts";
 import { formatPath, quote } from "../problems/keypath.ts";
 import { called, isOriginal, type MergeSource } from "./offer.ts";
 import { problem, type Problem } from "../problems/problems.ts";
@@ -20,7 +20,8 @@ type Known = Readonly<{ id: string; registry: string }>;
  * Warnings about registries that sources other than the original supply, at most one for each.
  * Either the kubelet tries the entry before one of a source that has none for that registry,
  * whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source leaves Docker
- * Hub's own entry no image to serve. `taken`: what a registry means → id of its source.
+ * Hub's own entry no image to serve. `taken`: images, by imagesOf → id of the source that serves
+ * them.
  */
 export function findShadows(
   sources: readonly MergeSource[],
@@ -29,7 +30,7 @@ export function findShadows(
   const had = new Map(
     sources.map(({ id, accepted }) => [
       id,
-      new Set(accepted.entries.map(({ registry }) => meaningOf(registry))),
+      new Set(accepted.entries.map(({ registry }) => imagesOf(registry))),
     ]),
   );
   // Backwards: of `quay.io` and `quay.io/openshift` the nearer one is named.
@@ -46,9 +47,9 @@ export function findShadows(
     if (others.length === 0) return [];
     const near = nearby(others);
     return accepted.entries.flatMap(({ registry: key }) => {
-      const meaning = meaningOf(key);
-      const isOther = (one: Known) => had.get(one.id)?.has(meaning) !== true;
-      return taken.get(meaning) === id ? shadowOf(id, key, others, near, isOther) : [];
+      const images = imagesOf(key);
+      const isOther = (one: Known) => had.get(one.id)?.has(images) !== true;
+      return taken.get(images) === id ? shadowOf(id, key, others, near, isOther) : [];
     });
   });
 }

@@ -199,10 +199,10 @@ const hubs: readonly (readonly [
     { "docker.io": "o", [hubKey]: "unused" },
   ],
   [
-    "the same credential: the lower source's spelling stays",
+    "the same credential under another name is another choice",
     { "docker.io": "o" },
     { [hubKey]: "o" },
-    { "docker.io": "o" },
+    { [hubKey]: "o" },
     { "docker.io": "o" },
   ],
   [

@@ -6,6 +6,7 @@ import {
   agree,
   called,
   isOriginal,
+  isSame,
   offersOf,
   type MergeSource,
   type Offer,
@@ -65,13 +66,16 @@ export function merge(
     for (const other of offered)
       if (shadows.includes(other.id)) warnings.push(conflict(offered, won, other));
   }
+  const foreign = [...offers.values()].flatMap(foreignTo);
   const promoted = promotedHub(sources, offers, conflicts);
+  if (promoted !== undefined && !isOriginal({ id: promoted.entry.from }))
+    foreign.push({ id: promoted.entry.from, registry: promoted.entry.registry });
+  const problems = findProtected(foreign, protect);
   if (promoted !== undefined) {
     entries.push(promoted.entry);
     warnings.push(promoted.warning);
   }
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
-  const problems = findProtected([...offers.values()].flatMap(foreignTo), protect);
   const shadowed = findShadows(sources, taken);
   // What is promoted is hidden no longer.
   const isCured = ({ code }: Problem) => promoted !== undefined && code === catalogue.hidden[0];
@@ -107,9 +111,10 @@ function promotedHub(
   const [first] = hiding;
   if (first === undefined || hiding.some((one) => rank(one) <= rank(top))) return undefined;
   const { credential } = top.entry;
+  const shadows = hub.filter((offer) => !agree(offer, top)).map(({ id }) => id);
   const path = formatPath(["auths", dockerHubKey]);
   return {
-    entry: { registry: dockerHubImages, credential, from: top.id, shadows: [] },
+    entry: { registry: dockerHubImages, credential, from: top.id, shadows },
     warning: problem("promoted", top.id, path, quote(first.entry.registry), called(first.id)),
   };
 }
@@ -118,7 +123,7 @@ function promotedHub(
 function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Offer {
   const original = conflicts === "original" ? offers.find(isOriginal) : undefined;
   if (original !== undefined) return original;
-  const differs = offers.findIndex((offer) => !agree(offer, offers[0]));
+  const differs = offers.findIndex((offer) => !isSame(offer, offers[0]));
   return (differs < 0 ? offers.at(-1) : offers[differs - 1]) ?? offers[0];
 }
 
@@ -133,7 +138,7 @@ function conflict(offers: Offers, won: Offer, lost: Offer): Problem {
 function foreignTo(offers: Offers): Readonly<{ id: string; registry: string }>[] {
   const original = offers.find(isOriginal);
   return offers
-    .filter((offer) => original === undefined || !agree(offer, original))
+    .filter((offer) => original === undefined || !isSame(offer, original))
     .map(({ id, entry: { registry } }) => ({ id, registry }));
 }
 

@@ -1,6 +1,6 @@
 /** What each source has for the same images: all that a merge chooses from. */
 import { sourceIds } from "#contract/names.ts";
-import { imagesOf } from "../registry/key.ts";
+import { imagesOf, meaningOf } from "../registry/key.ts";
 import { dockerHubKey } from "../registry/registry.ts";
 import type { Accepted, Entry } from "../document/parse.ts";
 
@@ -18,8 +18,13 @@ export type Offers = readonly [Offer, ...Offer[]];
 
 export const isOriginal = ({ id }: Readonly<{ id: string }>): boolean => id === sourceIds.original;
 
+/** Whether both have the same credential. */
 export const agree = (one: Offer, other: Offer): boolean =>
   one.entry.credential.equals(other.entry.credential);
+
+/** Whether both make the kubelet do the same: the credential agrees, and the key. */
+export const isSame = (one: Offer, other: Offer): boolean =>
+  agree(one, other) && meaningOf(one.entry.registry) === meaningOf(other.entry.registry);
 
 /**
  * Images, by imagesOf → the offers for them, in the order of the sources, which are the highest

@@ -27,12 +27,7 @@ export function findShadows(
   sources: readonly MergeSource[],
   taken: ReadonlyMap<string, string>,
 ): Problem[] {
-  const had = new Map(
-    sources.map(({ id, accepted }) => [
-      id,
-      new Set(accepted.entries.map(({ registry }) => imagesOf(registry))),
-    ]),
-  );
+  const had = new Map(sources.map(({ id, accepted }) => [id, imagesIn(accepted)]));
   // Backwards: of `quay.io` and `quay.io/openshift` the nearer one is named.
   const known = sources
     .flatMap(({ id, accepted }) => accepted.entries.map(({ registry }) => ({ id, registry })))
@@ -52,6 +47,13 @@ export function findShadows(
       return taken.get(images) === id ? shadowOf(id, key, others, near, isOther) : [];
     });
   });
+}
+
+/** The images that a source's entries serve. Docker Hub's own key serves none beside a wildcard. */
+function imagesIn({ entries }: MergeSource["accepted"]): ReadonlySet<string> {
+  const isHidden = entries.some(({ registry }) => hidesDockerHub(registry));
+  const used = entries.filter(({ registry }) => !(isHidden && registry === dockerHubKey));
+  return new Set(used.map(({ registry }) => imagesOf(registry)));
 }
 
 function shadowOf(

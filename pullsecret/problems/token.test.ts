@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { names, tokens } from "../tokens.fixture.ts";
+import { marked, names, tokens } from "../tokens.fixture.ts";
 import { redactTokens, shownUser } from "./token.ts";
 
 test("there are 20 shapes of tokens, all different", () => assert.equal(new Set(tokens).size, 20));
@@ -12,6 +12,18 @@ for (const token of tokens)
     assert.equal(shownUser(token, ""), "[redacted]");
     assert.equal(shownUser(`team+${token}`, "another"), "[redacted]");
   });
+
+test("takes a token that is marked out of any text, and leaves what is around it", () => {
+  for (const token of marked)
+    for (const [before, after] of [
+      ["a.io/", ""],
+      ["", "@a.io"],
+      ["team+", " "],
+    ] as const)
+      assert.equal(redactTokens(`${before}${token}${after}`), `${before}[redacted]${after}`);
+  for (const key of ["a1b2c3d4e5f6a7b8c9d0.azurecr.io", "hashicorp.io/vault", "a.io/sk-image-x"])
+    assert.equal(redactTokens(key), key);
+});
 
 for (const name of names)
   test(`shows the user name ${name}, unless it is the password as well`, () => {

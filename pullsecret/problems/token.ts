@@ -1,12 +1,14 @@
 /** Tokens that stand where a name should: what they look like, so that none of them is shown. */
-import { redacted } from "./keypath.ts";
+
+/** What is shown instead of a secret. */
+export const redacted = "[redacted]";
 
 /**
  * Beginnings of tokens, with which their issuers mark them: GitHub, GitLab, Docker Hub,
  * DigitalOcean, AWS, Google, Azure, npm, PyPI, Slack, Vault, JFrog, Quay's and others' JWTs.
  */
 const marked =
-  /(?<![A-Za-z0-9])(?:gh[opusr]_|github_pat_|gl[a-z]{2,8}-|dckr_[a-z]{2,8}_|do[opr]_v1_|A[KS]IA(?=[A-Z0-9]{8})|AIza|ya29\.|npm_|pypi-|xox[a-z]-|hv[bsr]\.|AKCp|cmVmdGtu|eyJ|sk-|pat_|dop_|figd_|lin_api_|shpat_|rk_live_|sk_live_|nvapi-)[A-Za-z0-9_.+/=-]{6,}/g;
+  /(?<![A-Za-z0-9])(?:gh[opusr]_|github_pat_|gl[a-z]{2,8}-|dckr_[a-z]{2,8}_|do[opr]_v1_|A[KS]IA(?=[A-Z0-9]{8})|AIza|ya29\.|npm_|pypi-|xox[a-z]-|hv[bsr]\.|AKCp|cmVmdGtu|eyJ|figd_|lin_api_|shpat_|rk_live_|sk_live_|nvapi-)[A-Za-z0-9_.+/=-]{6,}/g;
 
 /** A run of letters and digits in a name is no longer, or a few words: `oauth2accesstoken`. */
 const longestWord = 15;
@@ -26,7 +28,7 @@ export function redactTokens(text: string): string {
  * Whether a user name looks like a token: marked as one, or with a run of letters and digits such
  * as keys and hashes are.
  */
-export function looksLikeToken(name: string): boolean {
+function looksLikeToken(name: string): boolean {
   if (redactTokens(name) !== name) return true;
   return name
     .split(/[^A-Za-z0-9]+/)

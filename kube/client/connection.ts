@@ -180,6 +180,8 @@ export function open(
 function trustAnchors(config: KubeConfig): void {
   config.createDispatcherOptions = (cluster, agent) => {
     const made = KubeConfig.prototype.createDispatcherOptions.call(config, cluster, agent);
+    // Without an authority the system's roots are used, still by a pool of our own.
+    if (made.type === "none") return { type: "agent", connect: {} };
     const options = made.type === "agent" ? made.connect : "requestTls" in made && made.requestTls;
     if (options) options.allowPartialTrustChain = true;
     return made;

@@ -1,4 +1,4 @@
-/** B01, B02: which servers a certificate authority vouches for. The outcomes are those of client-go. */
+/** B01, B02: which servers an authority vouches for. The outcomes are those of client-go. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";

@@ -8,7 +8,10 @@ import { repositoryOf } from "../registry/image.ts";
 
 export type Explanation = Readonly<{
   image: string;
-  /** In the kubelet's order: those of the same number in one that it draws each time it reads the file. */
+  /**
+   * In the kubelet's order: those of the same number in one that it draws each time it reads the
+   * file.
+   */
   tries: readonly Readonly<{ registry: string; username: string; order: number }>[];
   /** Every other entry of the file. */
   ignored: readonly Readonly<{ registry: string; reason: string }>[];

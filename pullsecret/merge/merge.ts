@@ -44,10 +44,10 @@ export type MergePolicy = Readonly<{
 
 /**
  * Merges accepted sources, given with the highest first and the original last. Each registry of any
- * source is in the result once, sorted. The highest source wins, for the images and not only for the
- * spelling: of Docker Hub's two names only those of the winner are in the result. Where lower ones agree with it,
- * the entry counts as the lowest's, so that withdrawing a higher one changes nothing there. The
- * warnings include those of all sources.
+ * source is in the result once, sorted. The highest source wins, for the images and not only for
+ * the spelling: of Docker Hub's two names only those of the winner are in the result. Where lower
+ * ones agree with it, the entry counts as the lowest's, so that withdrawing a higher one changes
+ * nothing there. The warnings include those of all sources.
  */
 export function merge(
   sources: readonly MergeSource[],

@@ -1,4 +1,4 @@
-/** Entries of other programs that the kubelet tries before ours: for people, who alone can judge. */
+/** Entries of other programs that the kubelet tries before ours, for people to judge. */
 import { quote } from "#pullsecret/problems/keypath.ts";
 import {
   hasWildcard,

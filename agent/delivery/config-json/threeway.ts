@@ -40,7 +40,7 @@ export function put(
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
-  /** Each key of others goes to the first of ours that it stands beside; Docker Hub may have two. */
+  /** A key of others goes to the first of ours that it stands beside; Docker Hub may have two. */
   const taken = new Set<string>();
   const entries = [...desired.entries].map(([key, { value, original, vacant }]) => {
     const mine = known.get(key);

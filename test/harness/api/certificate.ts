@@ -1,5 +1,6 @@
 /**
- * Fake API server: certificates for 127.0.0.1, made anew for each process. Written by hand in DER, so that no test needs openssl and no key is committed.
+ * Fake API server: certificates for 127.0.0.1, made anew for each process. Written by hand in DER,
+ * so that no test needs openssl and no key is committed.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 

@@ -48,7 +48,7 @@ export type Reach = Readonly<{
 /** A kubeconfig's cluster, as data: what another program needs to connect to it. */
 export type ServerAddress = Readonly<{
   server: string;
-  /** Without one the roots of other programs' machines are to be used, and named in `extensions`. */
+  /** Without one, other programs use the roots of their machines, as `extensions` asks. */
   "certificate-authority-data"?: string;
   "tls-server-name"?: string;
   extensions?: readonly object[];

@@ -431,6 +431,23 @@ test("F52: keeps of two spellings in an original the one that is written out, in
   }
 });
 
+test("F52: keeps of two spellings in an original the one that has a credential", () => {
+  for (const empty of [{}, null, { auth: "" }, { identitytoken: "t" }, { auth: auth(":p") }])
+    for (const keys of [
+      ["a.io", "https://a.io"],
+      ["https://a.io", "a.io"],
+      ["http://a.io", "https://a.io"],
+    ] as const) {
+      const auths = { [keys[0]]: empty, [keys[1]]: { auth: "dTpw" } };
+      const parsed = read(JSON.stringify({ auths }), "original");
+      assert.deepEqual(
+        parsed.ok && parsed.entries.map(({ credential }) => credential.encode()),
+        ["dTpw"],
+        JSON.stringify(auths),
+      );
+    }
+});
+
 /** Texts that a tool was to replace, and what only looks a little like one. */
 const placeholders: readonly (readonly [text: string, warned: boolean])[] = [
   ["<path:kv/data/x#user>:<path:kv/data/x#pw>", true],

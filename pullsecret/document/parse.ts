@@ -83,7 +83,7 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
     if (registry === undefined || credential === undefined) continue;
     const meaning = meaningOf(registry);
     const [one, other] = [seen.get(meaning), { key, registry, credential }];
-    const [kept, spare] = one !== undefined && isPlainer(one, other) ? [one, other] : [other, one];
+    const [kept, spare] = one !== undefined && comesFirst(one, other) ? [one, other] : [other, one];
     seen.set(meaning, kept);
     if (spare === undefined) continue;
     const at = ["auths", spare.key];
@@ -102,10 +102,15 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
 
 type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
 
-/** The spelling that is written out comes first, whatever the order in the document. */
-function isPlainer(one: Seen, other: Seen): boolean {
-  const [a, b] = [one, other].map(({ key, registry }) => key === registry);
-  return a === b ? one.key < other.key : a === true;
+/**
+ * Which of two keys of one registry is kept, whatever their order in the document: one with a user,
+ * without whom a pull is anonymous; then the spelling that is written out.
+ */
+function comesFirst(one: Seen, other: Seen): boolean {
+  const merits = ({ key, registry, credential }: Seen) =>
+    Number(credential.username !== "") * 2 + Number(key === registry);
+  const [a, b] = [merits(one), merits(other)];
+  return a === b ? one.key < other.key : a > b;
 }
 
 /**

@@ -11,10 +11,12 @@ import fc from "fast-check";
 import { BusError, CouldNotAsk } from "./systemd/bus.ts";
 import { readDocument } from "./delivery/config-json/document.ts";
 import { describe } from "./files/errno.ts";
+import { rivalsIn } from "./delivery/config-json/rivals.ts";
 import { interpret } from "./delivery/mount.ts";
 import { readFile } from "./delivery/config-json/file.ts";
 import { FileError } from "./files/atomic-write.ts";
 import { trouble } from "./report/status.ts";
+import { planted as everyPlace, tokens } from "#pullsecret/tokens.fixture.ts";
 
 const planted = "pl4nted-S3CRET-t0ken";
 
@@ -84,6 +86,33 @@ test("a secret in a key or a value of config.json is in no reason", () => {
     { numRuns: 2000 },
   );
   assert.ok(told > 100, `${told} reasons named a key of auths`);
+});
+
+test("F61: no reason shows a token, wherever config.json or a mounted document has it", () => {
+  let told = 0;
+  for (const token of tokens) {
+    const { documents, secrets } = everyPlace(token);
+    for (const text of documents) {
+      const reading = readDocument(Buffer.from(text));
+      const owned = { entries: [{ key: "z.io", wrote: [], displaced: [] }], rest: [] };
+      const mounted = interpret({
+        revision: Buffer.from("1"),
+        salt: Buffer.from("s".repeat(32)),
+        intent: Buffer.from("apply"),
+        document: Buffer.from(text),
+        sources: Buffer.from("{}"),
+      });
+      const reasons = [
+        reading.kind === "odd" ? reading.why : reading.healed,
+        reading.kind === "document" ? rivalsIn(reading.document, owned) : undefined,
+        mounted.kind === "refused" ? mounted.why : undefined,
+      ].filter((reason) => reason !== undefined);
+      told += reasons.length;
+      for (const secret of secrets)
+        for (const reason of reasons) assert.ok(!reason.includes(secret), reason);
+    }
+  }
+  assert.ok(told > 100, `${told} reasons`);
 });
 
 test("a refusal of config.json holds no secret from its keys", () => {

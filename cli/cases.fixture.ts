@@ -213,7 +213,7 @@ const cases: readonly (readonly [
     `merge --additional ${secret}`,
     1,
     "",
-    /^additional: document: a Secret manifest, .*\.data\[\.dockerconfigjson\]\n$/,
+    /^additional: document: a Secret manifest, .*\.data\[\.dockerconfigjson\] holds, decoded\n$/,
   ],
   ["merge --additional /dev/zero", 1, "", /^additional: document: longer than 1 MiB; .*\n$/],
   ["merge --additional -", 1, "", /^additional: line 1, column 1: not JSON; .*\n$/],
@@ -309,7 +309,11 @@ const cases: readonly (readonly [
   [
     `explain a.io/x:1 --file ${good} -o json`,
     0,
-    shown({ image: "a.io/x:1", tries: [{ registry: "a.io", username: "u" }], ignored: [] }),
+    shown({
+      image: "a.io/x:1",
+      tries: [{ registry: "a.io", username: "u", order: 1 }],
+      ignored: [],
+    }),
     "",
   ],
   [

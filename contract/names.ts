@@ -204,6 +204,12 @@ export const providerFiles = {
 /** The provider's name in its configuration; the kubelet runs the program of this name. */
 export const providerName = "global-pull-secret";
 
+/**
+ * Extension of a kubeconfig's cluster, or of a ClusterProfile's, by which its author asks for the
+ * system's roots in place of an authority: `{"roots": "system"}`.
+ */
+export const authorityExtension = "globalpullsecret.io/certificate-authority";
+
 /** Scope Annotated: on a ServiceAccount, with any value, its pods are served. */
 export const useAnnotation = "globalpullsecret.io/use";
 

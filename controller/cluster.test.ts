@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { text } from "node:stream/consumers";
 import { pino } from "pino";
+import { issue } from "#test/harness/api/certificate.ts";
 import { until } from "../test/cluster/await.ts";
 import { openCluster } from "./cluster.ts";
 import { createMetrics } from "./metrics/metrics.ts";
@@ -62,6 +64,18 @@ class EmptyCluster {
   }
 }
 
+function writeKubeconfig(folder: string, name: string, cluster: object): string {
+  const kubeconfig = join(folder, name);
+  const config = {
+    clusters: [{ name, cluster }],
+    users: [{ name, user: {} }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    "current-context": name,
+  };
+  writeFileSync(kubeconfig, JSON.stringify(config));
+  return kubeconfig;
+}
+
 async function opened(
   t: TestContext,
   folder: string,
@@ -71,14 +85,7 @@ async function opened(
   api.server.listen(0, "127.0.0.1");
   await once(api.server, "listening");
   const server = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
-  const kubeconfig = join(folder, name);
-  const config = {
-    clusters: [{ name, cluster: { server, "insecure-skip-tls-verify": true } }],
-    users: [{ name, user: {} }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
-    "current-context": name,
-  };
-  writeFileSync(kubeconfig, JSON.stringify(config));
+  const kubeconfig = writeKubeconfig(folder, name, { server, "insecure-skip-tls-verify": true });
   const parsed = parseConfig(["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1"]);
   assert.ok(parsed.ok);
   const stop = new AbortController();
@@ -119,6 +126,53 @@ test("one process serves two clusters: what ails one, or ends it, is nothing to 
   assert.ok([...one.api.holders].every((holder) => !other.api.holders.has(holder)));
   await other.end();
   assert.equal(one.ready(), true);
+});
+
+test("B18: reports at once why an API server cannot be used, in the log", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "gps-silent-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const server = issue("server");
+  const api = createSecureServer({ key: server.key, cert: server.certificate }, (_, response) => {
+    response.end("{}");
+  }).listen(0, "127.0.0.1");
+  await once(api, "listening");
+  t.after(() => api.close());
+  const name = process.env["POD_NAME"];
+  t.after(() => (name === undefined ? delete process.env["POD_NAME"] : undefined));
+  const address = `https://127.0.0.1:${(api.address() as AddressInfo).port}`;
+  // With a pod of its own it asks for that pod first; without one, for the Lease.
+  for (const pod of ["gps-1", undefined]) {
+    if (pod === undefined) delete process.env["POD_NAME"];
+    else process.env["POD_NAME"] = pod;
+    const authority = Buffer.from(issue("another").certificate).toString("base64");
+    const cluster = { server: address, "certificate-authority-data": authority };
+    const kubeconfig = writeKubeconfig(folder, "unverified", cluster);
+    const parsed = parseConfig(["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1"]);
+    assert.ok(parsed.ok);
+    const stop = new AbortController();
+    const lines: { level: number; error?: string; msg: string }[] = [];
+    const { promise: told, resolve } = Promise.withResolvers<void>();
+    const destination = {
+      write(line: string) {
+        lines.push(JSON.parse(line) as (typeof lines)[number]);
+        if (lines.some(({ level }) => level >= 40)) resolve();
+      },
+    };
+    const opened = openCluster({
+      config: parsed.value,
+      log: pino({}, destination),
+      metrics: createMetrics(),
+      end: () => assert.fail("it never had the Lease"),
+      leave: () => {},
+    });
+    const served = opened.serve(stop.signal);
+    await told;
+    stop.abort();
+    await served;
+    const first = lines.find(({ level }) => level >= 40);
+    assert.match(first?.error ?? "", /self-signed certificate/);
+    assert.match(first?.msg ?? "", /it (?:is tried|starts) again$/);
+  }
 });
 
 test("tells times by the API server's clock, however far ours is from it", async (t) => {

@@ -138,7 +138,10 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
       void stopped.then(() => stopping.abort());
       const run = await Promise.race([
-        patiently(() => imageOf(config, home)),
+        patiently(() => imageOf(config, home), {
+          failed: ({ message }) =>
+            log.warn({ error: message }, "the API server cannot be used; it is tried again"),
+        }),
         stopped.then(() => undefined),
       ]);
       if (run === undefined) return;

@@ -41,7 +41,7 @@ export function kubeConfigOf({ server, authority, serverName, proof }: Access): 
     {
       name: "remote",
       server,
-      caData: authority,
+      ...(authority === undefined ? {} : { caData: authority }),
       skipTLSVerify: false,
       ...(serverName === undefined ? {} : { tlsServerName: serverName }),
     },

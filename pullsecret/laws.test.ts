@@ -14,7 +14,7 @@ import {
 import { canonical, sourcesOf } from "./merge/canonical.ts";
 import { explain } from "./kubelet/explain.ts";
 import { readAsKubelet } from "./kubelet/kubelet.ts";
-import { meaningOf } from "./registry/key.ts";
+import { imagesOf, meaningOf } from "./registry/key.ts";
 import { match } from "./kubelet/match.ts";
 import { merge, type Merged, type MergePolicy } from "./merge/merge.ts";
 import type { MergeSource } from "./merge/offer.ts";
@@ -22,6 +22,7 @@ import { parse, type Accepted } from "./document/parse.ts";
 import { formatProblem } from "./problems/problems.ts";
 import {
   covers,
+  dockerHubKey,
   hidesDockerHub,
   identity,
   normalise,
@@ -109,21 +110,41 @@ test("H19: the output does not depend on order and white space", () => {
   );
 });
 
+/** Whether its source has another key: it is written beside docker login's for Docker Hub. */
+const isPromoted = (
+  sources: readonly MergeSource[],
+  { registry, from }: Readonly<{ registry: string; from: string }>,
+): boolean =>
+  registry === "docker.io" &&
+  !sources.find(({ id }) => id === from)?.accepted.entries.some((one) => one.registry === registry);
+
 test("H9: each registry of any source is there once, from the highest, or from the original if policy says so", () => {
   fc.assert(
     fc.property(ranked, policies, (sources, policy) => {
+      // Of Docker Hub's two keys the kubelet uses docker login's if there is no other.
+      const used = (entries: Accepted["entries"]) =>
+        entries
+          .toSorted(
+            (a, b) => Number(b.registry === dockerHubKey) - Number(a.registry === dockerHubKey),
+          )
+          .map((one) => [imagesOf(one.registry), one.credential] as const);
       const had = sources.map(({ id, accepted: { entries } }) => ({
         id,
-        credentials: new Map(entries.map((one) => [meaningOf(one.registry), one.credential])),
+        credentials: new Map(used(entries)),
       }));
       const original = had.at(-1);
       const merged = mergeAll(sources, policy);
+      const images = merged.entries.map(({ registry }) => imagesOf(registry));
       assert.deepEqual(
-        merged.entries.map(({ registry }) => meaningOf(registry)).toSorted(),
+        [...new Set(images)].toSorted(),
         [...new Set(had.flatMap(({ credentials }) => [...credentials.keys()]))].toSorted(),
       );
+      const keys = merged.entries.map(({ registry }) => meaningOf(registry));
+      assert.equal(new Set(keys).size, keys.length);
       for (const { registry, credential, from, shadows } of merged.entries) {
-        const meaning = meaningOf(registry);
+        if (registry === dockerHubKey && images.filter((one) => one === "docker.io").length > 1)
+          continue;
+        const meaning = imagesOf(registry);
         const offers = had.filter(({ credentials }) => credentials.has(meaning));
         const prefers = policy.conflicts === "original" && offers.at(-1) === original;
         const highest = (prefers ? original : offers[0]) ?? assert.fail();
@@ -154,7 +175,7 @@ test("withdrawing a source that ranks above an entry's own changes nothing there
       );
       const rank = (id: string) => sources.findIndex((source) => source.id === id);
       for (const entry of before ?? [])
-        if (rank(entry.from) > gone)
+        if (rank(entry.from) > gone && !isPromoted(sources, entry))
           assert.deepEqual(
             after?.find(({ registry }) => registry === entry.registry),
             entry,
@@ -235,10 +256,12 @@ test("whoever takes an image over from another source is named in a warning", ()
       if (before === undefined || before.credential.equals(first.credential)) return;
       takeovers += 1;
       const warned = first.warnings.filter(
-        ({ code, source }) => source === first.from && (code === "GPS164" || code === "GPS165"),
+        ({ code, source }) => source === first.from && /^GPS(?:164|165|172)$/.test(code),
       );
+      // What takes Docker Hub's images over may have won as docker login's key.
+      const keys = [first.registry, ...(image.startsWith("docker.io/") ? [dockerHubKey] : [])];
       assert.ok(
-        warned.some(({ path }) => path === `auths["${first.registry}"]`),
+        warned.some(({ path }) => keys.some((key) => path === `auths["${key}"]`)),
         first.registry,
       );
     }),

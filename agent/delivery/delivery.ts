@@ -56,6 +56,8 @@ export type FoundFile = Readonly<{
   planRestore: (journal: Journal) => Rewrite;
   /** Whether everything that we put there last is there still; needs no Secret. */
   holds: (owned: Owned) => boolean;
+  /** Which entries of other programs the kubelet tries before ours, for the report of the node. */
+  rivals?: (owned: Owned) => string | undefined;
   /**
    * Whether something of ours may be there that no journal tells of. To be asked only under a
    * release after a lost journal.

@@ -446,5 +446,8 @@ test("in force: what the file's delivery has to say goes with the code, to whoev
   const noted = { ...written, note: "the kubelet has not asked yet" };
   const step = decide(facts({ journal: idle, file: noted }));
   assert.deepEqual([step.code, step.ready, step.detail], ["GPS200", true, noted.note]);
+  const rivals = () => "theirs before ours";
+  const second = decide(facts({ journal: idle, file: { ...written, rivals } }));
+  assert.deepEqual([second.code, second.ready, second.detail], ["GPS200", true, rivals()]);
   assert.equal(decide(facts({ journal: idle })).detail, undefined);
 });

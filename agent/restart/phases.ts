@@ -124,9 +124,11 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
-  const { unfit, note } = facts.file as Partial<Pick<FoundFile, "unfit" | "note">>;
+  const { unfit, note, rivals } = facts.file as Partial<FoundFile>;
   if (unfit !== undefined) return refuse(codes.providerUnfit, soon, unfit);
-  return { action: "nothing", code, ready: true, again: resync, ...(note && { detail: note }) };
+  const { journal } = facts;
+  const detail = note ?? (journal.kind === "journal" && rivals?.(journal.journal.owned));
+  return { action: "nothing", code, ready: true, again: resync, ...(detail && { detail }) };
 }
 
 function confirm(_facts: Facts, journal: Journal): Step {

@@ -3,7 +3,7 @@
  * foresaw; so a word is shown for what it is like: plain words, numbers, times, versions and paths
  * of these, and what the cluster's objects are called. Every other is left out. Pure.
  */
-import { redacted } from "#pullsecret/problems/keypath.ts";
+import { redacted } from "#pullsecret/problems/token.ts";
 
 export type Known = Readonly<{
   /** What the cluster calls its nodes, pods, images and registries. */

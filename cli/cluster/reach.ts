@@ -50,13 +50,9 @@ export function place({ kubeconfig, context }: Reach): ServerAddress {
   const { server = "", caData, caFile, tlsServerName } = cluster ?? {};
   const authority =
     caData ?? (caFile && told(caFile, () => readFileSync(caFile).toString("base64")));
-  if (!authority)
-    throw new Misuse(
-      `--context ${context ?? ""}: has no certificate authority; give it one ` +
-        "(certificate-authority-data): other programs connect with nothing else",
-    );
+  const signer = authority ? { "certificate-authority-data": authority } : {};
   const name = tlsServerName === undefined ? {} : { "tls-server-name": tlsServerName };
-  return { server, "certificate-authority-data": authority, ...name };
+  return { server, ...signer, ...name };
 }
 
 function told<Value>(kubeconfig: string | undefined, read: () => Value): Value {

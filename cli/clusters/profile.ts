@@ -10,6 +10,7 @@ import {
   issuedAnnotation,
   serverAnnotation,
   serverNameAnnotation,
+  systemRootsAnnotation,
 } from "#contract/joined/names.ts";
 import { namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -22,6 +23,7 @@ export type JoinFlags = Readonly<{
   context: string;
   server?: string | undefined;
   "tls-server-name"?: string | undefined;
+  "system-roots"?: boolean;
 }>;
 
 /**
@@ -31,7 +33,7 @@ export type JoinFlags = Readonly<{
 export const profileOf = (
   name: string,
   id: string,
-  { context, server, "tls-server-name": serverName }: JoinFlags,
+  { context, server, "tls-server-name": serverName, "system-roots": roots = false }: JoinFlags,
   joined?: Date,
 ) => ({
   apiVersion: clusterProfileVersion,
@@ -45,6 +47,7 @@ export const profileOf = (
       [contextAnnotation]: context,
       ...(server === undefined ? {} : { [serverAnnotation]: server }),
       ...(serverName === undefined ? {} : { [serverNameAnnotation]: serverName }),
+      ...(roots ? { [systemRootsAnnotation]: "true" } : {}),
       ...(joined === undefined ? {} : { [issuedAnnotation]: joined.toISOString() }),
     },
   },
@@ -61,7 +64,10 @@ export const accessOf = (name: string, uid: string, place: ServerAddress) => ({
 
 const withSecret = (name: string, place: ServerAddress) => ({
   ...place,
-  extensions: [{ name: execExtension, extension: { clusterName: name } }],
+  extensions: [
+    ...(place.extensions ?? []),
+    { name: execExtension, extension: { clusterName: name } },
+  ],
 });
 
 /** The joined clusters, by name. Refused where the host keeps none. */

@@ -1,7 +1,8 @@
 /** One entry of a pull secret's document, put in or taken out; all else stays as it is. */
+import { Buffer } from "node:buffer";
 import { Credential } from "#pullsecret/document/auth.ts";
 import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
-import { meaningOf } from "#pullsecret/registry/key.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 
 /** The edited document and the number of its entries, or why the present one cannot be edited. */
@@ -13,8 +14,8 @@ export type Edited =
 export type Login = Readonly<{ username: string; password: string }>;
 
 /**
- * Puts the credential in for the registry, or takes it out without one. A key that means the same
- * registry, in whatever spelling, is that entry; `found` tells whether there was one.
+ * Puts the credential in for the registry, or takes it out without one. A key that serves the same
+ * images, in whatever spelling, is that entry; `found` tells whether there was one.
  */
 export function edit(
   bytes: Uint8Array,
@@ -29,8 +30,8 @@ export function edit(
   const auths = document["auths"];
   if (!isObject(auths ?? {})) return refused(problem("notObject", source, "auths"));
   const before = Object.entries(isObject(auths) ? auths : {});
-  const meaning = meaningOf(registry);
-  const others = before.filter(([key]) => meaningOf(key) !== meaning);
+  const images = imagesOf(registry);
+  const others = before.filter(([key]) => imagesOf(key) !== images);
   const entry = login && new Credential(login.username, login.password).entry();
   const after: JsonObject = Object.fromEntries(
     entry === undefined ? others : [...others, [registry, { ...entry }]],
@@ -41,6 +42,12 @@ export function edit(
     entries: Object.keys(after).length,
     found: others.length < before.length,
   };
+}
+
+/** A document with this entry alone. */
+export function documentOf(registry: string, { username, password }: Login): Buffer {
+  const auths = Object.fromEntries([[registry, new Credential(username, password).entry()]]);
+  return Buffer.from(JSON.stringify({ auths }));
 }
 
 const refused = (...problems: readonly Problem[]): Edited => ({ ok: false, problems });

@@ -10,7 +10,7 @@ import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { undoneBy } from "../cluster/ownership.ts";
 import { secretPath } from "../cluster/secrets.ts";
 import { Refused } from "../terminal/io.ts";
-import { edit, type Login } from "./edit.ts";
+import { documentOf, edit, type Login } from "./edit.ts";
 import { verdictOn } from "./verdict.ts";
 
 export type DocumentRewrite = Readonly<{
@@ -74,6 +74,8 @@ async function write(
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };
   }
+  // By itself, because an entry of no use would be left out beside others.
+  if (login !== undefined) await verdictOn(documentOf(registry, login), protect);
   const { warnings } = await verdictOn(Buffer.from(document), protect);
   if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
   if (live?.immutable === true)

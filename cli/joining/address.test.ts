@@ -4,7 +4,7 @@ import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { Misuse } from "../terminal/io.ts";
 import { addressFor } from "./address.ts";
 
-const none = { server: undefined, "tls-server-name": undefined };
+const none = { server: undefined, "tls-server-name": undefined, "system-roots": false };
 const at = (server: string) => ({ server, "certificate-authority-data": authority });
 
 test("the context's own address is taken as it is", () => {
@@ -12,8 +12,24 @@ test("the context's own address is taken as it is", () => {
   assert.deepEqual(addressFor(found, none, "east"), found);
 });
 
+test("B02: without an authority the system's roots are used if they are asked for, and only then", () => {
+  const found = { server: "https://rancher.example/k8s/clusters/c-1" };
+  assert.deepEqual(addressFor(found, { ...none, "system-roots": true }, "east"), {
+    ...found,
+    extensions: [
+      { name: "globalpullsecret.io/certificate-authority", extension: { roots: "system" } },
+    ],
+  });
+  assert.throws(() => addressFor(found, none, "east"), /or --system-roots if a public authority/);
+  const pinned = at("https://east.example:6443");
+  assert.throws(
+    () => addressFor(pinned, { ...none, "system-roots": true }, "east"),
+    /^Misuse: --system-roots: the context has a certificate authority; leave it out$/,
+  );
+});
+
 test("what is given takes its place, an address of this machine too", () => {
-  const given = { server: "https://127.0.0.1:6443", "tls-server-name": "kubernetes" };
+  const given = { ...none, server: "https://127.0.0.1:6443", "tls-server-name": "kubernetes" };
   assert.deepEqual(addressFor(at("https://localhost:1"), given, "kind"), {
     ...at(given.server),
     "tls-server-name": "kubernetes",

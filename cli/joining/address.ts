@@ -1,4 +1,5 @@
 /** Where the host's controller connects to, judged as it will judge it itself. Pure. */
+import { authorityExtension } from "#contract/names.ts";
 import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
 import { problemAt } from "#kube/kubeconfig/problems.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
@@ -7,6 +8,7 @@ import { Misuse, type ServerAddress } from "../terminal/io.ts";
 type Given = Readonly<{
   server: string | undefined;
   "tls-server-name": string | undefined;
+  "system-roots": boolean;
 }>;
 
 /**
@@ -16,18 +18,29 @@ type Given = Readonly<{
  */
 export function addressFor(found: ServerAddress, given: Given, context: string): ServerAddress {
   const { server = found.server, "tls-server-name": name = found["tls-server-name"] } = given;
+  const source = `--context ${context}`;
+  const isPinned = found["certificate-authority-data"] !== undefined;
+  if (isPinned && given["system-roots"])
+    throw new Misuse("--system-roots: the context has a certificate authority; leave it out");
+  if (!isPinned && !given["system-roots"])
+    throw new Misuse(
+      `${source}: has no certificate authority; give it one (certificate-authority-data), or ` +
+        "--system-roots if a public authority signs for the server",
+    );
   const address = {
     ...found,
     server,
     ...(name === undefined ? {} : { "tls-server-name": name }),
+    ...(isPinned ? {} : { extensions: [systemRoots] }),
   };
-  const source = `--context ${context}`;
   const read = parseKubeconfig(configOf(address), source);
   if (!read.ok) throw new Misuse(read.problems.map(told).join("\n"));
   if (given.server === undefined && isLoopback(server))
     throw new Misuse(told(problemAt("loopback", source, ["clusters", 0, "cluster", "server"])));
   return address;
 }
+
+const systemRoots = { name: authorityExtension, extension: { roots: "system" } };
 
 const told = (one: Problem): string => `${one.code} ${formatProblem(one)}`;
 

@@ -26,6 +26,11 @@ for (const [why, text] of Object.entries(refused))
     assert.throws(() => read(text), { name: "Refused", message: line });
   });
 
+test("B12: refuses a certificate behind a byte order mark, as Go does", () => {
+  const line = "--cert east: holds no certificate; fetch the cluster's certificate again";
+  assert.throws(() => read(`\ufeff${east}`), { name: "Refused", message: line });
+});
+
 test("a certificate that is cut off is refused", () => {
   assert.throws(() => read(east.slice(0, 200)), { name: "Refused" });
 });

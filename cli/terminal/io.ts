@@ -48,8 +48,10 @@ export type Reach = Readonly<{
 /** A kubeconfig's cluster, as data: what another program needs to connect to it. */
 export type ServerAddress = Readonly<{
   server: string;
-  "certificate-authority-data": string;
+  /** Without one, other programs use the roots of their machines, as `extensions` asks. */
+  "certificate-authority-data"?: string;
   "tls-server-name"?: string;
+  extensions?: readonly object[];
 }>;
 
 /**

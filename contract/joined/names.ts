@@ -27,9 +27,13 @@ export const clusterIdAnnotation = "globalpullsecret.io/cluster-id";
 /** On a ClusterProfile: the kubeconfig's context that it was joined with. */
 export const contextAnnotation = "globalpullsecret.io/context";
 
-/** On a ClusterProfile: `--server` and `--tls-server-name` of its join, where they were given. */
+/**
+ * On a ClusterProfile: `--server`, `--tls-server-name` and `--system-roots` of its join, where they
+ * were given.
+ */
 export const serverAnnotation = "globalpullsecret.io/server";
 export const serverNameAnnotation = "globalpullsecret.io/tls-server-name";
+export const systemRootsAnnotation = "globalpullsecret.io/system-roots";
 
 /** On a token's Secret: from when and until when the API server gave it, in RFC 3339. */
 export const issuedAnnotation = "globalpullsecret.io/token-issued";

@@ -7,6 +7,9 @@ import { byDigest } from "./image-digest.ts";
 import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
 import type { ControllerConfig } from "#controller/policy/flags/config.ts";
 
+/** Seconds for an answer: a server that is busy is reported soon, and asked again by the caller. */
+const answer = { seconds: 5 };
+
 /**
  * The image that the agents run, and its pull secrets. `--agent-image` is taken as it is given,
  * with the pull secrets that flags name: no pod is read, so that the right to that can be left out.
@@ -24,7 +27,7 @@ export async function imageOf(config: ControllerConfig, cluster: Cluster): Promi
   if (name === undefined)
     throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
   const path = `${podsIn(config.namespace)}/${name}`;
-  const pod = await cluster.get<V1Pod>(path);
+  const pod = await cluster.get<V1Pod>(path, answer);
   if (config.guestKubeconfig !== undefined)
     return { image: imageIn(pod, path), imagePullSecrets: given };
   const own = (pod?.spec?.imagePullSecrets ?? []).flatMap((secret) => secret.name ?? []);
@@ -42,7 +45,7 @@ const looks = 15;
 
 async function ownImage(cluster: Cluster, path: string): Promise<string> {
   for (let look = 1; ; look++) {
-    const pod = await cluster.get<V1Pod>(path);
+    const pod = await cluster.get<V1Pod>(path, answer);
     const image = imageIn(pod, path);
     const imageID = ofController(pod?.status?.containerStatuses)?.imageID ?? "";
     if (imageID !== "")

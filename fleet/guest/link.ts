@@ -183,7 +183,10 @@ export class Link {
     if (!read.ok) return this.#close(read.why);
     const { made, access } = read;
     if (this.#open?.made === made) return;
-    this.#begin({ made, authority: certificatesIn(access.authority) }, connect(access));
+    // Behind a public authority the address tells two clusters apart.
+    const { authority: signer, server } = access;
+    const authority = signer === undefined ? server : certificatesIn(signer);
+    this.#begin({ made, authority }, connect(access));
   }
 
   #close(why: string): void {

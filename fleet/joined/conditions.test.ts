@@ -5,6 +5,7 @@ import {
   contextAnnotation,
   serverAnnotation,
   serverNameAnnotation,
+  systemRootsAnnotation,
 } from "#contract/joined/names.ts";
 import { says, statusOf, type FoundCluster } from "./conditions.ts";
 import type { Age } from "./token.ts";
@@ -85,11 +86,12 @@ test("the command to join again has the address that was given to the join, and 
     ...profile.metadata.annotations,
     [serverAnnotation]: "https://east.example:6443",
     [serverNameAnnotation]: "kubernetes",
+    [systemRootsAnnotation]: "true",
   };
   const joined = { ...profile, metadata: { ...profile.metadata, annotations } };
   assert.match(
     statusOf(joined, away, "expired", now).conditions?.[0]?.message ?? "",
-    /--context admin@east --server https:\/\/east\.example:6443 --tls-server-name kubernetes$/,
+    /--context admin@east --server https:\/\/east\.example:6443 --tls-server-name kubernetes --system-roots$/,
   );
 });
 

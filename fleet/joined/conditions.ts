@@ -6,6 +6,7 @@ import {
   contextAnnotation,
   serverAnnotation,
   serverNameAnnotation,
+  systemRootsAnnotation,
 } from "#contract/joined/names.ts";
 import { conditionOf, timed, timeOf } from "#kube/conditions.ts";
 import type { Age } from "./token.ts";
@@ -124,7 +125,8 @@ function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): 
     `kubectl pull-secret clusters join ${name} ` +
     `--context ${annotations[contextAnnotation] ?? "CONTEXT"}` +
     (server === undefined ? "" : ` --server ${server}`) +
-    (serverName === undefined ? "" : ` --tls-server-name ${serverName}`)
+    (serverName === undefined ? "" : ` --tls-server-name ${serverName}`) +
+    (annotations[systemRootsAnnotation] === undefined ? "" : " --system-roots")
   );
 }
 

@@ -7,8 +7,8 @@ export type AccessProof = Readonly<{ token?: string; certificate?: string; key?:
 /** Access to one cluster. However it is printed, nothing of its credential shows. */
 export class Access {
   readonly server: string;
-  /** Base64 of PEM, as the other two of its kind. */
-  readonly authority: string;
+  /** Base64 of PEM, as the other two of its kind; undefined: the roots that this machine trusts. */
+  readonly authority: string | undefined;
   readonly serverName: string | undefined;
   readonly #proof: AccessProof;
 
@@ -32,7 +32,7 @@ export class Access {
    * is not.
    */
   get place(): string {
-    return JSON.stringify([this.server, this.serverName ?? "", this.authority]);
+    return JSON.stringify([this.server, this.serverName ?? "", this.authority ?? ""]);
   }
 
   toString(): string {

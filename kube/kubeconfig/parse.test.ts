@@ -21,6 +21,15 @@ const codes = (value: unknown): readonly string[] => {
 const certified = { "client-certificate-data": certificate, "client-key-data": key };
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
+const publicly = (extension: unknown, authorityData?: string) =>
+  kubeconfig({
+    "certificate-authority-data": authorityData,
+    extensions: [
+      { name: "other", extension: {} },
+      { name: "globalpullsecret.io/certificate-authority", extension },
+    ],
+  });
+
 const accepted: readonly (readonly [what: string, value: Fields])[] = [
   ["a token", kubeconfig()],
   ["a certificate and its key", kubeconfig({}, certified)],
@@ -28,11 +37,21 @@ const accepted: readonly (readonly [what: string, value: Fields])[] = [
   ["a server name", kubeconfig({ "tls-server-name": "guest.internal" })],
   ["a server below a path", kubeconfig({ server: "https://rancher.example/k8s/clusters/c-1/" })],
   ["what is false or empty", kubeconfig({ "insecure-skip-tls-verify": false, "proxy-url": "" })],
+  ["the system's roots, asked for", publicly({ roots: "system" })],
   ["fields that mean nothing here", kubeconfig({ extensions: [], "disable-compression": true })],
 ];
 
 for (const [what, value] of accepted)
   test(`accepted: ${what}`, () => assert.deepEqual(codes(value), []));
+
+test("B02: takes an authority that is given before the system's roots", () => {
+  const authorityOf = (value: unknown) => {
+    const read = parseKubeconfig(value, "guest");
+    return read.ok ? read.access.authority : "refused";
+  };
+  assert.equal(authorityOf(publicly({ roots: "system" })), undefined);
+  assert.equal(authorityOf(publicly({ roots: "system" }, authority)), authority);
+});
 
 const user = (more: Fields) => kubeconfig({}, { token, ...more });
 const refused: readonly (readonly [code: string, what: string, value: unknown])[] = [
@@ -55,6 +74,13 @@ const refused: readonly (readonly [code: string, what: string, value: unknown])[
   ["GPS405", "a fragment", kubeconfig({ server: "https://guest.example#" })],
   ["GPS405", "no server", kubeconfig({ server: undefined })],
   ["GPS406", "no authority", kubeconfig({ "certificate-authority-data": "" })],
+  ["GPS406", "no authority, and another extension", publicly({ roots: "all" })],
+  ["GPS406", "no authority, and the extension as a text", publicly("system")],
+  [
+    "GPS406",
+    "the system's roots beside an authority that is none",
+    publicly({ roots: "system" }, "x"),
+  ],
   [
     "GPS406",
     "an authority that is no PEM",

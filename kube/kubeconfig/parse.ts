@@ -9,6 +9,7 @@ import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Steps } from "#pullsecret/problems/keypath.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
+import { authorityExtension } from "#contract/names.ts";
 import { Access, type AccessProof } from "./access.ts";
 import { problemAt, type catalogue } from "./problems.ts";
 
@@ -40,7 +41,7 @@ const clusterFields: Known = {
   "insecure-skip-tls-verify": "insecure",
   "proxy-url": "proxy",
   "disable-compression": null,
-  extensions: null,
+  extensions: "read",
 };
 const userFields: Known = {
   token: "read",
@@ -143,9 +144,24 @@ function placeOf({ fields, path }: NamedEntry, refuse: Refuse) {
   const named = isNothing(serverName) || isMatch(serverName, hostName);
   if (!named) refuse("serverName", ...path, "tls-server-name");
   if (server === undefined) return refuse("server", ...path, "server");
+  const name = isNothing(serverName) ? undefined : String(serverName);
+  if (isNothing(authority) && wantsSystemRoots(of(fields, "extensions")))
+    return { server, authority: undefined, serverName: name };
   if (!areCertificates(authority))
     return refuse("authority", ...path, "certificate-authority-data");
-  return { server, authority, serverName: isNothing(serverName) ? undefined : String(serverName) };
+  return { server, authority, serverName: name };
+}
+
+/**
+ * Whether the author asks for the roots that this machine trusts, as client-go uses them without
+ * being asked. A field that was forgotten must not trust a hundred public authorities.
+ */
+function wantsSystemRoots(extensions: unknown): boolean {
+  const found = (Array.isArray(extensions) ? extensions : []).filter(
+    (one: unknown) => isFields(one) && of(one, "name") === authorityExtension,
+  ) as readonly Fields[];
+  const wanted = found.map((one) => of(one, "extension"));
+  return wanted.length > 0 && wanted.every((one) => isFields(one) && of(one, "roots") === "system");
 }
 
 /** The server without a slash at its end, because the API's paths begin with one. */

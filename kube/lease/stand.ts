@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { reminder } from "#kube/reminder.ts";
 import { createLeader, type Leader } from "./leader.ts";
 
 /** Where the Lease is; its name, unless it is the controller's. */
@@ -21,7 +22,8 @@ export function stand(
   changed: (leads: boolean) => void = () => {},
 ) {
   const me = `${process.env["POD_NAME"] ?? hostname()}_${randomUUID().slice(0, 8)}`;
-  let [leads, standby, problem] = [false, "", ""];
+  let [leads, standby] = [false, ""];
+  const due = reminder();
   const leader = createLeader({
     ...place,
     me,
@@ -39,9 +41,8 @@ export function stand(
     failed(error) {
       // Another one was quicker: the next look tells which.
       if (error instanceof ApiError && error.status === 409) return;
-      if (error.message !== problem)
+      if (due(error.message))
         log.warn({ error: error.message }, "the Lease cannot be had; it is tried again");
-      problem = error.message;
     },
     lost(why) {
       log.error({ why, me }, "the Lease is lost: another controller may write, so this one ends");

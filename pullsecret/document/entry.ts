@@ -35,8 +35,7 @@ export function readCredential(
 ): Credential | undefined {
   if (value === null) {
     // The kubelet takes null for an empty entry, which still matches and is tried.
-    findings.dislike("notObject", path);
-    return new Credential("", "");
+    return findings.useless("notObject", path) ? undefined : new Credential("", "");
   }
   if (!isObject(value)) {
     findings.refuse("notObject", path);
@@ -48,9 +47,11 @@ export function readCredential(
   const token = fields.identitytoken !== undefined ? "identitytoken" : "registrytoken";
   const { identitytoken = "" } = fields;
   if (fields[token] !== undefined && fields.auth === undefined && fields.username === undefined) {
-    findings.dislike("tokenOnly", path, token);
+    const known = fields.password === undefined;
+    if (!known) findings.dislike("tokenOnly", path, token);
+    else if (findings.useless("tokenOnly", path, token)) return undefined;
     // CRI-O may live by an identity token; no reader of this file knows registry tokens.
-    if (fields.password === undefined) {
+    if (known) {
       return identitytoken === "" ? new Credential("", "") : Credential.ofToken(identitytoken);
     }
   }
@@ -59,6 +60,10 @@ export function readCredential(
       ? fromPair(fields, path, findings)
       : fromAuth(fields.auth, path, findings);
   if (credential === undefined) return undefined;
+  if (credential.username === "" && credential.password === "") {
+    const at = fields.auth === undefined ? path : [...path, "auth"];
+    return findings.useless("noUser", at) ? undefined : credential;
+  }
   const emptyPassword = credential.username !== "" && credential.password === "";
   if (fields[token] !== undefined) {
     findings.warn(emptyPassword ? "tokenBesideEmpty" : "dropped", [...path, token], token);
@@ -102,7 +107,7 @@ function fromPair(
   findings: Findings,
 ): Credential | undefined {
   if (!username.includes(":")) return new Credential(username, password);
-  findings.refuse("colonInUser", [...path, "username"]);
+  findings.leaveOut("colonInUser", [...path, "username"]);
   return undefined;
 }
 
@@ -113,7 +118,7 @@ function fromAuth(auth: string, path: Steps, findings: Findings): Credential | u
   // The credential travels to the runtime as a protobuf string, which must be UTF-8: such a pull
   // always fails.
   else if (!isUtf8(decoded.username) || !isUtf8(decoded.password))
-    findings.refuse("notText", [...path, "auth"]);
+    findings.leaveOut("notText", [...path, "auth"]);
   else
     return new Credential(
       decoded.username.toString("utf8"),
@@ -130,6 +135,13 @@ const noControls = /^[ -~\u00a0-\uffff]*$/;
  */
 const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 
+/**
+ * What Argo CD's Vault plugin, shells and pipelines, Helm and Go templates, Bank-Vaults, vals and
+ * SOPS fill in or decrypt.
+ */
+const placeholder =
+  /<path:[^>]*>|\$\{[^}]*\}|\$\([A-Za-z_]\w*\)|\{\{.*\}\}|\bvault:[^\s]*#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;
+
 function judge(credential: Credential, fields: Fields, path: Steps, findings: Findings): void {
   const { username, password } = credential;
   const at = fields.auth === undefined ? path : [...path, "auth"];
@@ -139,6 +151,7 @@ function judge(credential: Credential, fields: Fields, path: Steps, findings: Fi
   else if (username.trim() !== username) findings.warn("whiteSpace", at, "user name");
   if (!noOddControls.test(password)) findings.dislike("control", at, "password");
   else if (password.trim() !== password) findings.warn("whiteSpace", at, "password");
+  if (placeholder.test(`${username}:${password}`)) findings.warn("placeholder", at);
   if (fields.auth === undefined) return;
   if (fields.username !== undefined && fields.username !== username)
     findings.warn("disagree", at, "username");

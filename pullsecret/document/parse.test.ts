@@ -183,7 +183,7 @@ const entries: readonly (readonly [
     "a colon in username cannot be written as auth",
     { username: "u:v", password: "p" },
     "!GPS131",
-    "!GPS131",
+    "GPS169",
   ],
   ["an identity token alone: CRI-O may live by it", { identitytoken: "t" }, "!GPS120", "GPS163"],
   [
@@ -227,7 +227,7 @@ const entries: readonly (readonly [
     "Latin-1: no protobuf string, so the pull would fail",
     { auth: Buffer.from("u:p\u00e4", "latin1").toString("base64") },
     "!GPS117",
-    "!GPS117",
+    "GPS169",
   ],
   ["UTF-8 beyond ASCII", { auth: auth("u:p\u00e4ss") }, "accept", "accept"],
   ["echo u:p | base64", { auth: auth("u:p\n") }, "GPS155", "GPS155"],
@@ -353,11 +353,170 @@ test("H24: what docker login and credential helpers leave beside real entries re
   }
 });
 
+/** Entries that serve no image, each with the reason for which it is refused when it is alone. */
+const useless: readonly (readonly [key: string, entry: unknown, code: string])[] = [
+  ["a.io", null, "GPS109"],
+  ["a.io", { auth: "" }, "GPS118"],
+  ["a.io", { username: "", password: "", auth: "" }, "GPS118"],
+  ["a.io", { username: null, auth: null }, "GPS118"],
+  ["a.io", { auth: auth(":") }, "GPS118"],
+  ["a.io", { identitytoken: "t" }, "GPS120"],
+  ["a.io", { registrytoken: "t" }, "GPS120"],
+  ["", { auth: "dTpw" }, "GPS121"],
+  ["a".repeat(600), { auth: "dTpw" }, "GPS122"],
+  ["a.io/Team", { auth: "dTpw" }, "GPS123"],
+  ["a_b:5000", { auth: "dTpw" }, "GPS123"],
+  ["[::ffff:10.0.0.1]:5000", { auth: "dTpw" }, "GPS123"],
+  ["ftp://a.io", { auth: "dTpw" }, "GPS123"],
+  ["A.io", { auth: "dTpw" }, "GPS124"],
+  ["[FC00::3]:5000", { auth: "dTpw" }, "GPS124"],
+  ["a.io:0", { auth: "dTpw" }, "GPS125"],
+];
+for (const [key, entry, code] of useless)
+  test(`F24, F32: leaves out an entry of no use, ${code} ${key.slice(0, 30)} ${JSON.stringify(entry)}, beside a good one only`, () => {
+    assert.equal(verdict(read(document(key, entry))), `!${code}`);
+    const both = { [key]: entry, "good.io": { auth: "dTpw" } };
+    const parsed = read(JSON.stringify({ auths: both }));
+    assert.equal(verdict(parsed), "GPS169");
+    assert.deepEqual(parsed.ok && parsed.entries.map(({ registry }) => registry), ["good.io"]);
+    const original = read(JSON.stringify({ auths: both }), "original");
+    assert.equal(verdict(original), "GPS163");
+    assert.ok(original.ok && original.entries.length === 2, "an original keeps it");
+  });
+
+test("refuses every entry of no use, each with its reason, when there is no better one", () => {
+  const parsed = read('{"auths":{"A.io":{"auth":"dTpw"},"b.io":{"auth":""},"c.io":{}}}');
+  assert.equal(verdict(parsed), "!GPS124 GPS118");
+});
+
+test("refuses a source for an entry that hurts nodes, even under a registry of no use", () => {
+  const auths = { "A.io": { auth: "dTpw:" }, "good.io": { auth: "dTpw" } };
+  assert.equal(verdict(read(JSON.stringify({ auths }))), "!GPS115");
+});
+
+/** What an original's nodes live with, and what only an additional can be asked to correct. */
+const defects: readonly (readonly [why: string, entry: unknown, code: string])[] = [
+  ["a colon in the user name", { username: "u:x", password: "p" }, "!GPS131"],
+  [
+    "bytes that are no text",
+    { auth: Buffer.from([0x75, 0x3a, 0xff]).toString("base64") },
+    "!GPS117",
+  ],
+];
+for (const [why, entry, code] of defects)
+  test(`F52: leaves out of an original, and refuses in an additional: ${why}`, () => {
+    const auths = { "a.io": entry, "good.io": { auth: "dTpw" } };
+    assert.equal(verdict(read(JSON.stringify({ auths }))), code);
+    const original = read(JSON.stringify({ auths }), "original");
+    assert.equal(verdict(original), "GPS169");
+    assert.deepEqual(original.ok && original.entries.map(({ registry }) => registry), ["good.io"]);
+  });
+
+test("F52: keeps of two spellings in an original the one that is written out, in any order", () => {
+  const pairs = [
+    ["https://a.io", { auth: "dTpw" }],
+    ["a.io", { auth: "djpx" }],
+    ["http://a.io", { auth: "dzpy" }],
+  ] as const;
+  for (const order of [pairs, pairs.toReversed(), [pairs[1], pairs[2], pairs[0]]]) {
+    const auths = Object.fromEntries(order.map((pair) => pair ?? assert.fail()));
+    const parsed = read(JSON.stringify({ auths }), "original");
+    assert.equal(verdict(parsed), "GPS169 GPS169");
+    assert.deepEqual(
+      parsed.ok &&
+        parsed.entries.map(({ registry, credential }) => [registry, credential.encode()]),
+      [["a.io", "djpx"]],
+    );
+    assert.match(verdict(read(JSON.stringify({ auths }))), /^!GPS126/);
+  }
+});
+
+test("F52: keeps of two spellings in an original the one that has a credential", () => {
+  for (const empty of [{}, null, { auth: "" }, { identitytoken: "t" }, { auth: auth(":p") }])
+    for (const keys of [
+      ["a.io", "https://a.io"],
+      ["https://a.io", "a.io"],
+      ["http://a.io", "https://a.io"],
+    ] as const) {
+      const auths = { [keys[0]]: empty, [keys[1]]: { auth: "dTpw" } };
+      const parsed = read(JSON.stringify({ auths }), "original");
+      assert.deepEqual(
+        parsed.ok && parsed.entries.map(({ credential }) => credential.encode()),
+        ["dTpw"],
+        JSON.stringify(auths),
+      );
+    }
+});
+
+/** Texts that a tool was to replace, and what only looks a little like one. */
+const placeholders: readonly (readonly [text: string, warned: boolean])[] = [
+  ["<path:kv/data/x#user>:<path:kv/data/x#pw>", true],
+  ["${USER}:${TOKEN}", true],
+  ["u:$(TOKEN)", true],
+  ["{{ .Values.user }}:{{ .Values.password }}", true],
+  ["u:vault:secret/data/x#pw", true],
+  ["u:>>vault:secret/data/x#pw", true],
+  ["u:ref+vault://secret/x#/pw", true],
+  ["u:ENC[AES256_GCM,data:x,type:str]", true],
+  ["<u>:a&b", false],
+  ["robot$team+pull:p", false],
+  ['_json_key:{"a":{"b":{}}}', false],
+  ["u:pa$$word", false],
+  ["vault:p", false],
+  ["u:path:x", false],
+];
+for (const [text, warned] of placeholders)
+  test(`F11: ${warned ? "warns of" : "accepts"} a credential such as ${text}`, () => {
+    const [, username = "", password = ""] = /^([^:]*):(.*)$/.exec(text) ?? [];
+    assert.equal(
+      verdict(read(document("a.io", { auth: auth(text) }))),
+      warned ? "GPS170" : "accept",
+    );
+    assert.equal(
+      verdict(read(document("a.io", { username, password }))),
+      warned ? "GPS170" : "accept",
+    );
+  });
+
+/** Addresses that pages of registries show, and paths that images have. */
+const paths: readonly (readonly [key: string, warned: boolean])[] = [
+  ["https://a.example.com/artifactory/api/docker/docker-local", true],
+  ["a.example.com/artifactory/api/docker/docker-local/v2/", true],
+  ["https://nexus.example.com/repository/docker-hosted/", true],
+  ["a.example.com/artifactory", false],
+  ["a.example.com/docker-local", false],
+  ["a.example.com/repository", false],
+  ["a.example.com/team/repository/x", false],
+];
+for (const [key, warned] of paths)
+  test(`F30: ${warned ? "warns of" : "accepts"} ${key}`, () =>
+    assert.equal(/GPS171/.test(verdict(read(document(key)))), warned));
+
+const inner = '{"auths":{"a.io":{"auth":"dTpw"}}}';
+const manifest = (kind: string) =>
+  `apiVersion: v1\nkind: ${kind}\ndata:\n  .dockerconfigjson: e30=\n`;
+const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] = [
+  ["base64", auth(inner), "GPS133"],
+  ["base64 in lines", `${auth(inner).replace(/.{20}/g, "$&\n")}\n`, "GPS133"],
+  ["base64 of something else", auth("u:p"), "GPS103"],
+  ["a manifest in YAML", manifest("Secret"), "GPS130"],
+  ["a manifest after a comment", `# x\n---\n${manifest('"Secret"')}`, "GPS130"],
+  ["a SealedSecret", manifest("SealedSecret"), "GPS130"],
+  ["a ConfigMap", manifest("ConfigMap"), "GPS103"],
+  ["a manifest in JSON", '{"kind":"Secret","data":{}}', "GPS130"],
+  ["a .dockercfg", '{"https://index.docker.io/v1/":{"auth":"dTpw","email":"a@b.c"}}', "GPS134"],
+  ["a .dockercfg of user and password", '{"a.io":{"username":"u","password":"p"}}', "GPS134"],
+  ["settings alone", '{"credsStore":"x","plugins":{"a":{"b":"c"}}}', "GPS110"],
+];
+for (const [why, bytes, code] of mistaken)
+  test(`F06, F08, F09: names ${why} as ${code}`, () =>
+    assert.ok(verdict(read(bytes)).split(/[! ]/).includes(code), verdict(read(bytes))));
+
 test("a source of which nothing is left is told what to give", () => {
   const parsed = read('{"auths":{"a.io":{},"b.io":{}}}');
   assert.ok(!parsed.ok);
   assert.deepEqual(parsed.problems.map(formatProblem), [
-    'additional: auths["a.io"]: holds no credential for a node, nor does any other entry; give auth, or username and ' +
-      "password: a credential helper keeps them elsewhere",
+    'additional: auths["a.io"]: holds no credential for a node, nor does any other entry; enter it with ' +
+      "kubectl pull-secret add --password-stdin: a credential helper keeps it elsewhere",
   ]);
 });

@@ -1,11 +1,12 @@
 /** Reads a pull secret: bytes → entries, or every reason why the whole source is refused. */
+import { Buffer } from "node:buffer";
 import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
 import { fold } from "../json/fold.ts";
 import { isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
 import { meaningOf, readKey } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
-import { problem, type Problem } from "../problems/problems.ts";
+import { problem, type Problem, type ProblemKind } from "../problems/problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
 import { Findings, type NamedSource } from "../problems/findings.ts";
 
@@ -27,17 +28,18 @@ export const maxEntries = 1000;
 
 /**
  * Reads one source. It is refused as a whole if any part would hurt a node: the kubelet drops a
- * file for one bad entry. An additional is also refused for entries that can never serve an image.
- * In an original these are kept with a warning: nodes may already live with them, and the kubelet
- * skips them one by one. What docker login and credential helpers leave beside real entries is left
- * out with a warning, unless nothing else is there. Never throws, and names no value.
+ * file for one bad entry. An entry that can never serve an image is left out of an additional, with
+ * a warning, if another one can; else it refuses the additional. An original keeps it with a
+ * warning: nodes may already live with it, and the kubelet skips it by itself. Never throws, and
+ * names no value.
  */
 export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   const read = readJson(bytes);
   if (!read.ok) {
+    const faults = read.faults.map(({ kind, path }) => ({ kind: mistaken(kind, bytes), path }));
     return {
       ok: false,
-      problems: read.faults.map(({ kind, path }) => problem(kind, source.name, path)),
+      problems: faults.map(({ kind, path }) => problem(kind, source.name, path)),
     };
   }
   const findings = new Findings(source);
@@ -51,7 +53,8 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   else if (findings.problems.length === 0) {
     // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object
     // not at all.
-    if (read.value === null || document !== undefined) findings.dislike("noAuths", ["auths"]);
+    if (document !== undefined && isDockercfg(document)) findings.dislike("dockercfg", []);
+    else if (read.value === null || document !== undefined) findings.dislike("noAuths", ["auths"]);
     else findings.refuse("noAuths", ["auths"]);
   }
   const { problems, warnings } = findings;
@@ -64,8 +67,7 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
     findings.refuse("tooMany", ["auths"]);
     return [];
   }
-  const seen = new Map<string, { key: string; credential: Credential }>();
-  const entries: Entry[] = [];
+  const seen = new Map<string, Seen>();
   let leftOut: Steps | undefined;
   for (const key of keys) {
     const path = ["auths", key];
@@ -78,22 +80,37 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
     }
     const registry = readKey(key, path, findings);
     const credential = readCredential(value, path, findings);
-    if (credential === undefined) continue;
+    if (registry === undefined || credential === undefined) continue;
     const meaning = meaningOf(registry);
-    const earlier = seen.get(meaning);
-    if (earlier === undefined) {
-      seen.set(meaning, { key, credential });
-      entries.push({ registry, credential });
-    } else if (earlier.credential.equals(credential))
-      findings.warn("twice", path, quote(earlier.key));
-    // Both would be tried, in an order that the kubelet draws at random.
-    else findings.refuse("sameRegistry", path, quote(earlier.key));
+    const [one, other] = [seen.get(meaning), { key, registry, credential }];
+    const [kept, spare] = one !== undefined && comesFirst(one, other) ? [one, other] : [other, one];
+    seen.set(meaning, kept);
+    if (spare === undefined) continue;
+    const at = ["auths", spare.key];
+    if (kept.credential.equals(spare.credential)) findings.warn("twice", at, quote(kept.key));
+    // Both are tried, in an order that the kubelet draws at random.
+    else findings.leaveOut("sameRegistry", at, quote(kept.key));
   }
+  const entries = [...seen.values()].map(({ registry, credential }) => ({ registry, credential }));
+  findings.settle(entries.length > 0);
   if (leftOut !== undefined && entries.length === 0 && findings.problems.length === 0) {
     findings.refuse("nothingLeft", leftOut);
   }
   warnOfHiddenHub(seen, findings);
   return entries;
+}
+
+type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
+
+/**
+ * Which of two keys of one registry is kept, whatever their order in the document: one with a user,
+ * without whom a pull is anonymous; then the spelling that is written out.
+ */
+function comesFirst(one: Seen, other: Seen): boolean {
+  const merits = ({ key, registry, credential }: Seen) =>
+    Number(credential.username !== "") * 2 + Number(key === registry);
+  const [a, b] = [merits(one), merits(other)];
+  return a === b ? one.key < other.key : a > b;
 }
 
 /**
@@ -112,10 +129,7 @@ function refuseBroken(value: Json, path: Steps, findings: Findings): void {
 }
 
 /** The kubelet falls back to Docker Hub's own entry only when nothing else matches. */
-function warnOfHiddenHub(
-  seen: ReadonlyMap<string, { key: string; credential: Credential }>,
-  findings: Findings,
-): void {
+function warnOfHiddenHub(seen: ReadonlyMap<string, Seen>, findings: Findings): void {
   const hub = seen.get(meaningOf(dockerHubKey));
   if (hub === undefined) return;
   for (const { key, credential } of seen.values()) {
@@ -139,6 +153,22 @@ function readRest(document: JsonObject, findings: Findings): JsonObject {
   }
   return rest;
 }
+
+/** What is no JSON at all may be recognised all the same. */
+function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
+  if (kind !== "notJson") return kind;
+  const text = Buffer.from(bytes).toString("utf8");
+  if (/^kind:\s*["']?\w*Secret\b/m.test(text)) return "secretManifest";
+  const isBase64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text);
+  const decoded = isBase64 ? Buffer.from(text, "base64").toString("utf8") : "";
+  return /^\s*\{/.test(decoded) ? "base64" : kind;
+}
+
+/** Whether a document has registries where a pull secret has `auths`. */
+const isDockercfg = (document: JsonObject): boolean =>
+  Object.values(document).some(
+    (entry) => isObject(entry) && ["auth", "username"].some((name) => name in entry),
+  );
 
 /**
  * Top-level keys whose type matters: the kubelet (HttpHeaders) or CRI-O (credHelpers) drops the

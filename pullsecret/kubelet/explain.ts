@@ -1,17 +1,18 @@
 /** Explains to people what the kubelet would do with a file for an image. */
 import { readAsKubelet, type KubeletEntry } from "./kubelet.ts";
-import { redacted, redactKey } from "../problems/keypath.ts";
+import { redactKey } from "../problems/keypath.ts";
 import { match } from "./match.ts";
 import { problem, type Problem } from "../problems/problems.ts";
+import { shownUser } from "../problems/token.ts";
 import { repositoryOf } from "../registry/image.ts";
 
 export type Explanation = Readonly<{
   image: string;
   /**
-   * In the kubelet's order. Of entries that mean the same registry the kubelet draws the order;
-   * here it is stable.
+   * In the kubelet's order: those of the same number in one that it draws each time it reads the
+   * file.
    */
-  tries: readonly Readonly<{ registry: string; username: string }>[];
+  tries: readonly Readonly<{ registry: string; username: string; order: number }>[];
   /** Every other entry of the file. */
   ignored: readonly Readonly<{ registry: string; reason: string }>[];
 }>;
@@ -36,18 +37,25 @@ export function explain(
     return { explanation: { image, tries: [], ignored }, dropped };
   }
   const { tries, ignored } = match(file.entries, repository);
+  let order = 0;
   return {
     explanation: {
       image,
-      tries: tries
-        .flat()
-        .map((entry) => ({ registry: redactKey(entry.key), username: shownUser(entry) })),
+      tries: tries.flatMap((group) => {
+        const first = order + 1;
+        order += group.length;
+        // With one credential the order makes no difference.
+        const isDrawn = group.some((entry) => !isSame(entry, group[0]));
+        return group.map((entry, at) => ({
+          registry: redactKey(entry.key),
+          username: shownUser(entry.username.toString("utf8"), entry.password.toString("utf8")),
+          order: isDrawn ? first : first + at,
+        }));
+      }),
       ignored: ignored.map(({ key, reason }) => ({ registry: redactKey(key), reason })),
     },
   };
 }
 
-/** Some registries take a token as the user name, without a password. */
-function shownUser({ username, password }: KubeletEntry): string {
-  return username.length > 0 && password.length === 0 ? redacted : username.toString("utf8");
-}
+const isSame = (one: KubeletEntry, other: KubeletEntry | undefined): boolean =>
+  other !== undefined && one.username.equals(other.username) && one.password.equals(other.password);

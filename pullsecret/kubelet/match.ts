@@ -13,7 +13,7 @@ type Keyed = Readonly<{ key: string }>;
 export type Match<Entry extends Keyed = KubeletEntry> = Readonly<{
   /**
    * In the order of trial. Entries of one group mean the same registry: among them the kubelet
-   * draws the order anew.
+   * draws the order each time it reads the file.
    */
   tries: readonly (readonly Entry[])[];
   ignored: readonly Ignored[];

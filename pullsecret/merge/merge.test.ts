@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { canonical, sourcesOf } from "./canonical.ts";
+import { Wrong } from "#contract/values.ts";
+import { protectable } from "./protect.ts";
 import { merge, type Merged, type MergePolicy } from "./merge.ts";
 import type { MergeSource } from "./offer.ts";
 import { parse, type Accepted } from "../document/parse.ts";
@@ -134,18 +136,8 @@ const shadows: readonly (readonly [
   ["*y.io", "q*.io", 'auths["q*.io"]: is tried before "*y.io" of the original'],
   [
     "index.docker.io",
-    "docker.io",
-    'auths["docker.io"]: is tried before "index.docker.io" of the original',
-  ],
-  [
-    "index.docker.io",
     "docker.io/org",
     'auths["docker.io/org"]: is tried before "index.docker.io" of the original',
-  ],
-  [
-    "docker.io",
-    "index.docker.io",
-    'auths["https://index.docker.io/v1/"]: is never tried: "docker.io" matches',
   ],
   ["docker.io/org", "index.docker.io", undefined],
   ["a.io/foo", "a.io/foobar", 'auths["a.io/foobar"]: is tried before "a.io/foo" of the original'],
@@ -167,6 +159,102 @@ test("an additional that takes images over from the original is told", () => {
       told[0],
     );
   }
+});
+
+const hubKey = "https://index.docker.io/v1/";
+/** original, additional; what is written when the additional is preferred, and the original. */
+const hubs: readonly (readonly [
+  why: string,
+  original: Readonly<Record<string, string>>,
+  additional: Readonly<Record<string, string>>,
+  additionalFirst: Readonly<Record<string, string>>,
+  originalFirst: Readonly<Record<string, string>>,
+])[] = [
+  [
+    "docker login's key",
+    { [hubKey]: "o" },
+    { "docker.io": "a" },
+    { "docker.io": "a" },
+    { [hubKey]: "o" },
+  ],
+  [
+    "the name of images",
+    { "docker.io": "o" },
+    { [hubKey]: "a" },
+    { [hubKey]: "a" },
+    { "docker.io": "o" },
+  ],
+  [
+    "both names in one source",
+    { "docker.io": "o", [hubKey]: "o" },
+    { [hubKey]: "a" },
+    { [hubKey]: "a" },
+    { "docker.io": "o", [hubKey]: "o" },
+  ],
+  [
+    "two credentials in one source, of which the kubelet tries one",
+    { "docker.io": "o", [hubKey]: "unused" },
+    { "docker.io": "o" },
+    { "docker.io": "o", [hubKey]: "unused" },
+    { "docker.io": "o", [hubKey]: "unused" },
+  ],
+  [
+    "the same credential under another name is another choice",
+    { "docker.io": "o" },
+    { [hubKey]: "o" },
+    { [hubKey]: "o" },
+    { "docker.io": "o" },
+  ],
+  [
+    "a wildcard of the lower source would hide it",
+    { "*.io": "o" },
+    { [hubKey]: "a" },
+    { "*.io": "o", [hubKey]: "a", "docker.io": "a" },
+    { "*.io": "o", [hubKey]: "a" },
+  ],
+  [
+    "a wildcard of the higher source may",
+    { [hubKey]: "o" },
+    { "docker.*": "a" },
+    { [hubKey]: "o", "docker.*": "a" },
+    { [hubKey]: "o", "docker.*": "a", "docker.io": "o" },
+  ],
+  [
+    "a path of it is another registry",
+    { "docker.io/team": "o" },
+    { [hubKey]: "a" },
+    { "docker.io/team": "o", [hubKey]: "a" },
+    { "docker.io/team": "o", [hubKey]: "a" },
+  ],
+];
+for (const [why, original, additional, ...expected] of hubs)
+  for (const [at, conflicts] of (["additional", "original"] as const).entries())
+    test(`F49, F50: Docker Hub under two names, the ${conflicts} preferred: ${why}`, () => {
+      const pairs = (keys: Readonly<Record<string, string>>) =>
+        Object.fromEntries(Object.entries(keys).map(([key, one]) => [key, `${one}:${one}`]));
+      const merged = mergeKeys(pairs(original), pairs(additional), { conflicts });
+      assert.ok(merged.ok);
+      const written = merged.entries.map(({ registry, credential }) => [
+        registry,
+        credential.username,
+      ]);
+      assert.deepEqual(Object.fromEntries(written), expected[at]);
+    });
+
+test("a takeover under Docker Hub's other name is told once", () => {
+  const told = (original: string, additional: string) =>
+    lines(mergeKeys({ [original]: "u:p" }, { [additional]: "x:y" })).map((line) =>
+      line.replace(/;.*/, ""),
+    );
+  assert.deepEqual(told(hubKey, "docker.io"), [
+    'additional: auths["docker.io"]: another credential than in the original',
+  ]);
+  assert.deepEqual(told("docker.io", hubKey), [
+    `additional: auths["${hubKey}"]: another credential than in the original`,
+  ]);
+  assert.deepEqual(told("docker.*", hubKey), [
+    `additional: auths["${hubKey}"]: is written as docker.io as well, before "docker.*" of the original`,
+  ]);
 });
 
 test("an entry that both have shadows nothing that the original did not shadow itself", () => {
@@ -213,6 +301,14 @@ const protections: readonly (readonly [protect: string, additional: string, refu
   ["quay.io/v1/foo", "quay.io/v", true],
   ["quay.io/v1/foo", "quay.io/v1/v1/foo", true],
   ["quay.io/v1/foo", "quay.io/w", false],
+  ["Quay.io", "quay.io", true],
+  ["quay.io:443", "quay.io", true],
+  ["quay.io:443/team", "quay.io/team", true],
+  ["quay.io", "quay.io:443", true],
+  ["quay.io:5000", "quay.io", false],
+  ["https://Quay.io/v2/", "quay.io/team", true],
+  ["Docker.io", "https://index.docker.io/v1/", true],
+  ["[FC00::3]:5000", "[fc00::3]:5000", true],
 ];
 
 test("a protected registry is served by no additional entry, whatever the conflict policy", () => {
@@ -230,6 +326,20 @@ test("a protected registry is served by no additional entry, whatever the confli
       }
     }
   }
+});
+
+test("F54: refuses to protect what no image name can have", () => {
+  for (const name of [
+    "",
+    "quay.io/*",
+    "QUAY.IO/Team",
+    "hub.docker.com",
+    "registry-1.docker.io",
+    "a b",
+  ])
+    assert.ok(protectable(name) instanceof Wrong, name);
+  for (const name of ["Quay.io", "quay.io:443", "*.io", "docker.io", "[fc00::3]:5000"])
+    assert.equal(protectable(name), name);
 });
 
 test("a registry that cannot be protected is a problem, not a missing protection", () => {

@@ -1,5 +1,5 @@
 /** Finds entries that take images from another source's entry for another registry. */
-import { meaningOf } from "../registry/key.ts";
+import { imagesOf } from "../registry/key.ts";
 import { formatPath, quote } from "../problems/keypath.ts";
 import { called, isOriginal, type MergeSource } from "./offer.ts";
 import { problem, type Problem } from "../problems/problems.ts";
@@ -20,18 +20,14 @@ type Known = Readonly<{ id: string; registry: string }>;
  * Warnings about registries that sources other than the original supply, at most one for each.
  * Either the kubelet tries the entry before one of a source that has none for that registry,
  * whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source leaves Docker
- * Hub's own entry no image to serve. `taken`: what a registry means → id of its source.
+ * Hub's own entry no image to serve. `taken`: images, by imagesOf → id of the source that serves
+ * them.
  */
 export function findShadows(
   sources: readonly MergeSource[],
   taken: ReadonlyMap<string, string>,
 ): Problem[] {
-  const had = new Map(
-    sources.map(({ id, accepted }) => [
-      id,
-      new Set(accepted.entries.map(({ registry }) => meaningOf(registry))),
-    ]),
-  );
+  const had = new Map(sources.map(({ id, accepted }) => [id, imagesIn(accepted)]));
   // Backwards: of `quay.io` and `quay.io/openshift` the nearer one is named.
   const known = sources
     .flatMap(({ id, accepted }) => accepted.entries.map(({ registry }) => ({ id, registry })))
@@ -46,11 +42,18 @@ export function findShadows(
     if (others.length === 0) return [];
     const near = nearby(others);
     return accepted.entries.flatMap(({ registry: key }) => {
-      const meaning = meaningOf(key);
-      const isOther = (one: Known) => had.get(one.id)?.has(meaning) !== true;
-      return taken.get(meaning) === id ? shadowOf(id, key, others, near, isOther) : [];
+      const images = imagesOf(key);
+      const isOther = (one: Known) => had.get(one.id)?.has(images) !== true;
+      return taken.get(images) === id ? shadowOf(id, key, others, near, isOther) : [];
     });
   });
+}
+
+/** The images that a source's entries serve. Docker Hub's own key serves none beside a wildcard. */
+function imagesIn({ entries }: MergeSource["accepted"]): ReadonlySet<string> {
+  const isHidden = entries.some(({ registry }) => hidesDockerHub(registry));
+  const used = entries.filter(({ registry }) => !(isHidden && registry === dockerHubKey));
+  return new Set(used.map(({ registry }) => imagesOf(registry)));
 }
 
 function shadowOf(

@@ -3,11 +3,10 @@
  * that was put into a key, bounded length.
  */
 import { isIPv6 } from "node:net";
+import { redacted, redactTokens } from "./token.ts";
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const longest = 100;
-/** What is shown instead of a secret. */
-export const redacted = "[redacted]";
 
 /** Spellings of `@`: percent-encoded (once or more often), full width, escaped for HTML or JSON. */
 const atSign = /\uff20|\ufe6b|%(?:25)*40|&#64;|\\u0040/gi;
@@ -17,11 +16,16 @@ const scheme = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 
 /**
  * A registry key without anything that may be a secret: user and password (all before the last `@`,
- * in any spelling), query and fragment, and what stands where a port should. Takes any text; where
+ * in any spelling), query and fragment, what stands where a port should, and what is marked as a
+ * token. Takes any text; where
  * readers could disagree, nothing is left of it. The result is unbounded and may hold control
  * characters: to print a key use `quote`, or `formatPath(["auths", key])`. Both redact.
  */
 export function redactKey(key: string): string {
+  return redactTokens(withoutSecrets(key));
+}
+
+function withoutSecrets(key: string): string {
   const text = key.replace(atSign, "@");
   const sign = text.lastIndexOf("@");
   const cut = tail.exec(text);

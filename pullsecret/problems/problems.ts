@@ -125,7 +125,7 @@ export const catalogue = {
   secretManifest: [
     "GPS130",
     "a Secret manifest, not a pull secret",
-    "give the decoded value of .data[.dockerconfigjson]",
+    "give the JSON that .data[.dockerconfigjson] holds, decoded",
   ],
   colonInUser: [
     "GPS131",
@@ -135,7 +135,17 @@ export const catalogue = {
   nothingLeft: [
     "GPS132",
     "holds no credential for a node, nor does any other entry",
-    "give auth, or username and password: a credential helper keeps them elsewhere",
+    "enter it with kubectl pull-secret add --password-stdin: a credential helper keeps it elsewhere",
+  ],
+  base64: [
+    "GPS133",
+    "base64 of a document, not JSON",
+    "decode it once more: stringData, and many tools, encode it by themselves",
+  ],
+  dockercfg: [
+    "GPS134",
+    "registries without auths around them, as in the old .dockercfg",
+    'put {"auths": ...} around the document',
   ],
 
   disagree: ["GPS151", "auth and {} disagree", "remove one: auth is used"],
@@ -192,7 +202,7 @@ export const catalogue = {
   marker: [
     "GPS166",
     "holds no credential, and is left out",
-    "no action needed if a credential helper wrote it: its credentials are not in this file",
+    "no action needed, or add it with --password-stdin if a credential helper keeps its credential",
   ],
   hubToken: [
     "GPS167",
@@ -203,6 +213,22 @@ export const catalogue = {
     "GPS168",
     "{} is dropped, and the password is empty",
     "give a password: the kubelet reads no token, and pulls with the empty password",
+  ],
+  leftOut: ["GPS169", "left out: {}", "correct it if images need it"],
+  placeholder: [
+    "GPS170",
+    "looks like a placeholder that no tool has filled in",
+    "check the tool that writes the Secret: nodes would pull with this text",
+  ],
+  pagePath: [
+    "GPS171",
+    "is the path of a web page or an API, which no image name has",
+    "write the host, or the path as in image names",
+  ],
+  promoted: [
+    "GPS172",
+    "is written as docker.io as well, before {} of {}",
+    "no action needed if intended: it takes over those images",
   ],
 } as const satisfies Catalogue;
 
@@ -224,6 +250,11 @@ export function problem(
 /** One line for people: `SOURCE: KEYPATH: what is wrong; what to do`. */
 export function formatProblem({ source, path, what, todo }: Problem): string {
   return `${source}: ${path}: ${what}; ${todo}`;
+}
+
+/** The entry is left out, for what would otherwise refuse its source. */
+export function leftOut(refused: Problem): Problem {
+  return problem("leftOut", refused.source, refused.path, refused.what);
 }
 
 /**

@@ -5,11 +5,12 @@
 import { quote, type Steps } from "../problems/keypath.ts";
 import {
   dockerHubKey,
-  dockerHubRegistry,
   hasWildcard,
   hostOf,
   identity,
+  isHubPage,
   isHubWithoutSlash,
+  served,
   spelling,
 } from "./registry.ts";
 import type { Findings } from "../problems/findings.ts";
@@ -21,32 +22,36 @@ import { splitPort } from "./url.ts";
 const longest = 526;
 
 /**
- * The key as it is written out; one that can match nothing stays as it is, and the findings knows.
+ * The key as it is written out; one that can match nothing stays as it is, and is told to the
+ * findings. Undefined: the entry is to be left out.
  */
-export function readKey(key: string, path: Steps, findings: Findings): string {
+export function readKey(key: string, path: Steps, findings: Findings): string | undefined {
   const registry = key.length > longest ? undefined : identity(key);
   if (registry === undefined && isHubWithoutSlash(key)) return readHub(key, path, findings);
   if (registry === undefined) {
-    findings.dislike(key === "" ? "emptyKey" : key.length > longest ? "longKey" : "deadKey", path);
-    return key;
+    const kind = key === "" ? "emptyKey" : key.length > longest ? "longKey" : "deadKey";
+    return findings.useless(kind, path) ? undefined : key;
   }
   const { host, port } = splitPort(hostOf(registry));
-  if (/[A-Z]/.test(host) && !host.includes(":")) findings.dislike("capitals", path);
+  let useless = false;
+  if (/[A-Z]/.test(host)) useless = findings.useless("capitals", path);
   if ((port !== "" && !isPort(port)) || hostOf(registry).endsWith(":"))
-    findings.dislike("badPort", path);
+    useless = findings.useless("badPort", path);
+  if (useless) return undefined;
   if (port === "443") findings.warn("defaultPort", path, port);
   if (hasWildcard(registry)) findings.warn("wildcard", path);
   const isVersion = /^[^/]*\/v[12]$/.test(registry);
   if (isVersion) findings.warn("versionPath", path);
-  if (notHub.has(host)) findings.warn("hubMirror", path);
+  if (isHubPage(registry)) findings.warn("hubMirror", path);
+  if (pagePath.test(registry)) findings.warn("pagePath", path);
   if (plain(key) !== registry) findings.warn("readAs", path, quote(registry));
   // CRI-O takes a key with a scheme for its host, whatever the path; the kubelet ignores the
   // scheme.
   return isVersion && /^https?:/.test(key) ? `https://${registry}` : spelling(registry);
 }
 
-/** Docker Hub's real host, and its web site: no image of docker.io is looked up under either. */
-const notHub: ReadonlySet<string> = new Set([dockerHubRegistry, "hub.docker.com"]);
+/** What the pages of Artifactory and Nexus show as a repository's address. */
+const pagePath = /^[^/]*\/(?:artifactory\/api\/docker|repository)\/./;
 
 /**
  * Docker Hub's key without its last slash. In an original it stays as it is: the kubelet has never
@@ -64,6 +69,14 @@ function readHub(key: string, path: Steps, findings: Findings): string {
 /** What all keys of one registry have in common; a key that can match nothing stands for itself. */
 export function meaningOf(registry: string): string {
   return (registry.length > longest ? undefined : identity(registry)) ?? registry;
+}
+
+/**
+ * What all keys have in common that serve the same images. Docker Hub has two registries of that
+ * kind: `https://index.docker.io/v1/`, which docker login writes, and `docker.io`.
+ */
+export function imagesOf(registry: string): string {
+  return served(meaningOf(registry));
 }
 
 function isPort(port: string): boolean {

@@ -10,8 +10,8 @@ export const dockerHubKey = "https://index.docker.io/v1/";
 const dockerHub = "index.docker.io";
 /** The host that serves Docker Hub's images; no key of a pull secret means it. */
 export const dockerHubRegistry = "registry-1.docker.io";
-/** The host that Docker Hub's images are expanded to. */
-const dockerHubImages = "docker.io";
+/** The host that Docker Hub's images are expanded to; as a key it serves all of them. */
+export const dockerHubImages = "docker.io";
 
 /**
  * The form under which the kubelet files a key (binary string): `http://` or `https://` dropped, a
@@ -62,6 +62,15 @@ export function spelling(registry: string): string {
  */
 export function isHubWithoutSlash(key: string): boolean {
   return /^index\.docker\.io\/v[12]$/.test(normalise(key) ?? "");
+}
+
+/**
+ * Whether this is Docker Hub's real host, or its web site: no image of docker.io is looked up under
+ * either.
+ */
+export function isHubPage(registry: string): boolean {
+  const { host } = splitPort(hostOf(registry));
+  return host === dockerHubRegistry || host === "hub.docker.com";
 }
 
 /** Whether docker login in a browser keeps its own tokens under this key. */
@@ -141,8 +150,8 @@ export function hidesDockerHub(key: string): boolean {
   return registry !== undefined && registry !== dockerHub && covers(registry, dockerHub);
 }
 
-/** Docker Hub's entry serves the images of docker.io. */
-function served(registry: string): string {
+/** Docker Hub's entry serves the images of docker.io. `registry` is an identity. */
+export function served(registry: string): string {
   return registry === dockerHub ? dockerHubImages : registry;
 }
 

@@ -10,7 +10,12 @@ import { goBuild } from "../cluster/kit/go.ts";
 export type Question = Readonly<{ file: Uint8Array; images: readonly string[] }>;
 /** One credential as one comparable text: key, user name and password as hexadecimal bytes. */
 export type Held = string;
-type Lookup = Readonly<{ name: string | undefined; tries: readonly Held[] }>;
+type Lookup = Readonly<{
+  name: string | undefined;
+  tries: readonly Held[];
+  /** Among several keyrings of the file the order was not the same. */
+  varies: boolean;
+}>;
 export type OracleAnswer = Readonly<{
   parses: boolean;
   entries: readonly Held[];
@@ -22,7 +27,12 @@ type RawAnswer = Readonly<{
   parses: boolean;
   entries: readonly Raw[] | null;
   lookups:
-    | readonly Readonly<{ valid: boolean; name: string; tries: readonly Raw[] | null }>[]
+    | readonly Readonly<{
+        valid: boolean;
+        name: string;
+        tries: readonly Raw[] | null;
+        varies: boolean;
+      }>[]
     | null;
 }>;
 
@@ -70,9 +80,10 @@ function decode(raw: RawAnswer): OracleAnswer {
   return {
     parses: raw.parses,
     entries: (raw.entries ?? []).map((entry) => heldBy({ key: "", ...entry })),
-    lookups: (raw.lookups ?? []).map(({ valid, name, tries }) => ({
+    lookups: (raw.lookups ?? []).map(({ valid, name, tries, varies }) => ({
       name: valid ? bytes(name).toString() : undefined,
       tries: (tries ?? []).map(heldBy),
+      varies,
     })),
   };
 }

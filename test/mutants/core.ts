@@ -285,7 +285,7 @@ export const core: readonly Mutant[] = [
     breaks: "H20",
     effect: "a withdrawal leaves what ours displaced out of the file",
     file: "agent/delivery/config-json/threeway.ts",
-    text: "for (const { key, raw } of one.displaced) auths.set(key, valueOf(raw));",
+    text: "for (const { key, raw } of displaced) auths.set(key, valueOf(raw));",
     instead: "",
     test: "agent/delivery/config-json/plan.test.ts",
     tier: "test",

@@ -1,6 +1,6 @@
 /** Whether two documents, or two values, mean the same. */
 import { createHash } from "node:crypto";
-import { identity } from "#pullsecret/registry/registry.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
 import type { NodeDocument } from "./document.ts";
 import { credentialOf, isObject, type RawJson } from "./value.ts";
 
@@ -47,21 +47,21 @@ export function digest(value: RawJson): string {
 /** A merge asks several times for each of up to 1,000 entries. */
 const digests = new WeakMap<object, string>();
 
-/** Keys of `auths` that the kubelet takes for the same registry as `registry`. */
+/** Keys of `auths` that serve the same images as `registry` to the kubelet. */
 export function aliases(document: NodeDocument, registry: string): readonly string[] {
-  return indexOf(document).get(identity(registry) ?? registry) ?? [];
+  return indexOf(document).get(imagesOf(registry)) ?? [];
 }
 
 /**
- * Registry → keys; made once for a document, since a merge asks for each of up to 1,000 entries.
+ * Images → keys; made once for a document, since a merge asks for each of up to 1,000 entries.
  */
 function indexOf(document: NodeDocument): Map<string, string[]> {
   const known = indexes.get(document);
   if (known !== undefined) return known;
   const index = new Map<string, string[]>();
   for (const key of document.auths.keys()) {
-    const registry = identity(key) ?? key;
-    index.set(registry, [...(index.get(registry) ?? []), key]);
+    const images = imagesOf(key);
+    index.set(images, [...(index.get(images) ?? []), key]);
   }
   indexes.set(document, index);
   return index;

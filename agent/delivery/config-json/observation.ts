@@ -2,6 +2,7 @@
 import type { FoundFile } from "../delivery.ts";
 import type { Present } from "./file.ts";
 import { healed, isUnexplained, plan, planRestore, previous } from "./plan.ts";
+import { rivalsIn } from "./rivals.ts";
 import { holds } from "./threeway.ts";
 
 export function foundOf(file: Present): FoundFile {
@@ -16,6 +17,7 @@ export function foundOf(file: Present): FoundFile {
     plan: (journal, document, lost) => plan(file, journal, document, lost),
     planRestore: (journal) => planRestore(file, journal),
     holds: (owned) => holds(file.document, owned),
+    rivals: (owned) => rivalsIn(file.document, owned),
     isUnexplained: (document) => isUnexplained(file, document),
   };
 }

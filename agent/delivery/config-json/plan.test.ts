@@ -5,7 +5,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { identity } from "#pullsecret/registry/registry.ts";
+import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
+import { match } from "#pullsecret/kubelet/match.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
 import { aliases, digest } from "./compare.ts";
 import { readDocument } from "./document.ts";
 import { type File, firstJournal, type Journal } from "#agent/journal/journal.ts";
@@ -14,12 +16,14 @@ import type { Document } from "../mount.ts";
 import type { Present } from "./file.ts";
 import { isUnexplained, plan, planRestore, previous } from "./plan.ts";
 
-// Each registry in spellings that the kubelet takes for the same; the first is ours.
+const hubKey = "https://index.docker.io/v1/";
+// Each registry in spellings that serve the same images; the first is ours.
 const spellings = [
   ["a.io", "https://a.io", "a.io/v1/", "http://a.io/v2/"],
   ["b.io:5000/team", "https://b.io:5000/team"],
   ["*.c.io", "https://*.c.io"],
   ["d.io"],
+  [hubKey, "index.docker.io", "docker.io", "https://docker.io/v1/"],
 ] as const;
 
 const password = fc.string({ minLength: 1, maxLength: 6 });
@@ -58,7 +62,8 @@ const file = fc.option(fc.oneof({ weight: 5, arbitrary: text }, { weight: 1, arb
   nil: undefined,
 });
 
-const registries = spellings.map(([first]) => first);
+/** Docker Hub may be ours under both of its names. */
+const registries = [...spellings.map(([first]) => first), "docker.io"];
 const ours = fc.dictionary(
   fc.constantFrom(...registries),
   fc.record({ password, original: fc.boolean() }),
@@ -163,7 +168,10 @@ test("applying twice changes nothing the second time, and leaves each of our reg
       assert.deepEqual(twice.journal, once.journal);
       const now = readOrFail(once.bytes ?? "{}");
       for (const [key, { value }] of document.desired.entries) {
-        assert.deepEqual(aliases(now, key), [key]);
+        const names = [...document.desired.entries.keys()].filter(
+          (one) => imagesOf(one) === imagesOf(key),
+        );
+        assert.deepEqual(aliases(now, key).toSorted(), names.toSorted());
         assert.equal(digest(now.auths.get(key)), digest(value));
       }
     }),
@@ -177,11 +185,11 @@ test("entries and top-level keys of others stay as they are, through apply and r
       const one = apply(before, undefined, mounted(first));
       const two = apply(one.bytes, one.journal, mounted(second));
       const mine = new Set(
-        [...Object.keys(first), ...Object.keys(second)].map((key) => identity(key)),
+        [...Object.keys(first), ...Object.keys(second)].map((key) => imagesOf(key)),
       );
       const now = readOrFail(two.bytes ?? "{}");
       for (const [key, value] of start.auths)
-        if (!mine.has(identity(key))) assert.deepEqual(now.auths.get(key), value);
+        if (!mine.has(imagesOf(key))) assert.deepEqual(now.auths.get(key), value);
       assert.deepEqual(now.rest, start.rest);
     }),
   );
@@ -237,6 +245,33 @@ test("an entry that another program adds while ours are in force survives the re
 });
 
 const theirEntry = { auth: "dTp0aGVpcnM=" };
+
+/** The passwords that the kubelet tries for an image of Docker Hub. */
+function triedForHub(bytes: string | undefined): string[] {
+  const read = readAsKubelet(Buffer.from(bytes ?? "{}"));
+  assert.ok(read.ok);
+  const { tries } = match(read.entries, "docker.io/org/app");
+  return tries.flat().map(({ password: one }) => one.toString());
+}
+
+for (const mine of [hubKey, "docker.io"])
+  for (const their of [hubKey, "docker.io", "index.docker.io", "https://docker.io"])
+    test(`B04: ours for Docker Hub as ${mine} is tried, and theirs as ${their} comes back`, () => {
+      const before = JSON.stringify({ auths: { "z.io": theirEntry, [their]: theirEntry } });
+      const one = apply(before, undefined, onlyAdditional({ [mine]: "x" }));
+      assert.deepEqual(triedForHub(one.bytes), ["x"]);
+      // Written over by their tool, and under the other name in the next revision.
+      const over = JSON.stringify({ auths: { [their]: theirEntry, "z.io": theirEntry } });
+      const two = apply(over, one.journal, onlyAdditional({ [mine]: "x" }));
+      assert.deepEqual(triedForHub(two.bytes), ["x"]);
+      const other = mine === hubKey ? "docker.io" : hubKey;
+      for (const names of [{ [mine]: "y", [other]: "y" }, { [other]: "z" }]) {
+        const next = apply(two.bytes, two.journal, onlyAdditional(names));
+        assert.deepEqual(triedForHub(next.bytes), Object.values(names).slice(0, 1));
+        const last = apply(next.bytes, next.journal, nothing);
+        assert.deepEqual(JSON.parse(last.bytes ?? ""), JSON.parse(before));
+      }
+    });
 
 test("who writes over an entry of ours loses while we are in force, and is given back on release", () => {
   const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));

@@ -3,14 +3,16 @@
  * desired.
  *
  * Entries and top-level keys that are not ours stay as they are. Where one of ours takes the place
- * of another (the kubelet takes `https://a.io` and `a.io` for the same registry, and would try both
- * in random order), the other is remembered under its own key and given back. Whoever writes over
+ * of another, the other is remembered under its own key and given back: the kubelet takes
+ * `https://a.io` and `a.io` for the same registry, and would try both in random order; and it would
+ * try `docker.io` in place of docker login's key for Docker Hub. Whoever writes over
  * an entry of ours loses while we are in force, and is given back: we cannot tell a mistake from a
  * newer wish, and a removal must not lose either.
  */
 import { aliases, digest } from "./compare.ts";
 import type { NodeDocument } from "./document.ts";
 import { type RawJson, plain, valueOf } from "./value.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
 import type { Owned } from "#agent/journal/journal.ts";
 import type { Desired } from "../mount.ts";
 
@@ -30,13 +32,16 @@ export function put(
   desired: Desired,
   lost = false,
 ): MergeResult {
-  const cleared = withdraw(current, {
+  const gone = {
     entries: owned.entries.filter(({ key }) => !desired.entries.has(key)),
     rest: owned.rest.filter(({ key }) => !desired.rest.has(key)),
-  });
+  };
+  const cleared = withdraw(current, gone, owned);
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
+  /** A key of others goes to the first of ours that it stands beside; Docker Hub may have two. */
+  const taken = new Set<string>();
   const entries = [...desired.entries].map(([key, { value, original, vacant }]) => {
     const mine = known.get(key);
     // After a lost journal, an additional entry equal to ours counts as ours. Otherwise it could
@@ -44,13 +49,17 @@ export function put(
     const ours = (raw: RawJson, at: string) =>
       (mine !== undefined && isOurs(raw, mine)) ||
       (at === key && lost && !mine && !original && digest(raw) === digest(value));
-    const foreign = aliases(cleared, key).filter((alias) => !ours(auths.get(alias), alias));
+    const beside = aliases(cleared, key).filter(
+      (alias) => alias === key || !(desired.entries.has(alias) || taken.has(alias)),
+    );
+    for (const alias of beside) taken.add(alias);
+    const foreign = beside.filter((alias) => !ours(auths.get(alias), alias));
     const displaced = foreign.map((alias) => ({
       key: alias,
       raw: JSON.stringify(auths.get(alias)),
     }));
     // A key that is there is replaced in place, so that the order of others' entries stays.
-    for (const alias of aliases(cleared, key)) if (alias !== key || vacant) auths.delete(alias);
+    for (const alias of beside) if (alias !== key || vacant) auths.delete(alias);
     if (vacant) return emptied(key, mine, displaced);
     const there = auths.get(key);
     // Keeping the same object tells a comparison at once that nothing has changed.
@@ -83,10 +92,8 @@ export function release(current: NodeDocument, owned: Owned, desired: Desired): 
       ? { ...own(one.key, now.value, one, []), kept: now.value }
       : { ...one, kept: undefined };
   });
-  const document = withdraw(current, {
-    ...owned,
-    entries: entries.filter(({ kept }) => kept === undefined),
-  });
+  const gone = { ...owned, entries: entries.filter(({ kept }) => kept === undefined) };
+  const document = withdraw(current, gone, owned);
   const auths = new Map(document.auths);
   for (const { key, wrote, kept } of entries) {
     if (kept !== undefined && (!auths.has(key) || wrote.includes(digest(auths.get(key)))))
@@ -108,7 +115,7 @@ export function restore(
   ownedBefore: Owned,
 ): NodeDocument {
   const auths = new Map(current.auths);
-  for (const [key, known] of knownValues(owned.entries, ownedBefore.entries)) {
+  for (const [, { key, known }] of knownValues(imagesOf, owned.entries, ownedBefore.entries)) {
     const now = aliases(current, key);
     const isKnown = (raw: RawJson) => known.has(digest(raw)) || known.has(digest(plain(raw)));
     if (now.some((alias) => !isKnown(current.auths.get(alias)))) continue;
@@ -116,7 +123,7 @@ export function restore(
     for (const alias of aliases(before, key)) auths.set(alias, before.auths.get(alias));
   }
   const rest = new Map(current.rest);
-  for (const [key, known] of knownValues(owned.rest, ownedBefore.rest)) {
+  for (const [key, { known }] of knownValues(String, owned.rest, ownedBefore.rest)) {
     if (rest.has(key) && !known.has(digest(rest.get(key)))) continue;
     rest.delete(key);
     if (before.rest.has(key)) rest.set(key, before.rest.get(key));
@@ -124,16 +131,21 @@ export function restore(
   return { auths, rest };
 }
 
-/** Key → digests of every value that we wrote or gave back there. */
-function knownValues(...lists: readonly (readonly Own[])[]): Map<string, Set<string>> {
-  const known = new Map<string, Set<string>>();
+type Place = Readonly<{ key: string; known: Set<string> }>;
+
+/** Place → one of its keys, and the digests of every value that we wrote or gave back there. */
+function knownValues(
+  placeOf: (key: string) => string,
+  ...lists: readonly (readonly Own[])[]
+): Map<string, Place> {
+  const places = new Map<string, Place>();
   for (const { key, wrote, displaced } of lists.flat()) {
-    const values = known.get(key) ?? new Set();
-    known.set(key, values);
-    for (const one of wrote) values.add(one);
-    for (const { raw } of displaced) values.add(digest(valueOf(raw)));
+    const place = places.get(placeOf(key)) ?? { key, known: new Set() };
+    places.set(placeOf(key), place);
+    for (const one of wrote) place.known.add(one);
+    for (const { raw } of displaced) place.known.add(digest(valueOf(raw)));
   }
-  return known;
+  return places;
 }
 
 /**
@@ -159,11 +171,12 @@ export function either(newer: Owned, older: Owned): Owned {
 
 /** Whether everything that we put there last is still there. Needs no Secret. */
 export function holds(current: NodeDocument, owned: Owned): boolean {
+  const standing = new Set(owned.entries.filter(({ vacant }) => !vacant).map(({ key }) => key));
   return (
     owned.entries.every(
       (one) =>
         (one.vacant === true || stands(one, current.auths)) &&
-        aliases(current, one.key).length === (one.vacant ? 0 : 1),
+        aliases(current, one.key).every((alias) => standing.has(alias)),
     ) && owned.rest.every((one) => stands(one, current.rest))
   );
 }
@@ -172,18 +185,26 @@ function stands({ key, wrote }: Own, there: ReadonlyMap<string, RawJson>): boole
   return there.has(key) && digest(there.get(key)) === wrote.at(-1);
 }
 
-function withdraw(current: NodeDocument, owned: Owned): NodeDocument {
+/** Takes out what is `owned`. `all`: with what stays ours, such as Docker Hub's other name. */
+function withdraw(current: NodeDocument, owned: Owned, all: Owned): NodeDocument {
   // The same object, so that its index is not made anew at each look.
   if (owned.entries.length + owned.rest.length === 0) return current;
   const auths = new Map(current.auths);
   const rest = new Map(current.rest);
-  for (const one of owned.entries) {
+  const stays = new Map(all.entries.map((one) => [one.key, one]));
+  for (const { key } of owned.entries) stays.delete(key);
+  for (const one of owned.entries)
     for (const alias of aliases(current, one.key))
-      if (isOurs(auths.get(alias), one)) auths.delete(alias);
-    // A newer foreign entry for this registry stays, and makes the displaced one obsolete.
-    if (aliases(current, one.key).some((alias) => auths.has(alias))) continue;
-    for (const { key, raw } of one.displaced) auths.set(key, valueOf(raw));
-  }
+      if (auths.has(alias) && !stays.has(alias) && isOurs(auths.get(alias), one))
+        auths.delete(alias);
+  // A newer foreign entry for these images stays, and makes the displaced one obsolete.
+  const isForeign = (alias: string): boolean => {
+    const mine = stays.get(alias);
+    return auths.has(alias) && !(mine && isOurs(auths.get(alias), mine));
+  };
+  const vacated = owned.entries.filter(({ key }) => !aliases(current, key).some(isForeign));
+  for (const { displaced } of vacated)
+    for (const { key, raw } of displaced) auths.set(key, valueOf(raw));
   for (const one of owned.rest) {
     if (rest.has(one.key) && !one.wrote.includes(digest(rest.get(one.key)))) continue;
     rest.delete(one.key);

@@ -1,5 +1,5 @@
 /** `clusters join`: another cluster becomes one of the host's. */
-import { text } from "#contract/values.ts";
+import { text, toggle } from "#contract/values.ts";
 import { addressFor } from "#cli/joining/address.ts";
 import { join as joinCluster } from "#cli/joining/join.ts";
 import { usual } from "#cli/joining/targets.ts";
@@ -37,6 +37,10 @@ export const join = command(
         read: text,
         what: "the name in its certificate, where that is not the server's",
       },
+      "system-roots": {
+        ...toggle,
+        what: "trust the roots of the controller's machine, for a server behind a public authority",
+      },
       secret: {
         read: target,
         repeated: true,
@@ -49,7 +53,12 @@ export const join = command(
     const place = addressFor(await io.place(how), how, context);
     const [host, there] = await Promise.all([io.reach(hostOf(how)), io.reach(how)]);
     const as = (token: string) => io.reach({ ...how, as: undefined, token });
-    const flags = { context, server: how.server, "tls-server-name": how["tls-server-name"] };
+    const flags = {
+      context,
+      server: how.server,
+      "tls-server-name": how["tls-server-name"],
+      "system-roots": how["system-roots"],
+    };
     const asked = { name, flags, place, targets: secret, as };
     const expires = await joinCluster({ host, there }, asked);
     io.out(`${name}: joined; its token is good until ${expires.toISOString()}\n`);

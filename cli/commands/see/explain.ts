@@ -24,7 +24,8 @@ export const explain = command(
     more:
       "Without --file it reads globalpullsecret/cluster; what a node's own file holds besides is not\n" +
       "known there. With --file no cluster is needed, and a file that the kubelet would drop gets an\n" +
-      "answer, too.",
+      "answer, too. Entries with the same number mean one registry: the kubelet draws their order. A\n" +
+      "user name that may be a credential by itself is not shown.",
     flags: {
       IMAGE: {
         read: image,
@@ -92,19 +93,24 @@ function supplied({ image, tries, ignored }: Explained): string[] {
 }
 
 function lines({ image, tries, ignored }: Explanation): string[] {
-  const tried = tries.map(({ registry, username }, at) => [String(at + 1), registry, username]);
-  return linesOf(image, tried, ignored);
+  const tried = tries.map(({ order, registry, username }) => [String(order), registry, username]);
+  const drawn = new Set(tries.map(({ order }) => order)).size < tries.length;
+  return linesOf(image, tried, ignored, drawn ? drawnOrder : fixedOrder);
 }
+
+const fixedOrder = "with, in this order:";
+const drawnOrder =
+  "with, in this order (where a number occurs twice, the kubelet draws the order each time it reads the file):";
 
 function linesOf(
   image: string,
   tried: readonly (readonly string[])[],
   ignored: Explanation["ignored"],
+  how = fixedOrder,
 ): string[] {
   const left = ignored.map(({ registry, reason }) => ["-", registry, reason]);
-  const how = tried.length === 0 ? "without a credential" : "with, in this order:";
   return [
-    `${image} is pulled ${how}`,
+    `${image} is pulled ${tried.length === 0 ? "without a credential" : how}`,
     ...columns(tried),
     ...(left.length === 0 ? [] : ["not tried:", ...columns(left)]),
   ];

@@ -1,8 +1,8 @@
 /**
- * Fake API server: a certificate for 127.0.0.1 that is its own authority, made anew for each
- * process. Written by hand in DER, so that no test needs openssl and no key is committed.
+ * Fake API server: certificates for 127.0.0.1, made anew for each process. Written by hand in DER,
+ * so that no test needs openssl and no key is committed.
  */
-import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
 /** PEM, for a server and for those who are to trust it. */
 export type ServerCertificate = Readonly<{ key: string; certificate: string }>;
@@ -58,16 +58,19 @@ const utc = (time: Date): Buffer =>
 const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
   sequence(objectId(id), ...(critical ? [yes] : []), der(tags.octets, content));
 
-/** A certificate for two hours before and a day after now, and its key. */
-export function makeCertificate(): ServerCertificate {
+/** A certificate that can sign others. */
+export type Issued = ServerCertificate & Readonly<{ name: Buffer; signer: KeyObject }>;
+
+/** A certificate for two hours before and a day after now, and its key. It signs itself. */
+export const makeCertificate = (): ServerCertificate => issue("fake API server");
+
+/** The certificate of an authority, and of a server on 127.0.0.1, both at once. */
+export function issue(commonName: string, by?: Issued): Issued {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectId(ids.ecdsaWithSha256));
-  const name = sequence(
-    der(
-      tags.set,
-      sequence(objectId(ids.commonName), der(tags.text, Buffer.from("fake API server"))),
-    ),
-  );
+  const text = der(tags.text, Buffer.from(commonName));
+  const name = sequence(der(tags.set, sequence(objectId(ids.commonName), text)));
+  const { name: issuer, signer } = by ?? { name, signer: privateKey };
   const now = Date.now();
   const hours = 3_600_000;
   // Seven bits in its first byte, so that it is positive.
@@ -77,7 +80,7 @@ export function makeCertificate(): ServerCertificate {
     numbered(0, der(tags.integer, Buffer.from([2]))),
     serial,
     algorithm,
-    name,
+    issuer,
     sequence(utc(new Date(now - 2 * hours)), utc(new Date(now + 24 * hours))),
     name,
     publicKey.export({ type: "spki", format: "der" }),
@@ -89,10 +92,12 @@ export function makeCertificate(): ServerCertificate {
       ),
     ),
   );
-  const signed = sequence(content, algorithm, bits(sign("sha256", content, privateKey)));
+  const signed = sequence(content, algorithm, bits(sign("sha256", content, signer)));
   const lines = signed.toString("base64").match(/.{1,64}/g) ?? [];
   return {
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
     certificate: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`,
+    name,
+    signer: privateKey,
   };
 }

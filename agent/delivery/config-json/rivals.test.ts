@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nothingOwned } from "#agent/journal/journal.ts";
+import { readDocument } from "./document.ts";
+import { rivalsIn } from "./rivals.ts";
+
+const auth = (text: string) => ({ auth: Buffer.from(text).toString("base64") });
+const hubKey = "https://index.docker.io/v1/";
+
+/** Ours and theirs in one file; which of theirs comes before which of ours. */
+const files: readonly (readonly [
+  ours: readonly string[],
+  theirs: readonly string[],
+  reported: string,
+])[] = [
+  [["quay.io"], [], ""],
+  [["quay.io"], ["ghcr.io", "quay.io:5000", "quayx.io/team"], ""],
+  [["quay.io"], ["quay.io/team"], '"quay.io/team" before "quay.io"'],
+  [["quay.io/team"], ["quay.io"], ""],
+  [["quay.io"], ["*.io"], ""],
+  [["*.io"], ["quay.io"], '"quay.io" before "*.io"'],
+  [[hubKey], ["docker.io/org"], `"docker.io/org" before "${hubKey}"`],
+  [[hubKey], ["*.io"], `"*.io" before "${hubKey}"`],
+  [["docker.io"], ["*.io"], ""],
+  [["a.io"], ["https://a.io/v1/x"], '"https://a.io/v1/x" before "a.io"'],
+  [["a.io"], ["user:pw@a.io/x"], '"[redacted]@a.io/x" before "a.io"'],
+  [["a.io"], ["not a url"], ""],
+];
+for (const [ours, theirs, reported] of files)
+  test(`B04: reports of ${theirs.join()} beside ours for ${ours.join()}: ${reported || "nothing"}`, () => {
+    const entries = (keys: readonly string[], who: string) =>
+      keys.map((key) => [key, auth(who)] as const);
+    const auths = Object.fromEntries([...entries(ours, "o:o"), ...entries(theirs, "t:t")]);
+    const read = (value: object) => {
+      const reading = readDocument(Buffer.from(JSON.stringify({ auths: value })));
+      assert.ok(reading.kind === "document");
+      return reading.document;
+    };
+    const owned = {
+      entries: ours.map((key) => ({ key, wrote: [], displaced: [] })),
+      rest: [],
+    };
+    const told = rivalsIn(read(auths), owned);
+    assert.equal(told?.replace(/^.* first: /, "") ?? "", reported);
+    assert.equal(rivalsIn(read(auths), nothingOwned), undefined);
+    const same = Object.fromEntries(Object.keys(auths).map((key) => [key, auth("o:o")]));
+    assert.equal(rivalsIn(read(same), owned), undefined, "the same credential");
+  });
+
+test("names three entries of others, and the number of the rest", () => {
+  const auths = Object.fromEntries(
+    ["a.io", ..."12345".split("").map((n) => `a.io/${n}`)].map((key) => [key, auth(`${key}:p`)]),
+  );
+  const reading = readDocument(Buffer.from(JSON.stringify({ auths })));
+  assert.ok(reading.kind === "document");
+  const owned = { entries: [{ key: "a.io", wrote: [], displaced: [] }], rest: [] };
+  assert.match(rivalsIn(reading.document, owned) ?? "", /a\.io\/3" before "a\.io", and 2 more$/);
+});

@@ -1,0 +1,68 @@
+/** Entries of other programs that the kubelet tries before ours, for people to judge. */
+import { quote } from "#pullsecret/problems/keypath.ts";
+import {
+  hasWildcard,
+  hostOf,
+  identity,
+  isTriedBefore,
+  overlaps,
+} from "#pullsecret/registry/registry.ts";
+import type { Owned } from "#agent/journal/journal.ts";
+import type { NodeDocument } from "./document.ts";
+import { credentialOf } from "./value.ts";
+
+type Known = Readonly<{ key: string; registry: string }>;
+
+/**
+ * What to report of a file in which an entry of another program serves some of our images first,
+ * as a longer path does. Undefined where there is none with another credential.
+ */
+export function rivalsIn(document: NodeDocument, owned: Owned): string | undefined {
+  const known = answers.get(document);
+  if (known?.owned === owned) return known.answer;
+  const answer = find(document, owned);
+  answers.set(document, { owned, answer });
+  return answer;
+}
+
+/** At each look both are the same objects, unless the file or the journal was written. */
+const answers = new WeakMap<NodeDocument, { owned: Owned; answer: string | undefined }>();
+
+function find({ auths }: NodeDocument, owned: Owned): string | undefined {
+  const standing = owned.entries.filter(({ key, vacant }) => !vacant && auths.has(key));
+  const ours = standing.flatMap(({ key }) => withIdentity(key));
+  const mine = new Set(standing.map(({ key }) => key));
+  const theirs = [...auths.keys()].filter((key) => !mine.has(key)).flatMap(withIdentity);
+  const credential = (key: string) => credentialOf(auths.get(key)).join(":");
+  // Without wildcards only registries of one host meet; Docker Hub's key serves another host.
+  const byHost = Map.groupBy(ours, ({ registry }) => placeOf(registry));
+  const anywhere = ours.filter(({ registry }) => hasWildcard(registry));
+  const found = theirs.flatMap((their) => {
+    const near = hasWildcard(their.registry)
+      ? ours
+      : [...(byHost.get(placeOf(their.registry)) ?? []), ...anywhere];
+    const before = near.find(
+      (one) =>
+        isTriedBefore(their.registry, one.registry) &&
+        overlaps(their.registry, one.registry) &&
+        credential(their.key) !== credential(one.key),
+    );
+    return before === undefined ? [] : [`${quote(their.key)} before ${quote(before.key)}`];
+  });
+  if (found.length === 0) return undefined;
+  const more = found.length > most ? `, and ${found.length - most} more` : "";
+  return `the kubelet tries entries of other programs first: ${found.slice(0, most).join(", ")}${more}`;
+}
+
+/** As many fit into one line. */
+const most = 3;
+
+function withIdentity(key: string): Known[] {
+  const registry = identity(key);
+  return registry === undefined ? [] : [{ key, registry }];
+}
+
+function placeOf(registry: string): string {
+  const host = hostOf(registry);
+  return host === "index.docker.io" ? "docker.io" : host;
+}

@@ -1,0 +1,71 @@
+/** F61: no command shows a token, wherever a person has put it. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { redactKey } from "#pullsecret/problems/keypath.ts";
+import { planted, tokens } from "#pullsecret/tokens.fixture.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "./fake.fixture.ts";
+import { object } from "./object.fixture.ts";
+
+function cluster(document: string): FakeCluster {
+  const fake = new FakeCluster();
+  const keys = Object.keys((JSON.parse(document) as { auths: object }).auths);
+  const registries = keys.map((key) => ({ registry: redactKey(key), source: "original" }));
+  fake.objects.set(globalPullSecretPath, object({ status: { registries } }));
+  const data = { ".dockerconfigjson": Buffer.from(document).toString("base64") };
+  fake.objects.set(additionalPath, { ...pullSecret({}), data });
+  return fake;
+}
+
+const images = ["0.io/a", "1.io/a", "2.io/a", "3.io/a", "u.io/a", "v.io/a", "w.io/a", "y.io/a"];
+const ofFiles = [
+  ...images.flatMap((image) => [
+    ["explain", image, "-f", "-"],
+    ["explain", image, "-f", "-", "-o", "json"],
+    ["explain", image, "-f", "-", "-o", "yaml"],
+  ]),
+  ["check", "-"],
+  ["check", "-", "-o", "json"],
+  ["diff", "-f", "-"],
+  ["diff", "-f", "-", "-o", "json"],
+];
+const ofRefused = [
+  ["check", "-"],
+  ["explain", "0.io/a", "-f", "-"],
+  ["diff", "-f", "-"],
+];
+const ofCluster = [
+  ["check"],
+  ["explain", "0.io/a"],
+  ["explain", "z.io/a", "-o", "json"],
+  ["status"],
+  ["status", "-o", "json"],
+  ["nodes"],
+  ["support-bundle"],
+  ["remove", "0.io"],
+];
+
+for (const token of tokens)
+  test(`no command shows ${token.slice(0, 12)}`, async () => {
+    const { documents, secrets } = planted(token);
+    const [good = ""] = documents;
+    let lines = 0;
+    const run = async (argv: readonly string[], input: string) => {
+      const { out, err } = await call(argv, { cluster: cluster(good), input });
+      lines += `${out}${err}`.split("\n").length;
+      for (const secret of secrets)
+        assert.ok(!`${out}${err}`.includes(secret), `${argv.join(" ")}: ${out}${err}`);
+    };
+    for (const argv of ofFiles) await run(argv, good);
+    for (const document of documents) {
+      for (const argv of ofRefused) await run(argv, document);
+      // Its output is the merged document.
+      const { err } = await call(["merge", "--additional", "-"], { input: document });
+      for (const secret of secrets) assert.ok(!err.includes(secret), err);
+    }
+    for (const argv of ofCluster) await run(argv, "");
+    await run(["add", "new.io", "-u", token, "--password-stdin"], token);
+    await run(["add", "new.io", "-u", `${token}:x`, "--password-stdin"], token);
+    assert.ok(lines > 150, `${lines} lines`);
+  });

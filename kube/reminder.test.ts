@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { reminder } from "./reminder.ts";
+
+test("reports a reason at once, then once a minute, and each of several reasons by itself", () => {
+  let seconds = 0;
+  const due = reminder(() => seconds * 1000);
+  const reported: string[] = [];
+  for (; seconds < 150; seconds += 2)
+    for (const why of ["refused", ...(seconds < 100 ? ["timeout"] : [])])
+      if (due(why)) reported.push(`${seconds} ${why}`);
+  assert.deepEqual(reported, ["0 refused", "0 timeout", "60 refused", "60 timeout", "120 refused"]);
+});

@@ -53,7 +53,7 @@ for (const probationSeconds of [5, 180, 600])
       const seconds = (world.clock - from) / 1000;
       assert.equal(code, isLast === "up" ? "GPS200" : "GPS216");
       const limit = grantSeconds("Restart", probationSeconds);
-      assert.ok(seconds < limit && seconds > limit - 400, `${seconds} s of ${limit} s`);
+      assert.ok(seconds < limit && seconds > limit - 450, `${seconds} s of ${limit} s`);
     }
   });
 

@@ -102,7 +102,7 @@ export const whole: GlobalPullSecret = object({
     nodes: {
       summary: "97/100",
       desired: 100,
-      updated: 98,
+      updated: 97,
       available: 97,
       unfit: 1,
       unreachable: 1,

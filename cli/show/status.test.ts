@@ -75,7 +75,7 @@ Revision  7 in force, 8 is being rolled out
           6 halted (RestartFailed) at 2026-11-23T09:00:00Z
           to try again now: kubectl pull-secret retry
 Nodes     [${"#".repeat(57)}u?x] 97/100
-          98 with the present revision, 1 unfit (u), 1 unreachable (?), 1 failed (x)
+          97 with the present revision, 1 unfit (u), 1 unreachable (?), 1 failed (x)
           left out: n7, n8
 Sources
   additional-pull-secret  accepted  not on every node yet

@@ -66,9 +66,9 @@ const widestBar = 60;
 function nodeLines(object: GlobalPullSecret, screen: Screen): string[] {
   const nodes = object.status?.nodes;
   if (nodes === undefined) return [];
-  const { summary, desired, updated, available, unfit, unreachable, failed } = nodes;
+  const { summary, desired, updated, unfit, unreachable, failed } = nodes;
   const parts = [
-    ["#", available],
+    ["#", updated],
     ["u", unfit],
     ["?", unreachable],
     ["x", failed],

@@ -8,7 +8,7 @@ import { object } from "#cli/object.fixture.ts";
 const nodes = {
   summary: "97/100",
   desired: 100,
-  updated: 98,
+  updated: 97,
   available: 97,
   unfit: 0,
   unreachable: 0,

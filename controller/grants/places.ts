@@ -34,8 +34,9 @@ export function settlePlaces(look: Look): readonly string[] {
     // Whether it failed is known only if the Node still exists.
     const uid = look.snapshot.nodes.byName.get(node)?.uid;
     if (uid === undefined) continue;
-    if (!look.isRelease()) failed.push(uid);
-    end();
+    // The place lasts until the failure is stored, so a write that is refused forgets neither.
+    if (look.isRelease() || look.state.failed.includes(uid)) end();
+    else failed.push(uid);
   }
   for (const node of look.places.keys()) look.taken.add(node);
   return failed;

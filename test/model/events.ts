@@ -6,6 +6,7 @@ import {
   kill,
   leave,
   log,
+  PLANTED,
   RELEASE,
   type Machine,
   type Mode,
@@ -68,7 +69,7 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
       const pod = api.pods.get(m.name);
       const revision = [api.secret?.rev ?? 1, 1, 1 + n, 999_999_999_999_999][n % 4] ?? 1;
       if (!pod) return;
-      pod.grant = { rev: revision, digest: "planted", since: pod.since, word: n % 2 === 1 };
+      pod.grant = { rev: revision, digest: PLANTED, since: pod.since, word: n % 2 === 1 };
       pod.rv += 1;
       return;
     }
@@ -169,7 +170,8 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "deleteSecret":
       if (!api.secret) return;
       api.secret = null;
-      w.truth.allowed += 1;
+      // If the pods were replaced as well, no object has the number that a node has proved.
+      w.truth.allowed += 2;
       w.truth.hand += 1;
   }
 }

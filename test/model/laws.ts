@@ -7,6 +7,7 @@ import {
   isOpen,
   isReachable,
   modeOf,
+  PLANTED,
   RELEASE,
   wantedDigest,
   withdraws,
@@ -43,7 +44,12 @@ export function checkWindow(w: World, node: string): void {
     if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
     const begun = m.journal?.begun;
     // A change that began longer ago: excused, its agent did not start.
-    const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90;
+    // Newer content is published when the node has failed; a withdrawal also before that.
+    const isOlder = begun?.rev !== secret.rev && secret.digest !== RELEASE;
+    const hasFailed = isOlder || api.state.failed.includes(String(m.id));
+    const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90 && !hasFailed;
+    // A person wrote it, and no agent can begin it.
+    if (pod.grant?.digest === PLANTED) continue;
     if (!isOpen(m, heeding(pod, w)) && !isChanging) continue;
     const verdict = verdictOf(w, pod);
     if (verdict !== "proved" && verdict !== "excused" && verdict !== "failed") count += 1;

@@ -78,4 +78,24 @@ export const plansOnce: readonly Plan[] = [
     events: events([17, "mode"], [18, "withdraw"], [30, "podDelete"]),
     end: 63,
   },
+  // A failure without a pod cannot be recorded, because the API server is busy.
+  {
+    ...usual,
+    seed: 9500095,
+    nodes: 3,
+    maxFailures: 2,
+    minInterval: 60,
+    isOld: true,
+    events: events(
+      [46, "join", 451],
+      [57, "badUpgrade"],
+      [76, "badUpgrade"],
+      [106, "edit", 0, 358],
+      [110, "podDelete", 117],
+      [148, "busy", 0, 651],
+      [154, "away", 308, 26],
+      [157, "badUpgrade"],
+    ),
+    end: 203,
+  },
 ];

@@ -199,7 +199,9 @@ class Turn {
       const uid = String(found?.uid);
       if (lost && !gone && !this.#release && !this.#state.failed.includes(uid))
         this.#save((x) => x.failed.push(uid));
-      if (gone || lost || arrived) this.memory.places.delete(node);
+      const { rev, failed } = this.#api.state;
+      const isStored = this.#release || (rev === this.#s.rev && failed.includes(uid));
+      if (gone || arrived || (lost && isStored)) this.memory.places.delete(node);
       else this.#places.add(node);
     }
   }

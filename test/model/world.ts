@@ -13,6 +13,8 @@ export type Mode = "Restart" | "Reread" | "CredentialProvider";
 /** "a.b": the value of source a and of source b. 0: the source does not exist. */
 export type Digest = string;
 export const RELEASE: Digest = "0.0";
+/** What a person writes into a grant by hand: no content has it. */
+export const PLANTED: Digest = "planted";
 
 export type Secret = {
   rev: number;

@@ -71,7 +71,9 @@ that a Secret that is deleted and created again (\`kubectl replace --force\`, an
 kubectl annotate gps cluster globalpullsecret.io/withdraw-now=true
 \`\`\`
 
-\`managementState: Withdrawn\` gives the nodes back in the same way and leaves your Secrets; \`Paused\` holds every change, a withdrawal included.
+\`managementState: Withdrawn\` gives the nodes back in the same way and leaves your Secrets; \`Paused\` holds every change of the Secrets and of \`spec\`, a withdrawal included. An upgrade of the product, or another configuration of the installer, is not held. If somebody deletes or edits
+\`global-pull-secret\` during a pause, the controller publishes the same content again. If a change waits for the end of the pause, it publishes nothing until then. Nodes keep what they have. Nodes
+that join get nothing from a deleted Secret; they take what they find in an edited one.
 
 If a node is away, the withdrawal waits for it: the agents stay on every node until that node returns and restores its file, or its Node is deleted, for
 \`withdrawal.forgetAfter\` at most. Meanwhile \`global-pull-secret\` contains no withdrawn credential ([why](decisions/0052-pods-stay.md)).
@@ -95,6 +97,9 @@ kubectl pull-secret retry
 # or, without the plugin: another value of this annotation
 kubectl annotate gps cluster --overwrite globalpullsecret.io/retry="$(date +%s)"
 \`\`\`
+
+A node that dies in the middle of its change counts as failed, because the content may have broken it. At the default of \`rollout.maxFailures\`, 0, one such node halts the revision. On clusters whose
+nodes come and go, such as spot instances, set \`maxFailures\` to \`5%\`, or to as many nodes as may die during a rollout. A percentage is rounded down, so that \`5%\` of fewer than 20 nodes allows none.
 
 \`rollout.minInterval\` keeps a writer of the Secret from restarting kubelets all day: a revision is published so long after the one
 before, at the earliest. The withdrawal of a source, a repair and a retry do not wait.

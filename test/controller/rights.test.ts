@@ -119,7 +119,8 @@ async function inTrouble(): Promise<void> {
     const flags = ["--original", "kube-system/pull-secret"];
     await using controller = plane.startController(on.kubeconfig, ...flags);
     await plane.declare(on, content("three"));
-    await plane.untilPublished(on, content("three"));
+    const merged = document({ "o.example": "orig:1", "quay.io": "robot:three" });
+    await plane.untilPublished(on, merged);
     await controller.stop();
   }
   await plane.wipe(on);

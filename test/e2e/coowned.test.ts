@@ -218,7 +218,7 @@ test("H18: a rollback takes back our change and nothing of others, not even what
     cluster,
     JSON.stringify({ auths: { [cluster.registry.host]: ours() } }),
   );
-  await product.untilServed(cluster, served + 3);
+  await product.untilServed(cluster, served + 2);
 });
 
 test("H20: removal gives back what ours displaced, keeps what others added, and an absent file is absent again", async () => {

@@ -16,6 +16,7 @@ import {
   start,
   started,
   undeclare,
+  untilReady,
 } from "./rig.ts";
 import { spacedStatus } from "./spaced-status.ts";
 import { statusOf, steer, untilCondition } from "./steer.ts";
@@ -61,6 +62,8 @@ test("Withdrawn gives the nodes back and keeps the user's Secret; Managed begins
 test("beyond the installer's limit: Stalled, NotAllowed, and another controller keeps the policy, too", async () => {
   await kubelets.add("d");
   await served(2, "--max-unavailable-limit", "5");
+  // A container that starts again after its word would look like a node that has proved.
+  await untilReady();
   await steer(on, 6);
   await untilCondition(on, "Stalled", "True", "NotAllowed");
   for (const one of running.splice(0)) await one.stop();

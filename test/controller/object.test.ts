@@ -19,7 +19,7 @@ import {
   untilReady,
 } from "./rig.ts";
 import { spacedStatus } from "./spaced-status.ts";
-import { statusOf, steer, untilCondition } from "./steer.ts";
+import { statusOf, steer, untilAvailable, untilCondition } from "./steer.ts";
 
 rig();
 
@@ -184,6 +184,7 @@ test("its definition deleted: nothing is withdrawn, changes arrive, it is said o
 test("a status that somebody else writes is ours again within seconds, and then left alone", async () => {
   await served("100%");
   await untilCondition(on, "Ready", "True", "InForce");
+  await untilAvailable(on);
   const { nodes } = await statusOf(on);
   const status = { nodes: { ...nodes, summary: "planted" } };
   const how = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];

@@ -62,6 +62,10 @@ test("Withdrawn gives the nodes back and keeps the user's Secret; Managed begins
 test("beyond the installer's limit: Stalled, NotAllowed, and another controller keeps the policy, too", async () => {
   await kubelets.add("d");
   await served(2, "--max-unavailable-limit", "5");
+  await until("the policy is taken", async () => {
+    const { metadata, status } = await object();
+    return status?.observedGeneration === metadata.generation;
+  });
   // A container that starts again after its word would look like a node that has proved.
   await untilReady();
   await steer(on, 6);

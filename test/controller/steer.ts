@@ -98,8 +98,8 @@ export async function untilCondition(
 }
 
 /**
- * Waits until status counts every agent as available. A container that has proved a revision by word
- * starts again after that, so this is later than Ready.
+ * Waits until status counts every agent as available. This is later than Ready, because a container
+ * that has proved a revision by word starts again.
  */
 export async function untilAvailable(on: On): Promise<void> {
   const counts = async () => (await statusOf(on)).nodes;

@@ -16,9 +16,10 @@ import {
   start,
   started,
   undeclare,
+  untilReady,
 } from "./rig.ts";
 import { spacedStatus } from "./spaced-status.ts";
-import { statusOf, steer, untilCondition } from "./steer.ts";
+import { statusOf, steer, untilAvailable, untilCondition } from "./steer.ts";
 
 rig();
 
@@ -61,6 +62,12 @@ test("Withdrawn gives the nodes back and keeps the user's Secret; Managed begins
 test("beyond the installer's limit: Stalled, NotAllowed, and another controller keeps the policy, too", async () => {
   await kubelets.add("d");
   await served(2, "--max-unavailable-limit", "5");
+  await until("the policy is taken", async () => {
+    const { metadata, status } = await object();
+    return status?.observedGeneration === metadata.generation;
+  });
+  // A container that starts again after its word would look like a node that has proved.
+  await untilReady();
   await steer(on, 6);
   await untilCondition(on, "Stalled", "True", "NotAllowed");
   for (const one of running.splice(0)) await one.stop();
@@ -181,6 +188,7 @@ test("its definition deleted: nothing is withdrawn, changes arrive, it is said o
 test("a status that somebody else writes is ours again within seconds, and then left alone", async () => {
   await served("100%");
   await untilCondition(on, "Ready", "True", "InForce");
+  await untilAvailable(on);
   const { nodes } = await statusOf(on);
   const status = { nodes: { ...nodes, summary: "planted" } };
   const how = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { deployed, kubelets, names, on, start } from "./rig.ts";
-import { untilCondition } from "./steer.ts";
+import { untilAvailable, untilCondition } from "./steer.ts";
 
 /** A first rollout to so many nodes: once a second at most, and never at rest. */
 export async function spacedStatus(nodes: number): Promise<void> {
@@ -12,6 +12,7 @@ export async function spacedStatus(nodes: number): Promise<void> {
   await start("20%");
   await deployed();
   await untilCondition(on, "Ready", "True", "InForce");
+  await untilAvailable(on);
   const at = () =>
     plane
       .requests(on, since)

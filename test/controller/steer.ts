@@ -96,3 +96,19 @@ export async function untilCondition(
     { timeout, seen: look },
   );
 }
+
+/**
+ * Waits until status counts every agent as available. This is later than Ready, because a container
+ * that has proved a revision by word starts again.
+ */
+export async function untilAvailable(on: On): Promise<void> {
+  const counts = async () => (await statusOf(on)).nodes;
+  await until(
+    "status counts every agent as available",
+    async () => {
+      const { desired = 0, available } = (await counts()) ?? {};
+      return desired > 0 && available === desired;
+    },
+    { seen: counts },
+  );
+}

@@ -107,6 +107,7 @@ export function steer(look: Look): boolean {
  */
 export function takeBack(look: Look): void {
   const { halted } = look.state;
+  const isReplacing = look.isRelease() && look.snapshot.wanted.intent === "release";
   for (const one of look.pods) {
     const { pod, seen, verdict } = one;
     if (pod.grant === undefined || pod.grant.revision === 0 || pod.isDeleting) continue;
@@ -118,8 +119,7 @@ export function takeBack(look: Look): void {
     const isKept = seen.isSettled && (look.isRelease() || holdsNewest(pod, look.secret));
     const isOver =
       (verdict.is === "excused" && !isKept) || (verdict.is === "failed" && !look.isRelease());
-    const isVoid =
-      verdict.is === "unproved" && !look.isRelease() && !namesSlot(pod.grant, look.secret);
+    const isVoid = verdict.is === "unproved" && !isReplacing && !namesSlot(pod.grant, look.secret);
     if (!isHalted && !isOver && !isVoid) continue;
     if (!look.mayPatch(seen)) continue;
     const digest = isHalted || isVoid ? "" : String(pod.grant.revision);

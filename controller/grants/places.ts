@@ -26,7 +26,8 @@ export function settlePlaces(look: Look): readonly string[] {
       else look.lookIn(unbrokenSeconds - waited);
       continue;
     }
-    const isLost = successor ? successor.verdict.is === "excused" : waited >= absenceSeconds;
+    const is = successor?.verdict.is;
+    const isLost = successor ? is === "excused" || is === "failed" : waited >= absenceSeconds;
     if (!isLost) {
       look.lookIn(successor ? 1 : absenceSeconds - waited);
       continue;

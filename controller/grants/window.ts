@@ -20,10 +20,12 @@ const resendSeconds = 2;
 
 /** True while only one node may hold the newest content. */
 export function isAlone(look: Look): boolean {
-  return !look.isRelease() && !look.isPromoted() && !look.state.word && hasCanary(look);
+  return lacksWord(look) && look.snapshot.policy.maxUnavailable !== "all";
 }
 
-const hasCanary = ({ snapshot }: Look): boolean => snapshot.policy.maxUnavailable !== "all";
+/** No node has proved the newest content by its word, which a promotion needs. */
+const lacksWord = (look: Look): boolean =>
+  !look.isRelease() && !look.isPromoted() && !look.state.word;
 
 /**
  * The nodes of which only a number may hold an unproved grant. During a canary these are all nodes.
@@ -119,7 +121,9 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
   if (seen.sent !== undefined) return false;
   if (pod.unreachable !== undefined || isAway(seen, look.now)) return false;
   if (!look.isRelease() && (look.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
-  if (holdsNewest(pod, secret)) return false;
+  // A word may be lost with the state. A node that has the content gives it without another change.
+  if (holdsNewest(pod, secret))
+    return lacksWord(look) && one.verdict.is === "proved" && pod.grant?.word === false;
   if (!pod.ready.is && !takesUnready(look, one)) return false;
   if (!look.mayPatch(seen)) return false;
   const hasEnded =
@@ -165,7 +169,14 @@ function inOrder(
     const { node, lastExit, grant, created } = one.pod;
     const isTired = alone && lastExit !== undefined && look.now.api - lastExit < restedSeconds;
     const isOther = alone && canary !== undefined && canary.node !== node;
-    const group = [!isLost(look, lost, one), isOther, isTired, created > publishedAt];
+    const hasIt = holdsNewest(one.pod, look.secret);
+    const group = [
+      !isLost(look, lost, one),
+      alone && !hasIt,
+      isOther,
+      isTired,
+      created > publishedAt,
+    ];
     const order = group.reduce((number, isLater) => 2 * number + Number(isLater), 0);
     return order * 2 ** 40 + (grant?.revision ?? 0);
   };
@@ -193,7 +204,7 @@ function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
       look.save();
     }
   }
-  const word = look.isRelease() || (!look.isPromoted() && !look.state.word);
+  const word = look.isRelease() || lacksWord(look);
   const { revision, digest } = secret;
   const given: Grant = { revision, digest, since: pod.ready.since, word };
   look.actions.push({ kind: "grant", pod, grant: given });

@@ -1,6 +1,7 @@
 /** Events of a schedule: what people, machines and networks do. */
 import { exit } from "./machine.ts";
 import {
+  budgetOf,
   isOpen,
   join,
   kill,
@@ -142,6 +143,7 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "mode":
       return upgrade(w, kind, next());
     case "budget":
+      w.truth.lowered = { t, budget: budgetOf(api) };
       api.budget = [1, 2, 5, 100][n % 4] ?? 1;
       return;
     case "maxFailures":

@@ -98,4 +98,28 @@ export const plansOnce: readonly Plan[] = [
     ),
     end: 203,
   },
+  // A planted grant on a pod that has a place, during a withdrawal that is revoked.
+  {
+    ...usual,
+    seed: 9803378,
+    mode: "Reread",
+    events: events(
+      [150, "withdraw"],
+      [161, "podDelete"],
+      [195, "edit", 0, 1],
+      [203, "plant", 0, 3],
+    ),
+    end: 210,
+  },
+  // The served slot is emptied for a withdrawal that is revoked, and no word is known.
+  {
+    ...usual,
+    seed: 9805344,
+    nodes: 3,
+    budget: 3,
+    minInterval: 60,
+    isOld: true,
+    events: events([45, "join"], [61, "withdrawOne", 0, 5], [62, "revert"]),
+    end: 63,
+  },
 ];

@@ -193,7 +193,7 @@ class Turn {
       const pod = this.#api.pods.get(node);
       const gone = !found || found.created > place.created;
       const lost = pod
-        ? !pod.ready && this.#verdicts.get(pod) === "excused"
+        ? !pod.ready && ["excused", "failed"].includes(this.#verdicts.get(pod) ?? "")
         : steady - place.at >= AWAY;
       const arrived = pod?.ready === true && steady - this.#seen(pod).readyAt >= 3;
       const uid = String(found?.uid);
@@ -209,7 +209,10 @@ class Turn {
   #record(): void {
     const state = this.#state;
     const s = this.#s;
-    if (!this.#release && state.canary && !this.#uids.has(state.canary) && !state.word)
+    const atCanary = this.#api.pods.get(state.canaryNode)?.grant;
+    const isSeen = atCanary?.rev === s.rev && atCanary.digest === s.digest;
+    const isLost = state.canary && !this.#uids.has(state.canary) && !isSeen;
+    if (!this.#release && isLost && !state.word)
       this.#save((x) => {
         if (!x.failed.includes(x.canary)) x.failed.push(x.canary);
         x.canary = x.canaryNode = "";
@@ -273,7 +276,8 @@ class Turn {
     const { rev, digest, served } = this.#s;
     const isVoid = ({ grant }: Pod): boolean =>
       grant?.rev === rev ? grant.digest !== digest : grant?.rev !== served;
-    if (!this.#release && !this.#state.halted)
+    const isReplacing = this.#release && wantedDigest(this.#api) === RELEASE;
+    if (!isReplacing && (this.#release || !this.#state.halted))
       for (const pod of this.#of("unproved").filter(isVoid)) back(pod, "");
     // A node that has proved it keeps it, unless newer content is to follow.
     const keeps = (pod: Pod): boolean =>
@@ -310,7 +314,7 @@ class Turn {
       const pod = api.pods.get(node);
       const isTaking = (pod && this.#templates.get(pod.template)?.old) === false;
       const isFinal = pod?.template === template.n || (this.#release && isTaking);
-      return !api.nodes.has(node) || (pod?.ready === true && isFinal);
+      return pod ? pod.ready && isFinal : !api.nodes.has(node);
     };
     if (this.#state.replaced.some(arrived))
       this.#save((x) => (x.replaced = x.replaced.filter((node) => !arrived(node))));
@@ -369,7 +373,10 @@ class Turn {
       const isAbsent = this.#verdicts.get(pod) === "excused" && !isAnswer;
       const waits = this.#release && grant && grant.rev > 0 && !isAbsent;
       if (!pod.ready && !waits) return false;
-      if ((grant?.rev === s.rev && grant.digest === s.digest) || !this.#mayPatch(pod)) return false;
+      if (!this.#mayPatch(pod)) return false;
+      // Nobody's word is known, but a node has the content: it is asked.
+      const isSilent = this.#verdicts.get(pod) === "proved" && grant?.word === false;
+      if (has(pod)) return !this.#release && !promoted && !this.#state.word && isSilent;
       const { revision, count = 1 } = seen.failures ?? {};
       const pause = pauseOf(revision === s.rev ? count : 1);
       const excused = grant
@@ -379,9 +386,11 @@ class Turn {
       if (this.#release && !refused) return true;
       return !excused || lost.includes(this.#uidOf(pod)) || steady - seen.readyAt >= pause;
     };
+    const has = ({ grant }: Pod) => grant?.rev === s.rev && grant.digest === s.digest;
     const rank = (pod: Pod): number[] => [
       this.#seen(pod).sent ? 0 : 1,
       lost.includes(this.#uidOf(pod)) ? 0 : 1,
+      alone && !has(pod) ? 1 : 0,
       // What became of a canary whose pod was deleted is not known before its node tries again.
       alone && canary && canaryNode !== pod.node ? 1 : 0,
       alone && apiTime - pod.lastExit < AGAIN ? 1 : 0,

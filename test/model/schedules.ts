@@ -132,6 +132,7 @@ export function newWorld(plan: Plan, tracing = false): World {
       wrong: new Set(),
       slips: 0,
       forced: 0,
+      lowered: { t: -999, budget: 0 },
       owed: 0,
     },
   };
@@ -277,7 +278,7 @@ function settle(w: World, driver: Driver): void {
     m.net = m.unfit = 0;
     m.wait = Math.min(m.wait, w.t);
     m.unstartable = "";
-    m.power = Math.min(m.power, w.t);
+    if (m.power > w.t) m.power = m.kubeletBack = m.startAt = w.t;
     if (m.dead || (!m.kubelet && !m.kubeletBack && !m.running)) join(w, m.name);
   }
   if (w.bad.has(api.a)) {

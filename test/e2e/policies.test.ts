@@ -133,9 +133,11 @@ test("mode Reread: the agents are replaced, then a change reaches the file and i
     "another agent is there",
     async () => (await agentOn(cluster, node)).metadata.uid !== uid,
   );
+  // The same content, published for agents of this mode.
+  await product.untilServed(cluster, 2);
   await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
   await letReread(node, directory);
-  await product.untilServed(cluster, 2);
+  await product.untilServed(cluster, 3);
   assert.ok("third.example" in ((await fileOf()) as object));
   await product.deleteAdditional(cluster);
   await letReread(node, directory);

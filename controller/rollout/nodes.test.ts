@@ -5,7 +5,7 @@ import { collections } from "#kube/client/paths.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { Store } from "#test/harness/api/store.ts";
-import { readNodes } from "./nodes.ts";
+import { Listings, readNodes } from "./nodes.ts";
 
 const born = Date.parse("2026-01-01T00:00:00Z");
 const linux = { "kubernetes.io/os": "linux" };
@@ -79,4 +79,14 @@ test("asks for no more than the metadata of nodes, by pages", async () => {
   assert.equal((await read([], true)).byName.size, 501);
   assert.equal(accepts.length, 2);
   for (const accept of accepts) assert.match(accept ?? "", /PartialObjectMetadataList/);
+});
+
+test("lists Nodes at once in another withdrawal, and when one more has confirmed", () => {
+  const listings = new Listings();
+  const first = { revision: 2, confirmed: 1, missing: 0 };
+  assert.equal(listings.waits(0, first), 0);
+  listings.listed(0, first);
+  assert.equal(listings.waits(10, first), 50);
+  assert.equal(listings.waits(10, { ...first, confirmed: 2 }), 0);
+  assert.equal(listings.waits(10, { ...first, revision: 4 }), 0);
 });

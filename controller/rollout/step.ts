@@ -140,10 +140,11 @@ class Step {
       return actions.length > 0;
     }
     let decision = decide(facts, memory.grants, times());
-    const { intent, revision } = this.#published ?? {};
+    const { intent, revision = 0 } = this.#published ?? {};
     const isConfirmed = ({ word }: AgentPod) =>
       word?.kind === "proved" && word.revision === revision;
     const listed = {
+      revision,
       confirmed: [...items.values()].filter(isConfirmed).length,
       missing: facts.desired - items.size,
     };

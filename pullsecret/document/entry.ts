@@ -137,10 +137,11 @@ const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 
 /**
  * What Argo CD's Vault plugin, shells and pipelines, Helm and Go templates, Bank-Vaults, vals and
- * SOPS fill in or decrypt.
+ * SOPS fill in or decrypt. Each span is bounded, or a password of a megabyte would be searched for
+ * minutes.
  */
 const placeholder =
-  /<path:[^>]*>|\$\{[^}]*\}|\$\([A-Za-z_]\w*\)|\{\{.*\}\}|\bvault:[^\s]*#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;
+  /<path:[^>]{0,200}>|\$\{[^}]{0,200}\}|\$\([A-Za-z_]\w{0,200}\)|\{\{.{0,200}\}\}|\bvault:[^\s]{0,200}#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;
 
 function judge(credential: Credential, fields: Fields, path: Steps, findings: Findings): void {
   const { username, password } = credential;

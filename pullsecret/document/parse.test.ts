@@ -520,3 +520,15 @@ test("a source of which nothing is left is told what to give", () => {
       "kubectl pull-secret add --password-stdin: a credential helper keeps it elsewhere",
   ]);
 });
+
+test("judges a megabyte of any one text without searching it again and again", () => {
+  const most = 1_000_000;
+  const fill = (text: string): string => text.repeat(Math.floor(most / text.length));
+  const passwords = ["{{", "${", "vault:", "<path:", "$(a"].map((text) => `u:${fill(text)}`);
+  const texts = [
+    `${fill(" ")}!`,
+    `${fill("=")}!`,
+    ...passwords.map((pair) => document("a.io", { auth: auth(pair.slice(0, 700_000)) })),
+  ];
+  for (const text of texts) assert.notEqual(verdict(read(text)), "");
+});

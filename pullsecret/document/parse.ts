@@ -159,7 +159,7 @@ function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
   if (kind !== "notJson") return kind;
   const text = Buffer.from(bytes).toString("utf8");
   if (/^kind:\s*["']?\w*Secret\b/m.test(text)) return "secretManifest";
-  const isBase64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text);
+  const isBase64 = /^[A-Za-z0-9+/\s]+(?:={1,2}\s*)?$/.test(text);
   const decoded = isBase64 ? Buffer.from(text, "base64").toString("utf8") : "";
   return /^\s*\{/.test(decoded) ? "base64" : kind;
 }

@@ -21,7 +21,16 @@ test("takes a token that is marked out of any text, and leaves what is around it
       ["team+", " "],
     ] as const)
       assert.equal(redactTokens(`${before}${token}${after}`), `${before}[redacted]${after}`);
-  for (const key of ["a1b2c3d4e5f6a7b8c9d0.azurecr.io", "hashicorp.io/vault", "a.io/sk-image-x"])
+  for (const key of [
+    "a1b2c3d4e5f6a7b8c9d0.azurecr.io",
+    "hashicorp.io/vault",
+    "a.io/sk-image-x",
+    "global-registry.example.com/team",
+    "quay.io/global-platform/app",
+    "pypi-proxy.example.com",
+    "npm_mirror.example.com",
+    "hvs.example.com",
+  ])
     assert.equal(redactTokens(key), key);
 });
 

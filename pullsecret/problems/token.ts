@@ -8,7 +8,7 @@ export const redacted = "[redacted]";
  * DigitalOcean, AWS, Google, Azure, npm, PyPI, Slack, Vault, JFrog, Quay's and others' JWTs.
  */
 const marked =
-  /(?<![A-Za-z0-9])(?:gh[opusr]_|github_pat_|gl[a-z]{2,8}-|dckr_[a-z]{2,8}_|do[opr]_v1_|A[KS]IA(?=[A-Z0-9]{8})|AIza|ya29\.|npm_|pypi-|xox[a-z]-|hv[bsr]\.|AKCp|cmVmdGtu|eyJ|figd_|lin_api_|shpat_|rk_live_|sk_live_|nvapi-)[A-Za-z0-9_.+/=-]{6,}/g;
+  /(?<![A-Za-z0-9])(?:gh[opusr]_|github_pat_|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|oas|imt|ffct)-|dckr_[a-z]{2,8}_|do[opr]_v1_|A[KS]IA(?=[A-Z0-9]{8})|AIza|ya29\.|npm_(?=[A-Za-z0-9]{20})|pypi-(?=AgE)|xox[a-z]-|hv[bsr]\.(?=[A-Za-z0-9_-]{20})|AKCp|cmVmdGtu|eyJ|figd_|lin_api_|shpat_|rk_live_|sk_live_|nvapi-)[A-Za-z0-9_.+/=-]{6,}/g;
 
 /** A run of letters and digits in a name is no longer, or a few words: `oauth2accesstoken`. */
 const longestWord = 15;

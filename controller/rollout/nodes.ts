@@ -18,10 +18,10 @@ export const lacks = ({ byName, all }: NodesRead, reads: Reads): boolean =>
 const pauses = { changing: 60, same: 600 } as const;
 
 /**
- * When a list of Nodes may show something else: in another withdrawal, and by how many nodes have
- * confirmed it and how many pods are missing.
+ * When a list of Nodes may show something else: how many nodes have confirmed the withdrawal, and
+ * how many pods are missing.
  */
-type Listed = Readonly<{ revision: number; confirmed: number; missing: number }>;
+type Listed = Readonly<{ confirmed: number; missing: number }>;
 
 /**
  * When a withdrawal may list all Nodes to see whether it is complete: at once when more nodes have
@@ -32,18 +32,21 @@ export class Listings {
   #last: (Listed & Readonly<{ at: number; isSame: boolean }>) | undefined;
 
   /** Seconds until the next list; 0: now. `now`: of a clock that never goes back. */
-  waits(now: number, { revision, confirmed, missing }: Listed): number {
+  waits(now: number, { confirmed, missing }: Listed): number {
     const last = this.#last;
-    if (last?.revision !== revision || confirmed > last.confirmed) return 0;
+    if (last === undefined || confirmed > last.confirmed) return 0;
     const isSame = last.isSame && missing === last.missing;
     return Math.max(0, last.at + (isSame ? pauses.same : pauses.changing) - now);
   }
 
-  listed(at: number, now: Listed): void {
-    const { revision, confirmed, missing } = this.#last ?? {};
-    const isSame =
-      now.revision === revision && now.confirmed === confirmed && now.missing === missing;
-    this.#last = { at, ...now, isSame };
+  listed(at: number, { confirmed, missing }: Listed): void {
+    const isSame = this.#last?.confirmed === confirmed && this.#last.missing === missing;
+    this.#last = { at, confirmed, missing, isSame };
+  }
+
+  /** No withdrawal is under way: the next one has its own lists, whatever its number. */
+  forget(): void {
+    this.#last = undefined;
   }
 }
 

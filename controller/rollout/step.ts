@@ -140,14 +140,14 @@ class Step {
       return actions.length > 0;
     }
     let decision = decide(facts, memory.grants, times());
-    const { intent, revision = 0 } = this.#published ?? {};
+    const { intent, revision } = this.#published ?? {};
     const isConfirmed = ({ word }: AgentPod) =>
       word?.kind === "proved" && word.revision === revision;
     const listed = {
-      revision,
       confirmed: [...items.values()].filter(isConfirmed).length,
       missing: facts.desired - items.size,
     };
+    if (intent !== "release") listings.forget();
     const waits = intent === "release" ? listings.waits(times().steady, listed) : 0;
     const readsOf = ({ reads }: Decision) => (waits > 0 ? { ...reads, all: false } : reads);
     // What is read may show that another Node is needed. All of them are always enough.

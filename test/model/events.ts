@@ -217,4 +217,6 @@ function restore(w: World): void {
       pods.delete(name);
     }
   w.truth.withdrawn.clear();
+  // The pods that were deleted since are back.
+  w.truth.lostAgents.clear();
 }

@@ -111,7 +111,7 @@ export function noteBroken(w: World, m: Machine, content: Digest): void {
   const times = (truth.published.get(content) ?? 1) + truth.retries;
   // A killed controller forgets that a pod was deleted under a grant.
   const forgotten = truth.lastKill > 0 ? truth.forced : 0;
-  if (broken.size > limit * times + truth.hand + truth.slips + forgotten)
+  if (broken.size > limit * times + truth.hand + truth.slips + truth.gone + forgotten)
     fail("breaking content", `${content} broke ${broken.size} nodes, allowed ${limit} x ${times}`);
 }
 
@@ -160,7 +160,7 @@ export function checkPrompt(w: World): void {
   const want = wantedDigest(api);
   const isOwed = api.ds && api.secret && withdraws(api.secret.digest, want) && !api.paused;
   const isHindered = (): boolean =>
-    t < w.deadUntil || w.busyUntil > t || (want !== RELEASE && isChanging(w));
+    t < Math.max(w.deadUntil, w.busyUntil, w.lateUntil) || (want !== RELEASE && isChanging(w));
   truth.owed = isOwed && !isHindered() ? truth.owed + 1 : 0;
   if (truth.owed > promptly) fail("prompt withdrawal", `${want} is not published`);
 }

@@ -135,6 +135,7 @@ export function newWorld(plan: Plan, tracing = false): World {
       wrong: new Set(),
       slips: 0,
       forced: 0,
+      gone: 0,
       lowered: { t: -999, budget: 0 },
       owed: 0,
     },

@@ -172,6 +172,8 @@ type Truth = {
   wrong: Set<number>;
   slips: number;
   forced: number;
+  /** Nodes that were deleted under a grant. After the canary's word this is no failure. */
+  gone: number;
   /** When the budget last changed, and what it was before. */
   lowered: { t: number; budget: number };
   /** Seconds for which a withdrawal could have been published. */
@@ -329,8 +331,14 @@ function newMachine(w: World, name: string): Machine {
   };
 }
 
+function noteGone(w: World, name: string): void {
+  const [m, pod] = [w.machines.get(name), w.api.pods.get(name)];
+  if (m && pod && w.api.state.word && isOpen(m, pod)) w.truth.gone += 1;
+}
+
 /** A new machine registers under this name. */
 export function join(w: World, name: string): Machine {
+  noteGone(w, name);
   const m = newMachine(w, name);
   w.machines.set(name, m);
   w.api.nodes.set(name, { name, uid: m.id, created: w.t });
@@ -340,6 +348,7 @@ export function join(w: World, name: string): Machine {
 
 /** The Node and the machine disappear together. */
 export function leave(w: World, name: string): void {
+  noteGone(w, name);
   w.api.nodes.delete(name);
   w.api.pods.delete(name);
   w.machines.delete(name);

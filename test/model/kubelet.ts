@@ -90,6 +90,8 @@ function takePod(w: World, m: Machine, pod: Pod | undefined): void {
   const isReleased =
     m.journal !== null && m.journal.digest === RELEASE && m.journal.rev > 0 && !m.journal.begun;
   if (m.running && isReleased && !w.api.ds && w.random.fraction() < 0.8) m.journal = null;
+  // The mark of what was said is in the pod's own directory.
+  if (m.journal) m.journal.said = "";
   m.running = false;
   m.mount = null;
   m.message = null;

@@ -333,7 +333,8 @@ class Turn {
       if (seen.sent) return steady - seen.sent.at >= 2;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
       // A withdrawal interrupts an agent that waits for content, but no agent that is not there.
-      const isAnswer = grant && pod.message?.key === keyOf(grant);
+      const { kind = "", key } = pod.message ?? {};
+      const isAnswer = grant && key === keyOf(grant) && ["unfit", "behind"].includes(kind);
       const isAbsent = this.#verdicts.get(pod) === "excused" && !isAnswer;
       const waits = this.#release && grant && grant.rev > 0 && !isAbsent;
       if (!pod.ready && !waits) return false;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { having, pass, servedCluster, until } from "#test/model/cluster.ts";
 import { decided } from "#test/model/product.ts";
 import { mostListed } from "./facts.ts";
-import { afterRefusal, noMemory, type Seen } from "./memory.ts";
+import { afterRefusal, noMemory, noting, type Seen } from "./memory.ts";
 
 const driver = { isLockstep: false, rewrite: {} };
 
@@ -27,7 +27,7 @@ test("lists at most 2,000 failed nodes, and then saves nothing more", () => {
   );
 });
 
-const refusals: readonly (readonly [Parameters<typeof afterRefusal>[2], number])[] = [
+const refusals: readonly (readonly [Parameters<typeof afterRefusal>[1], number])[] = [
   ["conflict", 0],
   ["busy", 0],
   ["unsent", 0],
@@ -35,17 +35,27 @@ const refusals: readonly (readonly [Parameters<typeof afterRefusal>[2], number])
 ];
 for (const [why, syncs] of refusals)
   test(`raises sync ${syncs === 0 ? "again" : "no more"} when a write ended with: ${why}`, () => {
-    const { pods } = seen();
-    const memory = { ...noMemory, pods };
-    const after = afterRefusal(memory, "u", why, { steady: 5, api: 5 });
-    assert.equal(after.pods.get("u")?.syncs, syncs);
+    assert.equal(afterRefusal(seen(), why, { steady: 5, api: 5 }).syncs, syncs);
   });
 
+test("copies the memory once for all writes that are noted, and not where none is", () => {
+  const before = { ...noMemory, pods: new Map([["u", seen()]]) };
+  const holder = { grants: before };
+  const note = noting(holder);
+  note("unknown", (one) => ({ ...one, syncs: 9 }));
+  assert.equal(holder.grants, before);
+  note("u", (one) => ({ ...one, syncs: 2 }));
+  const { grants } = holder;
+  note("u", (one) => ({ ...one, syncs: one.syncs + 1 }));
+  assert.equal(holder.grants, grants);
+  assert.deepEqual([grants.pods.get("u")?.syncs, before.pods.get("u")?.syncs], [3, 1]);
+});
+
 /** A pod for whose grant sync was raised once. */
-function seen(): { pods: ReadonlyMap<string, Seen> } {
+function seen(): Seen {
   const w = servedCluster({ seed: 1, nodes: 1, budget: 1 });
   pass(w, driver, 2);
   const [one] = w.memory.pods.values();
   assert.ok(one);
-  return { pods: new Map([["u", { ...one, syncs: 1 }]]) };
+  return { ...one, syncs: 1 };
 }

@@ -163,31 +163,46 @@ export function seePodless(
 /** Words of a refusal without a reason. */
 const noWords = "its reason is not known";
 
+/** Changes what is remembered of a pod, if anything is. */
+type Note = (uid: string, change: (seen: Seen) => Seen) => void;
+
 /**
- * What became of the patch of a pod, where the answer is certain: nothing was written. After no
+ * Notes in `holder` what became of writes. The memory that is there is copied at the first note,
+ * and only then: there may be 5,000 pods, and as many notes.
+ */
+export function noting(holder: { grants: Memory }): Note {
+  let pods = new Map<string, Seen>();
+  return (uid, change) => {
+    const seen = holder.grants.pods.get(uid);
+    if (seen === undefined) return;
+    if (holder.grants.pods !== pods) {
+      pods = new Map(holder.grants.pods);
+      holder.grants = { ...holder.grants, pods };
+    }
+    pods.set(uid, change(seen));
+  };
+}
+
+/**
+ * What became of the write of a pod, where the answer is certain: nothing was written. After no
  * answer, or success, the memory stays as the decision made it.
  */
 export function afterRefusal(
-  memory: Memory,
-  uid: string,
+  seen: Seen,
   why: "conflict" | "gone" | "busy" | "admission" | "deletion" | "unsent",
   { steady }: Now,
   words = noWords,
-): Memory {
-  const seen = memory.pods.get(uid);
-  if (seen === undefined) return memory;
+): Seen {
   const since = (before: Refused | undefined): Refused => {
     return { at: before?.at ?? steady, last: steady, why: words };
   };
   const refused = why === "admission" ? since(seen.refused) : seen.refused;
   const kept = why === "deletion" ? since(seen.kept) : seen.kept;
-  const pods = new Map(memory.pods);
   // A sync that was not written is raised again.
   const syncs =
     why === "admission" || why === "deletion" ? seen.syncs : Math.max(0, seen.syncs - 1);
   const holds = seen.sent?.held ?? seen.holds;
-  pods.set(uid, { ...seen, sent: undefined, refused, kept, holds, syncs });
-  return { ...memory, pods };
+  return { ...seen, sent: undefined, refused, kept, holds, syncs };
 }
 
 /** Writes of one version of a pod without an effect after which they count as refused. */
@@ -199,17 +214,14 @@ const mostErrors = 4;
  * end it, and its node's place would never be free.
  */
 export function afterError(
-  memory: Memory,
-  { uid, resourceVersion }: Pick<PodFacts, "uid" | "resourceVersion">,
+  seen: Seen,
+  { resourceVersion }: Pick<PodFacts, "resourceVersion">,
   now: Now,
   as: "admission" | "deletion",
   words: string,
-): Memory {
-  const seen = memory.pods.get(uid);
-  if (seen === undefined) return memory;
+): Seen {
   const isSame = seen.errors?.resourceVersion === resourceVersion;
   const count = (isSame ? (seen.errors?.count ?? 0) : 0) + 1;
-  const pods = new Map(memory.pods).set(uid, { ...seen, errors: { resourceVersion, count } });
-  const counted = { ...memory, pods };
-  return count < mostErrors ? counted : afterRefusal(counted, uid, as, now, words);
+  const counted = { ...seen, errors: { resourceVersion, count } };
+  return count < mostErrors ? counted : afterRefusal(counted, as, now, words);
 }

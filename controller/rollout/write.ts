@@ -4,7 +4,7 @@ import { grantAnnotations } from "#contract/grant.ts";
 import { syncAnnotation } from "#contract/names.ts";
 import type { Action } from "#controller/grants/decision.ts";
 import type { Grant, PodFacts } from "#controller/grants/facts.ts";
-import { afterError, afterRefusal } from "#controller/grants/memory.ts";
+import { afterError, afterRefusal, noting } from "#controller/grants/memory.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { annotate, quotable, removeVersion, type Conditional } from "#kube/client/conditional.ts";
 import { collections } from "#kube/client/paths.ts";
@@ -41,6 +41,7 @@ export async function writePods(
   actions: readonly PodAction[],
 ): Promise<void> {
   const { memory, times } = context;
+  const note = noting(memory);
   let failed: unknown;
   let busy: unknown;
   let [written, inARow] = [0, 0];
@@ -49,24 +50,22 @@ export async function writePods(
   const queue = actions.values();
   const work = async (): Promise<void> => {
     for (const action of queue) {
-      if (isOver()) {
-        forgetUnsent(context, [action]);
-        continue;
-      }
       const { pod, kind } = action;
       const refused = kind === "delete" ? "deletion" : "admission";
-      const forget = (why: Parameters<typeof afterRefusal>[2], words?: string): void => {
-        memory.grants = afterRefusal(memory.grants, pod.uid, why, times(), words);
-      };
-      const note = (words: string): void => {
-        memory.grants = afterError(memory.grants, pod, times(), refused, words);
-      };
+      const forget = (why: Parameters<typeof afterRefusal>[1], words?: string): void =>
+        note(pod.uid, (seen) => afterRefusal(seen, why, times(), words));
+      const count = (words: string): void =>
+        note(pod.uid, (seen) => afterError(seen, pod, times(), refused, words));
+      if (isOver()) {
+        forget("unsent");
+        continue;
+      }
       try {
         const outcome = await write(context, action);
         if (outcome.is === "done") written += 1;
         else if (outcome.is === "refused") forget(refused, outcome.why);
         else forget(outcome.is);
-        if (outcome.is === "conflict") note("another client changes the pod before each write");
+        if (outcome.is === "conflict") count("another client changes the pod before each write");
         inARow = 0;
       } catch (error) {
         inARow += 1;
@@ -78,7 +77,7 @@ export async function writePods(
           memory.busyUntil = Math.max(memory.busyUntil ?? 0, until);
           busy ??= error;
         } else if (error.status >= 500 && error.status !== 503)
-          note(quotable(`${error.status} ${error.reason} ${error.detail ?? ""}`, []));
+          count(quotable(`${error.status} ${error.reason} ${error.detail ?? ""}`, []));
         else failed ??= error;
       }
     }
@@ -97,8 +96,8 @@ export function forgetUnsent(
   { memory, times }: Pick<RolloutContext, "memory" | "times">,
   actions: Iterable<PodAction>,
 ): void {
-  for (const { pod } of actions)
-    memory.grants = afterRefusal(memory.grants, pod.uid, "unsent", times());
+  const note = noting(memory);
+  for (const { pod } of actions) note(pod.uid, (seen) => afterRefusal(seen, "unsent", times()));
 }
 
 async function write(

@@ -7,7 +7,7 @@ import type {
   Snapshot,
   StateFacts,
 } from "#controller/grants/facts.ts";
-import { afterRefusal, type Memory } from "#controller/grants/memory.ts";
+import { afterRefusal, noting, type Memory } from "#controller/grants/memory.ts";
 import { realHands, recorder, type Answer, type Hands } from "./hands.ts";
 import { oracle } from "./oracle.ts";
 import {
@@ -178,9 +178,17 @@ export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Dec
   if (decision.view.phase === "served" && api === w.api && !w.truth.proved.has(proof(api)))
     fail("status", "a view calls unproved content served");
   w.memory = decision.memory;
+  const note = noting({
+    get grants() {
+      return w.memory;
+    },
+    set grants(memory) {
+      w.memory = memory;
+    },
+  });
   const now = { steady: w.t + w.clock, api: w.t };
   const answered = (pod: Pod, answer: Answer): void => {
-    if (answer !== "done") w.memory = afterRefusal(w.memory, String(pod.uid), answer, now);
+    if (answer !== "done") note(String(pod.uid), (seen) => afterRefusal(seen, answer, now));
   };
   checkWrites(decision);
   const unsent = [...decision.actions];
@@ -191,7 +199,7 @@ export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Dec
     }
   } finally {
     for (const action of unsent)
-      if ("pod" in action) w.memory = afterRefusal(w.memory, action.pod.uid, "unsent", now);
+      if ("pod" in action) note(action.pod.uid, (seen) => afterRefusal(seen, "unsent", now));
   }
   return decision;
 }

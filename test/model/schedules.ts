@@ -114,6 +114,7 @@ export function newWorld(plan: Plan, tracing = false): World {
     tracing,
     churn: plan.churn,
     startDelay: 0,
+    linger: 8,
     truth: {
       proved: new Set(),
       broken: new Map(),
@@ -325,7 +326,7 @@ export function churn(w: World): void {
       m.net = 1e9;
       // Some cloud providers delete the Node within a minute, others much later: then a node that
       // was changing has failed.
-      m.goneAt = w.t + between(w, 1, 55) * (m.id % 4 === 0 ? 8 : 1);
+      m.goneAt = w.t + between(w, 1, 55) * (m.id % 4 === 0 ? w.linger : 1);
     } else leave(w, m.name);
     w.values += 1;
     join(w, `n${w.values}`);

@@ -205,6 +205,8 @@ export type World = {
   churn: number;
   /** Seconds until the agent of a machine that joins starts, besides the usual 1 to 4. */
   startDelay: number;
+  /** How many times longer every fourth Node stays whose machine left without a word. */
+  linger: number;
 };
 
 export const FORGET = 1800;

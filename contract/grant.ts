@@ -21,7 +21,12 @@ export const grantFiles = {
 export type Grant = Readonly<{
   /** 0: the grant is taken back, and the node keeps what it has. */
   revision: number;
+  /**
+   * Of the content. Where the grant is taken back: the decimal number of the revision that the node
+   * is excused from, or empty.
+   */
   digest: string;
+  /** Transition time of the pod's ContainersReady condition when the grant was written. */
   since: string;
   /** The proof is a termination message. */
   word: boolean;

@@ -75,7 +75,8 @@ export const servedKeys = {
 } as const;
 
 /** How a credential on a node's disk reaches its kubelet; docs/delivery.md compares them. */
-export type DeliveryMode = "Restart" | "Reread" | "CredentialProvider";
+export const deliveryModes = ["Restart", "Reread", "CredentialProvider"] as const;
+export type DeliveryMode = (typeof deliveryModes)[number];
 
 /**
  * Ids of the two sources that are always meant, as `sources` and the controller's state have them;

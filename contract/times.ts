@@ -11,13 +11,6 @@ import type { DeliveryMode } from "./names.ts";
  */
 export const rereadSeconds = 305;
 
-/**
- * A start or stop that takes longer has failed. systemd's own limit cannot be relied on: k3s ships
- * TimeoutStartSec=0, which never ends. By default both take 90 s at most; 30 s are for ExecStartPre
- * and a busy node.
- */
-export const busySeconds = 210;
-
 /** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
 export const answerSeconds = 30;
 

@@ -1,5 +1,4 @@
 /** The kubelet's state as one word, for the table of decisions. Pure. */
-import { busySeconds } from "#contract/times.ts";
 import type { Facts, UnitFact } from "./facts.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Unit } from "../systemd/unit.ts";
@@ -18,7 +17,12 @@ export type KubeletState = "unknown" | "gone" | SeenState;
 /** States in which systemd has told all about the unit. */
 export type SeenState = "busy" | "down" | "other" | "silent" | "answering";
 
-const busyFor = busySeconds * 1000;
+/**
+ * A start or stop that takes longer has failed. systemd's own limit cannot be relied on: k3s ships
+ * TimeoutStartSec=0, which never ends. By default both take 90 s at most; 30 s are for ExecStartPre
+ * and a busy node.
+ */
+const busyFor = 210_000;
 
 export function stateOf(
   facts: Facts,

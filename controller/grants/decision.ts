@@ -1,6 +1,8 @@
 /** What a decision about grants consists of. Pure. */
+import type { Grant } from "#contract/grant.ts";
+import type { DeliveryMode } from "#contract/names.ts";
 import type { Excuse, Memory } from "./memory.ts";
-import type { Grant, Mode, PodFacts, StateFacts } from "./facts.ts";
+import type { PodFacts, StateFacts } from "./facts.ts";
 
 /**
  * One write. The caller executes them in order, each conditional on what was seen: a pod's uid and
@@ -13,7 +15,7 @@ export type Action =
   | Readonly<{
       kind: "publish";
       revision: number;
-      mode: Mode;
+      mode: DeliveryMode;
       /** What the served slot holds then: nothing, what it held, or the content that was newest. */
       served: "nothing" | "same" | "newest";
       because: Cause;

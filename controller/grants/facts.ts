@@ -7,8 +7,9 @@
  * saw it, because kubelets' clocks differ and clocks are set. After a restart of the controller
  * these waits begin again, so they end later, never earlier.
  */
-
-export type Mode = "Restart" | "Reread" | "CredentialProvider";
+import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
+import type { DeliveryMode } from "#contract/names.ts";
+import type { WordKind } from "#contract/word.ts";
 
 /** The time of one decision. */
 export type Now = Readonly<{
@@ -23,7 +24,7 @@ export type SecretFacts = Readonly<{
   revision: number;
   /** Salted digest of the newest content. */
   digest: string;
-  mode: Mode;
+  mode: DeliveryMode;
   intent: "apply" | "release";
   /** 0: nothing. `revision`: the newest content. Otherwise the revision in the served slot. */
   served: number;
@@ -31,29 +32,13 @@ export type SecretFacts = Readonly<{
   publishedAt: number;
 }>;
 
-/**
- * A grant, as the annotations of a pod hold it. Revision 0 takes a grant back; then `digest` holds
- * the decimal number of the revision that the node is excused from, and is empty after a halt.
- */
-export type Grant = Readonly<{
-  revision: number;
-  digest: string;
-  /** Transition time of the pod's ContainersReady condition when the grant was written. */
-  since: string;
-  /** The container proves by its termination message instead of its readiness. */
-  word: boolean;
-}>;
-
 /** The termination message of the agent's container, if it is about a grant. */
-type Word = Readonly<{
-  kind: "proved" | "failed" | "unfit" | "behind";
-  /** The grant that it answers. */
-  revision: number;
-  digest: string;
-  since: string;
-  /** The revision in the node's journal. */
-  journal: number;
-}>;
+type Word = GrantKey &
+  Readonly<{
+    kind: Exclude<WordKind, "released">;
+    /** The revision in the node's journal. */
+    journal: number;
+  }>;
 
 export type PodFacts = Readonly<{
   uid: string;
@@ -65,7 +50,7 @@ export type PodFacts = Readonly<{
   /** The template that it was made from is the DaemonSet's present one. */
   isCurrent: boolean;
   /** The mode of its template; undefined for a template from before grants, which ignores them. */
-  mode: Mode | undefined;
+  mode: DeliveryMode | undefined;
   grant: Grant | undefined;
   /** The condition ContainersReady; `since` is its transition time, as written there. */
   ready: Readonly<{ is: boolean; since: string }>;
@@ -119,7 +104,7 @@ type Wanted = Readonly<{
   /** It is what was published last, as the state records beside its facts. */
   isKnown: boolean;
   /** The mode of the template as the policy wants it. */
-  mode: Mode;
+  mode: DeliveryMode;
   /** Whether the content of a slot has a source that the wanted content lacks. */
   withdraws: Readonly<{ newest: boolean; served: boolean }>;
 }>;
@@ -140,7 +125,7 @@ export type Snapshot = Readonly<{
   secret: SecretFacts | undefined;
   state: StateFacts;
   /** The DaemonSet; `isCurrent` is false while its template differs from the wanted one. */
-  template: Readonly<{ isCurrent: boolean; mode: Mode | undefined }> | undefined;
+  template: Readonly<{ isCurrent: boolean; mode: DeliveryMode | undefined }> | undefined;
   pods: readonly PodFacts[];
   nodes: NodesRead;
   /** `status.desiredNumberScheduled` of the DaemonSet. */
@@ -175,15 +160,7 @@ export function stateOf(
 }
 
 /** True if both are the same grant. */
-export const isSameGrant = (
-  one: Pick<Grant, "revision" | "digest" | "since">,
-  other: Pick<Grant, "revision" | "digest" | "since">,
-): boolean =>
-  one.revision === other.revision && one.digest === other.digest && one.since === other.since;
-
-/** What a pod is granted, as one text. */
-export const grantKey = ({ revision, digest, since }: Grant): string =>
-  `${revision}/${digest}/${since}`;
+export const isSameGrant = (one: GrantKey, other: GrantKey): boolean => keyOf(one) === keyOf(other);
 
 /** True if the pod holds a grant of the newest content. */
 export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =>

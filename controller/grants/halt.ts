@@ -5,7 +5,8 @@
  * A halt is recorded before any grant is taken back, so that a controller that is killed between
  * the two does not grant anything else.
  */
-import { holdsNewest, mostListed, namesSlot, type Grant, type StateFacts } from "./facts.ts";
+import type { Grant } from "#contract/grant.ts";
+import { holdsNewest, mostListed, namesSlot, type StateFacts } from "./facts.ts";
 import type { JudgedPod, Look } from "./look.ts";
 import type { Seen } from "./memory.ts";
 

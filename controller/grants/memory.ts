@@ -2,7 +2,8 @@
  * What the controller remembers between two decisions: since when each pod has been as it is. Pure.
  * A restart forgets it, so that waits begin again, and places of deleted pods are lost.
  */
-import { grantKey, type Now, type PodFacts, type Snapshot } from "./facts.ts";
+import { keyOf } from "#contract/grant.ts";
+import type { Now, PodFacts, Snapshot } from "./facts.ts";
 
 /** Why a node is not waited for. */
 export type Excuse = "away" | "not-started" | "not-ready" | "unfit" | "behind" | "admission";
@@ -102,7 +103,7 @@ const isUnseen = ({ sent }: Seen, { resourceVersion }: PodFacts, steady: number)
 /** The memory of a pod after this look at it, apart from what its verdict adds. */
 export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now): Seen {
   const ready = `${pod.ready.is} ${pod.ready.since}`;
-  const grant = pod.grant === undefined ? "" : grantKey(pod.grant);
+  const grant = pod.grant === undefined ? "" : keyOf(pod.grant);
   const isAway = pod.unreachable !== undefined;
   if (before === undefined)
     return {

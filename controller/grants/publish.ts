@@ -1,4 +1,5 @@
 /** What becomes of the Secret: when newer content is published, and what both slots hold. Pure. */
+import { mostRevision } from "#contract/revision.ts";
 import type { PodFacts, SecretFacts, Snapshot } from "./facts.ts";
 import type { Look } from "./look.ts";
 import type { Action, Cause, View } from "./decision.ts";
@@ -124,12 +125,6 @@ export function publication(snapshot: Snapshot, because: Cause): Publication {
   return { kind: "publish", revision: nextRevision(snapshot), mode, served, because };
 }
 
-/**
- * The highest number that may be published: agents and the controller itself read no number of
- * more than 2^40, so that one above it would end the count.
- */
-const mostRevisions = 2 ** 40 - 1;
-
 /** More revisions than a restored etcd can lack. A node that reports more is damaged or lies. */
 const mostLacking = 2 ** 20;
 
@@ -138,13 +133,13 @@ const ownRevision = ({ secret, state }: Snapshot): number =>
   Math.max(
     0,
     ...[secret?.revision ?? 0, secret?.served ?? 0, state.revision].filter(
-      (one) => one < mostRevisions,
+      (one) => one < mostRevision,
     ),
   );
 
 /** The highest number of a pod that is believed: anybody on a node can write a higher one. */
 const mostBelieved = (snapshot: Snapshot): number =>
-  Math.min(ownRevision(snapshot) + mostLacking, mostRevisions - 1);
+  Math.min(ownRevision(snapshot) + mostLacking, mostRevision - 1);
 
 /** Higher than every believed revision that the Secret, a grant or an agent's word has. */
 function nextRevision(snapshot: Snapshot): number {

@@ -1,5 +1,6 @@
 /** What has become of a pod's grant, from its readiness, its word and the time. Pure. */
-import { isSameGrant, type Grant, type Now, type PodFacts } from "./facts.ts";
+import type { Grant } from "#contract/grant.ts";
+import { isSameGrant, type Now, type PodFacts } from "./facts.ts";
 import { settledSeconds, type Excuse, type Seen } from "./memory.ts";
 
 /** Seconds after which a node that is away, or has not started its agent, is excused. */

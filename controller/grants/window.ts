@@ -1,13 +1,8 @@
 /**
  * Whom to grant the newest content: one canary first, then `maxUnavailable` nodes at a time. Pure.
  */
-import {
-  holdsNewest,
-  inheritsFailure,
-  type Grant,
-  type PodFacts,
-  type SecretFacts,
-} from "./facts.ts";
+import type { Grant } from "#contract/grant.ts";
+import { holdsNewest, inheritsFailure, type PodFacts, type SecretFacts } from "./facts.ts";
 import { isLost, lostOf } from "./halt.ts";
 import type { JudgedPod, Look } from "./look.ts";
 import { againAfter, isAway, syncSeconds } from "./verdict.ts";

@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import {
   type DeliveryMode,
+  deliveryModes,
   type RevisionContent,
   globalSecretName,
   namespace,
@@ -70,13 +71,11 @@ export function readPublished(secret: V1Secret | undefined): Published | undefin
   const at = Date.parse(secret?.metadata?.annotations?.[annotations.published] ?? "");
   return {
     ...newest,
-    mode: modes.find((one) => one === mode),
+    mode: deliveryModes.find((one) => one === mode),
     served: readServed(secret, newest),
     publishedAt: Number.isNaN(at) ? 0 : at / 1000,
   };
 }
-
-const modes = ["Restart", "Reread", "CredentialProvider"] as const satisfies DeliveryMode[];
 
 const { mode: modeKey, ...newestKeys } = secretKeys;
 

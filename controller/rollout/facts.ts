@@ -1,7 +1,8 @@
 /** From the objects to what the decisions about grants see. Pure. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestOf } from "#pullsecret/merge/digest.ts";
-import type { Mode, NodesRead, SecretFacts, Snapshot } from "#controller/grants/facts.ts";
+import type { DeliveryMode } from "#contract/names.ts";
+import type { NodesRead, SecretFacts, Snapshot } from "#controller/grants/facts.ts";
 import { contentDigest, isEdited, type Published } from "#controller/objects/global-secret.ts";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
 import { templateDigest } from "#controller/objects/daemonset/daemonset.ts";
@@ -86,7 +87,7 @@ const declaredDigest = (live: V1DaemonSet): string =>
 const digestWith = (salt: Buffer, { document, sources, intent }: WantedContent): string =>
   digestOf({ salt, intent, sources: Buffer.from(sources), document: Buffer.from(document) });
 
-function secretFacts(published: Published, mode: Mode): SecretFacts {
+function secretFacts(published: Published, mode: DeliveryMode): SecretFacts {
   const { revision, intent, served, publishedAt } = published;
   return {
     revision,

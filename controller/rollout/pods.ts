@@ -4,9 +4,9 @@
  */
 import type { KubernetesObject, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { grantOf } from "#contract/grant.ts";
-import { agentContainer, agentName } from "#contract/names.ts";
+import { agentContainer, agentName, deliveryModes, type DeliveryMode } from "#contract/names.ts";
 import { lineOf, parseWord } from "#contract/word.ts";
-import type { Mode, PodFacts } from "#controller/grants/facts.ts";
+import type { PodFacts } from "#controller/grants/facts.ts";
 import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { restartedAt } from "#controller/objects/daemonset/daemonset.ts";
 
@@ -23,17 +23,17 @@ export type AgentPod = Omit<PodFacts, "isCurrent"> &
 /** The label selector of the agents' pods. */
 export const agentsSelector = `name=${agentName}`;
 
-const modes: ReadonlySet<string> = new Set<Mode>(["Restart", "Reread", "CredentialProvider"]);
-
 /** The template's name in the metadata of a pod, or of the template itself. */
 export function templateOf(said: Readonly<Record<string, string>> | undefined): string {
   return [said?.[annotations.template] ?? "", said?.[restartedAt] ?? ""].join(" ").trim();
 }
 
 /** The mode in the metadata of a pod or template; undefined for one from before grants. */
-export function modeOf(said: Readonly<Record<string, string>> | undefined): Mode | undefined {
+export function modeOf(
+  said: Readonly<Record<string, string>> | undefined,
+): DeliveryMode | undefined {
   const mode = said?.[annotations.mode];
-  return mode !== undefined && modes.has(mode) ? (mode as Mode) : undefined;
+  return deliveryModes.find((one) => one === mode);
 }
 
 /** Reduces a pod; undefined for one that is not the DaemonSet's, though it has its label. */

@@ -1,9 +1,9 @@
 /** Executes what was decided about the agents' pods. */
 import type { V1Pod } from "@kubernetes/client-node";
-import { grantAnnotations } from "#contract/grant.ts";
+import { grantAnnotations, type Grant } from "#contract/grant.ts";
 import { syncAnnotation } from "#contract/names.ts";
 import type { Action } from "#controller/grants/decision.ts";
-import type { Grant, PodFacts } from "#controller/grants/facts.ts";
+import type { PodFacts } from "#controller/grants/facts.ts";
 import { afterError, afterRefusal, noting } from "#controller/grants/memory.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { annotate, quotable, removeVersion, type Conditional } from "#kube/client/conditional.ts";

@@ -20,7 +20,7 @@ export function churnTable(rows: readonly Row[]): void {
       const w = servedCluster({ seed: nodes, nodes, budget: Math.ceil(nodes / 10), churn });
       // Besides 1 to 4 s for the container, and about 8 s for the kubelet's restart.
       w.startDelay = 35;
-      // Nodes of machines that left are deleted within a minute. One that stays has the old content.
+      // Nodes of machines that left are deleted within a minute. One that stays has old content.
       w.linger = 1;
       pass(w, driver, 100);
       if (isWithdrawal) w.api.b = 0;

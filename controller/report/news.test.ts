@@ -93,7 +93,7 @@ for (const [when, progress, said] of table)
 
 test("reports a revision as rolled out once, with the nodes that lack it", () => {
   const excused = stuck(2, "not-started", "ImagePullBackOff");
-  const promoted = progressWith({ promoted: true, desired: 20, view: { excused } });
-  assert.match(newsOf(promoted)?.message ?? "", /^revision 7 is on 18 of 20 nodes .*: n0, n1$/);
-  assert.equal(newsOf({ ...promoted, promoted: false }), undefined);
+  const over = progressWith({ ended: true, desired: 20, view: { excused } });
+  assert.match(newsOf(over)?.message ?? "", /^revision 7 is on 18 of 20 nodes .*: n0, n1$/);
+  assert.equal(newsOf({ ...over, ended: false }), undefined);
 });

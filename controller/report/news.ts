@@ -11,8 +11,8 @@ export type Trouble = readonly [kind: TroubleKind, notice: Notice];
 
 /** What was reached just now. A revision is rolled out once; later nodes do not repeat it. */
 export function newsOf(progress: Progress): Notice | undefined {
-  const { promoted, view, revision, publishedAt, desired, now } = progress;
-  if (!promoted || view === undefined) return undefined;
+  const { ended, view, revision, publishedAt, desired, now } = progress;
+  if (!ended || view === undefined) return undefined;
   const missing = [...view.failed, ...view.excused].map(({ node }) => node);
   const seconds = Math.max(0, Math.round(now - publishedAt));
   return messages.rolledOut(revision, Math.max(0, desired - missing.length), missing, seconds);

@@ -6,9 +6,8 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { owned, type OwnedName } from "#kube/client/paths.ts";
 import { Contested, contested } from "#kube/contested-client.ts";
 import { directly } from "#test/harness/api/direct.ts";
-import { content, nothingLeft, World } from "./world.fixture.ts";
+import { nothingLeft, one, two, World } from "./world.fixture.ts";
 
-const [one, two] = [content("u:1"), content("u:2")];
 const seconds = 120;
 /** Twenty at once and one a minute, for each of two field managers and as many contents. */
 const most = 2 * (20 + seconds / 60 + 1);
@@ -17,7 +16,7 @@ async function deployed() {
   const world = await World.of({ a: "proves", b: "proves" });
   const { cluster, standing } = contested(world.cluster, () => world.seconds * 1000, wantedOf);
   Object.assign(world.remover, { cluster });
-  await world.until(one, ({ promoted }) => promoted);
+  await world.until(one, ({ ended }) => ended);
   return { world, standing, other: directly(world.api, "other-operator") };
 }
 

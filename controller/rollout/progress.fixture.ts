@@ -19,7 +19,7 @@ export function progressWith({ view, ...changes }: Changes = {}): Progress {
     intent: "apply",
     publishedAt: 0,
     now: 12,
-    promoted: false,
+    ended: false,
     completed: undefined,
     state: stateOf(7, { retry: "", replaced: [] }),
     desired: 3,

@@ -9,17 +9,7 @@ import { policyWith } from "../policy/policy.fixture.ts";
 import { troublesOf } from "../report/news.ts";
 import { failuresOf } from "../status/nodes.ts";
 import type { Progress } from "./step.ts";
-import { content, nothingLeft, World } from "./world.fixture.ts";
-
-const [one, two] = [content("u:1"), content("u:2")];
-const isServed = ({ view, served, revision }: Progress): boolean =>
-  view?.phase === "served" && served === revision && view.places === 0;
-
-async function deployed(): Promise<World> {
-  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  await world.until(one, isServed);
-  return world;
-}
+import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";
 
 const otherImage = (world: World): void => {
   const agent = { ...world.remover.agent, image: "example.invalid/agent:2" };
@@ -89,7 +79,7 @@ function refusing(
 test("reports why a grant is refused for as long as it is, and grants the others", async () => {
   const world = await deployed();
   refusing(world, "b");
-  const last = await world.until(two, ({ promoted }) => promoted);
+  const last = await world.until(two, ({ ended }) => ended);
   assert.deepEqual([world.granted, last.view?.refused], [{ a: 2, b: 1, c: 2 }, ["b"]]);
   for (let seconds = 0; seconds < 120; seconds += 1) {
     const [failure] = failuresOf(await world.step(two), [], new Date(0));
@@ -121,7 +111,7 @@ for (const [what, make] of hostile)
   test(`serves the other nodes, and asks once a minute for one, when ${what}`, async () => {
     const world = await deployed();
     make(world, "b");
-    const { view } = await world.until(two, ({ promoted }) => promoted);
+    const { view } = await world.until(two, ({ ended }) => ended);
     assert.deepEqual(
       view?.excused.map(({ node, reason }) => [node, reason]),
       [["b", "admission"]],

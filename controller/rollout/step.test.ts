@@ -16,17 +16,7 @@ import type { CollectionInformer } from "#kube/watch/informer.ts";
 import { isPublishedOut } from "../status/summary.ts";
 import type { AgentPod } from "./pods.ts";
 import { takeStep, type Progress } from "./step.ts";
-import { content, nothingLeft, World } from "./world.fixture.ts";
-
-const [one, two] = [content("u:1"), content("u:2")];
-const isServed = ({ view, served, revision }: Progress): boolean =>
-  view?.phase === "served" && served === revision && view.places === 0;
-
-async function deployed(): Promise<World> {
-  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  await world.until(one, isServed);
-  return world;
-}
+import { content, deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";
 
 test("publishes first, then writes the agents' rights, then the DaemonSet", async () => {
   const world = await World.of({ a: "proves" });
@@ -63,7 +53,7 @@ test("records the canary before its grant, and grants nobody else until it gave 
 
 test("serves new nodes nothing until all that existed have proved it, and then writes no more", async () => {
   const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  const progress = await world.until(one, ({ promoted }) => promoted);
+  const progress = await world.until(one, ({ ended }) => ended);
   assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
   assert.equal(progress.served, 1);
   await world.step(one);
@@ -78,12 +68,12 @@ test("calls a revision rolled out when nodes have it that joined before its prom
   await world.until(two, ({ state }) => state.word);
   await world.join("d", "ignores");
   const promoted = await world.until(two, ({ served }) => served === 2);
-  assert.deepEqual([promoted.promoted, isPublishedOut(promoted)], [false, false]);
+  assert.deepEqual([promoted.ended, isPublishedOut(promoted)], [false, false]);
   assert.equal(isPublishedOut(await world.step(two)), false);
   world.nodes.set("d", "proves");
-  const last = await world.until(two, (progress) => progress.promoted);
+  const last = await world.until(two, ({ ended }) => ended);
   assert.deepEqual([world.granted["d"], isPublishedOut(last)], [2, true]);
-  assert.equal((await world.step(two)).promoted, false);
+  assert.equal((await world.step(two)).ended, false);
 });
 
 test("keeps the older content served while newer content is on its way, and replaces no pod", async () => {
@@ -388,7 +378,7 @@ test("reads back what it wrote last", async () => {
 test("promotes without a node that was served before and has been away for a minute", async () => {
   const world = await deployed();
   world.nodes.set("b", "away");
-  const { view } = await world.until(two, ({ promoted }) => promoted);
+  const { view } = await world.until(two, ({ ended }) => ended);
   assert.deepEqual(view?.excused, [{ node: "b", reason: "away", waitingReason: undefined }]);
   assert.deepEqual(world.granted, { a: 2, b: 1, c: 2 });
 });
@@ -399,7 +389,7 @@ test("promotes without a node that failed before the others were granted the con
   const rollout = { ...policy.rollout, maxFailures: 1 };
   Object.assign(world.remover, { policy: { ...policy, rollout } });
   world.nodes.set("b", "fails");
-  await world.until(two, ({ promoted }) => promoted);
+  await world.until(two, ({ ended }) => ended);
   assert.ok(world.seconds < 300, "it did not wait until the failed node was granted it again");
   assert.deepEqual(world.granted, { a: 2, b: 0, c: 2 });
 });
@@ -432,7 +422,7 @@ test("chooses no canary whose Node is gone, though its pod still exists for a mi
 test("grants promoted content to a node that returns, however many nodes fail later", async () => {
   const world = await deployed();
   world.nodes.set("b", "away");
-  await world.until(two, ({ promoted }) => promoted);
+  await world.until(two, ({ ended }) => ended);
   world.seconds += 30 * 86_400;
   for (const name of ["d", "e"]) await world.join(name, "fails");
   const { view } = await world.until(two, ({ state }) => state.failed.length === 2);

@@ -45,7 +45,7 @@ export type Progress = Readonly<{
   /** The time of this step by the same clock. */
   now: number;
   /** In this step the rollout of the newest content ended: no node is awaited any more. */
-  promoted: boolean;
+  ended: boolean;
   /** A withdrawal is over. `isConfirmed`: every node has given back, as far as they are known. */
   completed: Readonly<{ isConfirmed: boolean }> | undefined;
   state: StateFacts;
@@ -95,7 +95,7 @@ class Step {
   #published: Published | undefined;
   #decision: Decision | undefined;
   #state: StateFacts;
-  #promoted = false;
+  #ended = false;
   /** Something else is wanted than what is published, and the pods are not known. */
   #waits = false;
   #completed: Progress["completed"];
@@ -183,7 +183,7 @@ class Step {
       intent: published?.intent === "release" ? "release" : "apply",
       publishedAt: published?.publishedAt ?? 0,
       now: this.#context.times().api,
-      promoted: this.#promoted,
+      ended: this.#ended,
       completed: this.#completed,
       state: this.#state,
       desired: desiredNumberScheduled,
@@ -248,7 +248,7 @@ class Step {
         return await this.#declare({ served: "nothing" });
       case "promote":
         await this.#declare({ served: published ?? "nothing" });
-        this.#promoted = this.#state.awaited < 0;
+        this.#ended = this.#state.awaited < 0;
         return;
       case "save":
       case "halt":
@@ -314,7 +314,7 @@ class Step {
     const rollout = { ...state, content };
     const written = await writeState(cluster, this.#objects.state, { ...before, rollout });
     this.#objects = { ...this.#objects, state: written };
-    if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#promoted = true;
+    if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#ended = true;
     this.#state = state;
   }
 

@@ -49,6 +49,8 @@ export const content = (pair: string, changes: Partial<WantedContent> = {}): Wan
   ...changes,
 });
 
+export const [one, two] = [content("u:1"), content("u:2")] as const;
+
 /** The content of a withdrawal. */
 export const nothingLeft = content("", {
   document: '{"auths":{}}',
@@ -299,4 +301,15 @@ export class World {
     const path = `${collections.pods}/${metadata?.name}`;
     this.api.answer({ method: "DELETE", path, body: { gracePeriodSeconds: 0 } });
   }
+}
+
+/** What is published is served, and no grant is unproved. */
+export const isServed = ({ view, served, revision }: Progress): boolean =>
+  view?.phase === "served" && served === revision && view.places === 0;
+
+/** Three nodes that have content `one`. */
+export async function deployed(): Promise<World> {
+  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+  await world.until(one, isServed);
+  return world;
 }

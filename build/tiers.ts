@@ -100,8 +100,9 @@ export function groupsOf(tier: Tier): readonly Group[] {
     case "test":
       return [
         { name: "units", files: quick, ...units },
-        // A wait may take twice as long as alone: with more, the bound of a test comes first.
-        { name: "stories", files: stories, processes: 1, env: { PATIENCE: "2" } },
+        // Two at a time, because they wait more than they compute. A wait may take twice as long as
+        // alone: with more, the bound of a test comes first.
+        { name: "stories", files: stories, processes: 2, env: { PATIENCE: "2" } },
       ];
     case "cluster":
       return [{ name: "cluster", files: clusterFiles, processes: 2, env: busy }];

@@ -8,6 +8,7 @@
 import type { Grant } from "#contract/grant.ts";
 import { holdsNewest, mostListed, namesSlot, type StateFacts } from "./facts.ts";
 import type { JudgedPod, Look } from "./look.ts";
+import type { Verdict } from "./verdict.ts";
 import type { Seen } from "./memory.ts";
 
 /** Records what became known. `failed`: uids of Nodes that failed without a pod. */
@@ -61,9 +62,7 @@ function forgetCanary(look: Look): void {
   const found = look.byNode.get(canary.node);
   if (found === undefined || !look.isExcused(found)) return;
   const { pod, verdict } = found;
-  const isRefusal =
-    verdict.is === "excused" && (verdict.because === "unfit" || verdict.because === "behind");
-  if (holdsNewest(pod, look.secret) ? isRefusal : verdict.is !== "excused")
+  if (holdsNewest(pod, look.secret) ? isRefusedByWord(verdict) : verdict.is !== "excused")
     look.change({ canary: undefined });
 }
 
@@ -101,6 +100,9 @@ export function steer(look: Look): boolean {
   return true;
 }
 
+const isRefusedByWord = (verdict: Verdict): boolean =>
+  verdict.is === "excused" && (verdict.because === "unfit" || verdict.because === "behind");
+
 /**
  * Takes grants back: after a halt all that are unproved or have failed; otherwise those of failed
  * and excused nodes, which then wait for ten minutes, and those that cannot be fulfilled, whose
@@ -117,7 +119,11 @@ export function takeBack(look: Look): void {
       (verdict.is === "unproved" || (verdict.is === "failed" && holdsNewest(pod, look.secret)));
     // What was proved stays granted, whatever became of its agent later. An older grant goes: if no
     // slot has its content any more, the agent could not become Ready.
-    const isKept = seen.isSettled && (look.isRelease() || holdsNewest(pod, look.secret));
+    // A grant that the agent has refused goes as well: it stays dead until there is another one.
+    const isKept =
+      seen.isSettled &&
+      !isRefusedByWord(verdict) &&
+      (look.isRelease() || holdsNewest(pod, look.secret));
     const isOver =
       (verdict.is === "excused" && !isKept) || (verdict.is === "failed" && !look.isRelease());
     const isVoid = verdict.is === "unproved" && !isReplacing && !namesSlot(pod.grant, look.secret);

@@ -58,7 +58,7 @@ export function agent(w: World, m: Machine): void {
   // Rule 2: the slot that the grant names by revision and digest.
   if (grant && grant.rev > 0 && !isFulfilled(m, grant, modeOf(w, m)))
     return fulfil(w, m, grant, m.mount.secret);
-  if (grant && grant.rev > 0 && grant.word && m.journal && m.journal.said !== keyOf(grant))
+  if (grant && grant.rev > 0 && grant.word && m.journal && !hasSaid(m.journal, "proved", grant))
     return end(w, m, m.journal, "proved", grant);
   // Rule 3: with a journal, also an empty one, the node keeps what it has.
   if (m.journal) return;
@@ -74,6 +74,9 @@ export function agent(w: World, m: Machine): void {
   begin(w, m, { rev: served, digest, since: -1, word: false }, false);
 }
 
+const hasSaid = ({ said }: Journal, kind: string, grant: Grant): boolean =>
+  said === `${kind} ${keyOf(grant)}`;
+
 /** Ends the container with this word about the grant. */
 function end(
   w: World,
@@ -82,7 +85,7 @@ function end(
   kind: "proved" | "failed" | "unfit" | "behind",
   grant: Grant,
 ): void {
-  journal.said = keyOf(grant);
+  journal.said = `${kind} ${keyOf(grant)}`;
   exit(w, m, { kind, key: keyOf(grant), rev: grant.rev });
 }
 
@@ -91,7 +94,7 @@ type Mounted = NonNullable<Machine["mount"]>["secret"];
 function fulfil(w: World, m: Machine, grant: Grant, secret: Mounted): void {
   const key = keyOf(grant);
   if (m.journal && grant.rev < m.journal.rev) {
-    if (m.journal.said !== key) end(w, m, m.journal, "behind", grant);
+    if (!hasSaid(m.journal, "behind", grant)) end(w, m, m.journal, "behind", grant);
     return;
   }
   const isNewest = secret.rev === grant.rev && secret.digest === grant.digest;
@@ -102,7 +105,8 @@ function fulfil(w: World, m: Machine, grant: Grant, secret: Mounted): void {
   // A grant that was refused or has failed is dead; another `since` is another grant.
   const [dead, kind] = (m.journal?.quarantine ?? "").split(" ");
   if (m.journal && dead === key) {
-    if (m.journal.said !== key) end(w, m, m.journal, kind === "unfit" ? "unfit" : "failed", grant);
+    const word = kind === "unfit" ? "unfit" : "failed";
+    if (!hasSaid(m.journal, word, grant)) end(w, m, m.journal, word, grant);
     return;
   }
   if (m.unfit > w.t && grant.digest !== RELEASE) {

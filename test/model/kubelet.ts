@@ -91,6 +91,8 @@ function takePod(w: World, m: Machine, pod: Pod | undefined): void {
   const isReleased =
     m.journal !== null && m.journal.digest === RELEASE && m.journal.rev > 0 && !m.journal.begun;
   if (m.running && isReleased && !w.api.ds && w.random.fraction() < 0.8) m.journal = null;
+  // The mark of what was said is in the pod's own directory.
+  if (m.journal) m.journal.said = "";
   m.running = false;
   m.mount = null;
   m.message = null;
@@ -154,6 +156,10 @@ function report(m: Machine, pod: Pod): void {
 
 function remount(w: World, m: Machine, pod: Pod): void {
   m.mountAt = w.t + between(w, 60, 90);
-  const secret = m.mount && w.old && w.random.once(10) ? w.old : w.api.secret;
+  // A watch may be late, but never goes back.
+  const { rev, served } = m.mount?.secret ?? {};
+  const isLate = m.mount && w.old && w.random.once(10);
+  const hasNewest = rev === w.api.secret?.rev && served === w.api.secret?.served;
+  const secret = isLate && !hasNewest ? w.old : w.api.secret;
   if (secret) m.mount = { secret: { ...secret }, grant: pod.grant ? { ...pod.grant } : null };
 }

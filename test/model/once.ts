@@ -122,4 +122,13 @@ export const plansOnce: readonly Plan[] = [
     events: events([45, "join"], [61, "withdrawOne", 0, 5], [62, "revert"]),
     end: 63,
   },
+  // The journal of a served node is deleted, and the node does not support the mode any more.
+  {
+    ...usual,
+    seed: 36001795,
+    budget: 3,
+    mode: "CredentialProvider",
+    events: events([199, "unfit", 0, 948], [302, "crash"], [302, "deleteJournal"]),
+    end: 350,
+  },
 ];

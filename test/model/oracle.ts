@@ -280,8 +280,13 @@ class Turn {
     if (!isReplacing && (this.#release || !this.#state.halted))
       for (const pod of this.#of("unproved").filter(isVoid)) back(pod, "");
     // A node that has proved it keeps it, unless newer content is to follow.
+    // One that its agent has refused is dead.
+    const isDead = ({ grant, message }: Pod): boolean =>
+      grant !== null && message?.key === keyOf(grant) && ["unfit", "behind"].includes(message.kind);
     const keeps = (pod: Pod): boolean =>
-      this.#seen(pod).isSettled && (this.#release || pod.grant?.rev === this.#s.rev);
+      this.#seen(pod).isSettled &&
+      !isDead(pod) &&
+      (this.#release || pod.grant?.rev === this.#s.rev);
     const excused = this.#of("excused").filter((pod) => !keeps(pod));
     for (const pod of [...excused, ...(this.#release ? [] : this.#of("failed"))])
       if (!halted.includes(pod)) back(pod, `${pod.grant?.rev}`);
@@ -369,7 +374,8 @@ class Turn {
       if (seen.sent) return steady - seen.sent.at >= 2;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
       // A withdrawal interrupts an agent that waits for content, but no agent that is not there.
-      const isAnswer = grant && pod.message?.key === keyOf(grant);
+      const { kind = "", key } = pod.message ?? {};
+      const isAnswer = grant && key === keyOf(grant) && ["unfit", "behind"].includes(kind);
       const isAbsent = this.#verdicts.get(pod) === "excused" && !isAnswer;
       const waits = this.#release && grant && grant.rev > 0 && !isAbsent;
       if (!pod.ready && !waits) return false;

@@ -215,6 +215,9 @@ function control(w: World, driver: Driver): void {
     if (error instanceof Killed) {
       log(w, "controller: killed");
       kill(w, between(w, 1, 30));
+      // The next one reads everything again.
+      w.snapshot = null;
+      return;
     } else if (!(error instanceof Refused)) throw error;
   }
   if (w.lateUntil > w.t) {

@@ -45,7 +45,7 @@ export class Observer {
   readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
   #unreachedSince: number | undefined;
-  #seen: Seen = { grant: "unread", journal: 0, fulfilled: false };
+  #seen: Seen = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
 
   constructor(senses: Senses) {
     this.#senses = senses;
@@ -147,6 +147,7 @@ export class Observer {
       grant,
       journal: known?.revision ?? 0,
       fulfilled: known !== undefined && isIdle(known) && isOf(known, grant),
+      failed: isIdle(known) ? known?.quarantine?.grant : undefined,
     };
     // A node that waits for a grant is Ready although it cannot reach the bus.
     if (step.ready && step.code !== codes.systemdUnknown) this.#unreachedSince = undefined;

@@ -14,7 +14,7 @@ import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
 import { askHides, unwatched } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
 import { isIdle, type JournalReading } from "./journal/journal.ts";
-import { isOf, type Seen } from "./facts/grant.ts";
+import { failedKey, isOf, type Seen } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
 import type { Delivery, NodeFile } from "./delivery/delivery.ts";
 import { Readings } from "./observe/readings.ts";
@@ -147,7 +147,7 @@ export class Observer {
       grant,
       journal: known?.revision ?? 0,
       fulfilled: known !== undefined && isIdle(known) && isOf(known, grant),
-      failed: isIdle(known) ? known?.quarantine?.grant : undefined,
+      failed: failedKey(known),
     };
     // A node that waits for a grant is Ready although it cannot reach the bus.
     if (step.ready && step.code !== codes.systemdUnknown) this.#unreachedSince = undefined;

@@ -44,6 +44,13 @@ export function grantedKey(grant: GrantReading): string | undefined {
   return given && keyOf(given);
 }
 
+/** Key of the grant that failed last, while the node has nothing newer than what failed. */
+export function failedKey(journal: Journal | undefined): string | undefined {
+  const { phase, revision = 0, quarantine } = journal ?? {};
+  if (phase !== "applied" || quarantine === undefined) return undefined;
+  return quarantine.revision > revision ? quarantine.grant : undefined;
+}
+
 /**
  * The key of the grant that a word of this pod is about: its own. A pod without a grant tells of
  * the one that failed: its predecessor began the change and was deleted before the end.

@@ -16,7 +16,7 @@ export const fleetReasons = {
   Done: "Ready: nothing is left to do.",
   Progressing: "Clusters wait, are at it, or are leaving.",
   Paused: "`spec.managementState` is Paused.",
-  Refused: "Clusters that answer refuse it, no more than `spec.rollout.maxFailures`.",
+  Refused: "Some clusters cannot take it; the others are served.",
 } as const;
 
 /** Reasons when only a person can go on. */
@@ -25,7 +25,8 @@ export const fleetStalledReasons = {
   InventoryUnreadable: "It cannot be read which clusters are selected; everything stays as it is.",
   SourceMissing: "There is no such Secret; what is placed stays.",
   SourceRefused: "The Secret may not be brought anywhere; what is placed stays.",
-  Halted: "More clusters refuse it than `spec.rollout.maxFailures`; no other gets it.",
+  Halted:
+    "The canary and one more cluster, or more than `spec.rollout.maxFailures`, refuse the content; no other gets it.",
   TooManyClusters: "More clusters are selected than one object serves.",
 } as const;
 

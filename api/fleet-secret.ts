@@ -141,12 +141,17 @@ export type FleetRollout = Readonly<{
   /** How long a cluster must have a change before another one takes its place. Default: 0s. */
   minSuccessTime?: string;
   /**
-   * How long a cluster that answers may take to prove a change until it counts as failed. None: as
-   * long as it wants. Default: None.
+   * How long a cluster that answers may take to prove a change. Then it is reported as failed, and
+   * the next cluster gets its turn. None: as long as it wants. Default: 30m.
    */
   progressDeadline?: string;
-  /** How many clusters may refuse a change before no other gets it. Default: 0. */
-  maxFailures?: number;
+  /**
+   * How many clusters may refuse the content before no other gets it, a number or a percentage of
+   * those that can be reached, one at least. While no cluster has the content, the second refusal
+   * halts; with 0, the first. A cluster that cannot take it for a reason of its own, such as its
+   * rights or its admission, does not count. Default: 5%.
+   */
+  maxFailures?: number | string;
 }>;
 
 /** How long a removal waits. */

@@ -9,7 +9,7 @@ import { sooner, type Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { Guests, type Run } from "./guests.ts";
 import { selectedBy } from "./inventory/inventory.ts";
-import { order } from "./order/order.ts";
+import { order, type Standing } from "./order/order.ts";
 import { isGivenUp } from "./order/standing.ts";
 import { judge, ownerOf, type Judged } from "./secret/content.ts";
 import { sentence } from "./secret/problems.ts";
@@ -101,9 +101,9 @@ export class Fleet {
   ): Promise<Again | undefined> {
     const { object, source, owner, now } = run;
     const judged = served.map((name) => ({ name, ...this.#guests.judge(name, run) }));
-    const { canary = 1, maxConcurrency = "10%", maxFailures = 0 } = object.spec.rollout ?? {};
+    const { canary = 1, maxConcurrency = "10%", maxFailures = "5%" } = object.spec.rollout ?? {};
     const turn = order(judged, { canary, maxConcurrency, maxFailures });
-    const refusing = judged.filter(({ state }) => state === "Failed").map(({ name }) => name);
+    const refusing = judged.filter((one) => isRefusal(one.standing)).map(({ name }) => name);
     const stalled = stalledBy({ source, halted: turn.halted, refusing, cut });
     const leaving = left.map(({ name, reason }) => ({ name, state: "Leaving" as const, reason }));
     const clusters = [...judged, ...leaving].map((one) => toldOf(one));
@@ -221,6 +221,8 @@ export class Fleet {
     return { seconds: 0.1 };
   }
 }
+
+const isRefusal = (one: Standing): boolean => ["failed", "retry", "retrying"].includes(one);
 
 /** What status has of a cluster, but for the time. */
 const toldOf = ({ name, state, reason }: Found) =>

@@ -82,7 +82,7 @@ export class Guests {
       return there.present && known?.state === "Done"
         ? { standing: "done", ...said(known) }
         : { standing: "done", state: "Waiting" };
-    const { minSuccessTime = "0s", progressDeadline = "None" } = object.spec.rollout ?? {};
+    const { minSuccessTime = "0s", progressDeadline = "30m" } = object.spec.rollout ?? {};
     return standingOf({
       there,
       busy: guest?.busy === true,
@@ -130,7 +130,7 @@ export class Guests {
 
 function refusalAt(guest: Guest | undefined, of: Due, now: number): ClusterFacts["refusal"] {
   const refusal = guest?.refusal(of);
-  return refusal && { why: refusal.why, next: now + refusal.wait };
+  return refusal && { why: refusal.why, own: refusal.own, next: now + refusal.wait };
 }
 
 function wayOf({ via, target, clusterAPI }: FleetSecret["spec"], name: string): Way {
@@ -162,11 +162,15 @@ const said = ({ state, reason }: ClusterStatus) => ({
   ...(reason === undefined ? {} : { reason }),
 });
 
-const refusals: ReadonlySet<string> = new Set([codeOf("refused"), codeOf("mutated")]);
+const refusals: ReadonlySet<string> = new Set([
+  codeOf("refused"),
+  codeOf("mutated"),
+  codeOf("rejected"),
+]);
 
 /** A refusal that the previous controller met. It counts, and is tried once more. */
 function remembered(former: ClusterFacts["former"]): ClusterFacts["refusal"] {
   const code = former?.reason?.slice(0, codeOf("refused").length) ?? "";
   if (former?.state !== "Failed" || !refusals.has(code)) return undefined;
-  return { why: former.reason ?? "", next: former.since };
+  return { why: former.reason ?? "", own: code !== codeOf("rejected"), next: former.since };
 }

@@ -40,7 +40,7 @@ export class Guest {
   /** A write that got no answer. The guest counts as away until then, by performance.now(). */
   #unanswered: { why: string; times: number; until: number } | undefined;
   /** What was refused, a content or its removal, why, how often, and when it may be tried again. */
-  #refusal: { of: Due; why: string; times: number; next: number } | undefined;
+  #refusal: { of: Due; why: string; own: boolean; times: number; next: number } | undefined;
   #writing = false;
   readonly #contest = contestOfGuest();
 
@@ -128,11 +128,14 @@ export class Guest {
     return seen.map((one) => (one.is === "shown" ? one.object : undefined));
   }
 
-  /** Why this content, or its removal, was refused, and in how many milliseconds to try again. */
-  refusal(wanted: Due): Readonly<{ why: string; wait: number }> | undefined {
+  /**
+   * Why this content, or its removal, was refused, whether for a reason of the cluster's own, and
+   * in how many milliseconds to try again.
+   */
+  refusal(wanted: Due): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
     const one = this.#refusal;
     if (one === undefined || !same(one.of, wanted)) return undefined;
-    return { why: one.why, wait: one.next - performance.now() };
+    return { why: one.why, own: one.own, wait: one.next - performance.now() };
   }
 
   /** Brings the content there. Never rejects; the watch shows what came of it. */
@@ -206,10 +209,12 @@ export class Guest {
   #refuse(of: Due, error: Error): void {
     const former = this.#refusal;
     const times = former !== undefined && same(former.of, of) ? former.times + 1 : 1;
-    const why = error instanceof Mutated ? error.message : sentence("refused", told(error));
+    const own = of === undefined || !isOfContent(error);
+    const said = () => sentence(own ? "refused" : "rejected", told(error));
     this.#refusal = {
       of,
-      why,
+      why: error instanceof Mutated ? error.message : said(),
+      own,
       times,
       next: performance.now() + Math.max(shortestRetry, backoff(times)),
     };
@@ -245,5 +250,12 @@ function isAway(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status);
 }
+
+/**
+ * True for an answer that finds the content itself invalid. Rights, a namespace that is absent, and
+ * what admission there denies, with whatever status, are that cluster's own.
+ */
+const isOfContent = (error: unknown): boolean =>
+  error instanceof ApiError && [400, 413, 422].includes(error.status) && !error.isDenial;
 
 class Mutated extends Error {}

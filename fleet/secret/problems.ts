@@ -33,8 +33,13 @@ export const catalogue = {
   ],
   unreachable: ["GPS438", "{}", "no action needed if the cluster is away for a while"],
   refused: ["GPS439", "{}", "let the target be written, and deleted, there"],
+  rejected: [
+    "GPS475",
+    "its API server finds the content invalid: {}",
+    "correct the Secret; if other clusters take it, look at the admission there",
+  ],
   mutated: ["GPS440", "admission there changes the Secret", "leave the target out of that policy"],
-  halted: ["GPS441", "{} refuse the Secret", "correct the Secret or these clusters"],
+  halted: ["GPS441", "{} refuse the content", "correct the Secret or these clusters"],
   tooMany: [
     "GPS442",
     "1,000 clusters are the most, those that are leaving included: {} are not served",
@@ -91,7 +96,7 @@ export const catalogue = {
   late: [
     "GPS456",
     "its nodes do not have it within rollout.progressDeadline",
-    "look at globalpullsecret/cluster there; it counts as failed until they have",
+    "look at globalpullsecret/cluster there; no other cluster waits for it",
   ],
   excess: [
     "GPS460",

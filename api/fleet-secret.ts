@@ -181,8 +181,8 @@ export type FleetSecretStatus = Readonly<{
   /** Every cluster that is served, or was and is not yet given up. */
   clusters?: readonly ClusterStatus[];
   /**
-   * The clusters that failed last, newest first, ten of them at most; counts.failed counts all. One
-   * goes when its cluster has the content.
+   * The clusters that failed, became unreachable or did not take it up last, newest first, ten of
+   * them at most; counts has all. One goes when its cluster has the content.
    */
   failures?: readonly FleetFailure[];
   /** Ready, Reconciling and Stalled, as kstatus reads them, and Warning. */
@@ -217,8 +217,8 @@ export type ClusterStatus = Readonly<{
   /**
    * Waiting: its turn has not come. Progressing: it is being changed, or has not proved it yet.
    * Done: it has what the Secret says, read back there, and its nodes have it where they are asked.
-   * Failed: it answers and refuses, or was too late. Unreachable: it does not answer, and is served
-   * when it does. Leaving: it is no longer selected.
+   * Failed: it answers and refuses, was too late, or its kubeconfig cannot be used. Unreachable: it
+   * does not answer, and is served when it does. Leaving: it is no longer selected.
    */
   state: "Waiting" | "Progressing" | "Done" | "Failed" | "Unreachable" | "Leaving";
   /** Why, with a code where there is one. */

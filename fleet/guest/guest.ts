@@ -9,10 +9,10 @@ import { contestOfGuest, same, type Due } from "./contest.ts";
 import { fleetManager } from "./manager.ts";
 import type { ClusterFacts } from "../order/standing.ts";
 import { isPlacedBy, type Content } from "../secret/content.ts";
-import { sentence } from "../secret/problems.ts";
+import { isLasting, sentence } from "../secret/problems.ts";
 import type { Placement, Way } from "../way/way.ts";
 import { Link } from "./link.ts";
-import { told } from "./failure-text.ts";
+import { away, told } from "./failure-text.ts";
 
 /** Most milliseconds until a write that got no answer is tried again. */
 const longestPause = 30_000;
@@ -122,9 +122,9 @@ export class Guest {
   #objects(): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {
     const seen = this.#link.found;
     if (seen === "unknown") return { is: "unknown" };
-    if ("away" in seen) return { is: "away", why: seen.away };
+    if ("away" in seen) return awayFor(seen.away);
     if (this.#unanswered !== undefined && performance.now() < this.#unanswered.until)
-      return { is: "away", why: this.#unanswered.why };
+      return awayFor(this.#unanswered.why);
     return seen.map((one) => (one.is === "shown" ? one.object : undefined));
   }
 
@@ -196,8 +196,7 @@ export class Guest {
         answered = false;
         const times = (this.#unanswered?.times ?? 0) + 1;
         const pause = Math.min(backoff(times), longestPause);
-        const why = sentence("unreachable", told(error));
-        this.#unanswered = { why, times, until: performance.now() + pause };
+        this.#unanswered = { why: away(error), times, until: performance.now() + pause };
       } else this.#refuse(content, error as Error);
     } finally {
       this.#writing = false;
@@ -220,6 +219,8 @@ export class Guest {
     };
   }
 }
+
+const awayFor = (why: string) => ({ is: "away", why, lasting: isLasting(why) }) as const;
 
 async function place(
   cluster: Cluster,

@@ -26,6 +26,8 @@ const ago = (state: "Done" | "Progressing" | "Failed", seconds: number, reason?:
 
 const no = (own: boolean, wait: number) => ({ why: "", own, next: now + wait });
 
+const lasting = { is: "away", why: "GPS437", lasting: true } as const;
+
 const table: readonly (readonly [
   what: string,
   given: Partial<ClusterFacts>,
@@ -34,6 +36,7 @@ const table: readonly (readonly [
   next?: number,
 ])[] = [
   ["nobody has asked yet", { there: { is: "unknown" } }, "unreachable", "Waiting"],
+  ["its kubeconfig is no use", { there: lasting }, "unreachable", "Failed"],
   ["it is away", { there: away }, "unreachable", "Unreachable"],
   ["it went away in mid-write", { there: away, busy: true }, "unreachable", "Unreachable"],
   [

@@ -12,7 +12,8 @@ export type ClusterFacts = Readonly<{
    */
   there:
     | Readonly<{ is: "unknown" }>
-    | Readonly<{ is: "away"; why: string }>
+    /** `lasting`: for a reason that only a person can end. */
+    | Readonly<{ is: "away"; why: string; lasting?: boolean }>
     | Readonly<{ is: "foreign"; why: string }>
     | Readonly<{ is: "other"; present: boolean }>
     | Readonly<{
@@ -51,8 +52,10 @@ export type Judgement = Readonly<{
 export function standingOf(facts: ClusterFacts): Judgement {
   const { there, busy, refusal, now } = facts;
   if (there.is === "unknown") return { standing: "unreachable", state: "Waiting" };
-  if (there.is === "away")
-    return { standing: "unreachable", state: "Unreachable", reason: there.why };
+  if (there.is === "away") {
+    const state = there.lasting === true ? "Failed" : "Unreachable";
+    return { standing: "unreachable", state, reason: there.why };
+  }
   // The content is not at fault, so this holds up no other cluster.
   if (there.is === "foreign")
     return { standing: "unreachable", state: "Failed", reason: there.why };

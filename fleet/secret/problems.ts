@@ -32,6 +32,11 @@ export const catalogue = {
     "correct it; nothing is connected to",
   ],
   unreachable: ["GPS438", "{}", "no action needed if the cluster is away for a while"],
+  denied: [
+    "GPS476",
+    "our account is not admitted: {}",
+    "renew its credential, or grant it: kubectl pull-secret fleet rbac prints how",
+  ],
   refused: ["GPS439", "{}", "let the target be written, and deleted, there"],
   rejected: [
     "GPS475",
@@ -119,6 +124,13 @@ export const catalogue = {
     "ask for via: Direct where it should be",
   ],
 } as const satisfies Catalogue;
+
+const lasting = (["kubeconfig", "denied", "noProvider", "provider"] as const).map(
+  (kind) => catalogue[kind][0],
+);
+
+/** True for a cluster that is not reached for a reason that only a person can end. */
+export const isLasting = (why: string): boolean => lasting.some((code) => why.startsWith(code));
 
 export const codeOf = (kind: keyof typeof catalogue): string => catalogue[kind][0];
 

@@ -312,7 +312,7 @@ test("a cluster's kubeconfig that asks for more than a connection is named with 
   await source("1");
   await placedIn("1", b);
   for (const [at, [code]] of hostile.entries())
-    await untilState(home, names[at] ?? "", "Unreachable", code);
+    await untilState(home, names[at] ?? "", "Failed", code);
   const asked = auditOf(a.cluster, { since }).filter(
     ({ userAgent }) => userAgent === "global-pull-secret-fleet",
   );

@@ -53,6 +53,12 @@ export type FleetSecretSpec = Readonly<{
    */
   managementState?: "Managed" | "Paused";
   /**
+   * What becomes of a Secret that is at the target already and that this object has not placed.
+   * Refuse: it is reported and left alone. Adopt: this object takes it over, replaces its content,
+   * and later deletes it as its own. Default: Refuse.
+   */
+  conflicts?: "Refuse" | "Adopt";
+  /**
    * What becomes of the Secret in a cluster that is no longer served: Delete takes away what was
    * placed there, Orphan leaves it. Default: Delete.
    */

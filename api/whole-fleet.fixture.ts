@@ -48,6 +48,7 @@ const spec: Required<FleetSecretSpec> = {
   target,
   rollout,
   managementState: "Managed",
+  conflicts: "Refuse",
   removalPolicy: "Delete",
   removal,
 };

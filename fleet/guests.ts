@@ -56,7 +56,10 @@ export class Guests {
       this.#all.set(name, new Guest({ way: wayOf(spec, name), reach, holds, hint }));
     }
     const going = new Set(leaving);
-    for (const [name, guest] of this.#all) guest.leaving = going.has(name);
+    for (const [name, guest] of this.#all) {
+      guest.leaving = going.has(name);
+      guest.takes = () => spec?.conflicts === "Adopt";
+    }
   }
 
   judge(name: string, run: Run): Judgement {

@@ -118,6 +118,27 @@ const ours = {
   ...content,
 };
 
+const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
+  ["of nobody", { ...ours, metadata: { ...ours.metadata, annotations: {} } }],
+  [
+    "of the management cluster before this one, with the same content",
+    {
+      ...ours,
+      metadata: { ...ours.metadata, annotations: { "globalpullsecret.io/fleet-owner": "old/x" } },
+    },
+  ],
+];
+for (const [what, object] of theirs)
+  test(`refuses a Secret ${what}, and adopts it where that is asked for`, async () => {
+    using one = await guestWith(standing, [object]);
+    assert.equal(one.is(), "foreign");
+    one.guest.takes = () => true;
+    assert.equal(one.is(), "other");
+    await one.guest.change(content, owner);
+    assert.equal(one.writes(), 1);
+    assert.equal(one.is(), "has");
+  });
+
 test("a deletion that is refused is asked for again after five seconds at the earliest, later after thirty, whatever becomes of the time of day, and its reason is known meanwhile", async (t) => {
   using one = await guestWith(standing, [ours]);
   // Never before what the guest has seen of the clock, and whole, so that no

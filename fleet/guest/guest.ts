@@ -8,7 +8,7 @@ import type { AccessReading } from "../inventory/access.ts";
 import { contestOfGuest, same, type Due } from "./contest.ts";
 import { fleetManager } from "./manager.ts";
 import type { ClusterFacts } from "../order/standing.ts";
-import { isPlacedBy, type Content } from "../secret/content.ts";
+import { isPlacedBy, ownerMark, type Content } from "../secret/content.ts";
 import { isLasting, sentence } from "../secret/problems.ts";
 import type { Placement, Way } from "../way/way.ts";
 import { Link } from "./link.ts";
@@ -43,6 +43,8 @@ export class Guest {
   #refusal: { of: Due; why: string; own: boolean; times: number; next: number } | undefined;
   #writing = false;
   readonly #contest = contestOfGuest();
+  /** Whether a Secret with this owner's mark, or with none, may be taken over. */
+  takes: (mark: string | undefined) => boolean = () => false;
 
   constructor({ connect, ...options }: Options) {
     const { way, reach, hint } = options;
@@ -89,7 +91,9 @@ export class Guest {
     const objects = this.#objects();
     if ("is" in objects) return objects;
     const found = objects.slice(0, way.placed.length);
-    if (found.some((one) => one !== undefined && !isPlacedBy(one, owner)))
+    const isForeign = (one: KubernetesObject) =>
+      !isPlacedBy(one, owner) && !this.takes(ownerMark(one));
+    if (found.some((one) => one !== undefined && isForeign(one)))
       return { is: "foreign", why: sentence("foreign") };
     if (content === undefined || !way.placed.every((one, at) => isIn(one, found[at]))) {
       const lost = this.#contest.lostUntil(content, performance.now()) !== undefined;

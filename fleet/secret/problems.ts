@@ -19,7 +19,7 @@ export const catalogue = {
   foreign: [
     "GPS435",
     "the target exists and was not placed by this object",
-    "delete or rename it there; it is not touched",
+    "delete it there, or set spec.conflicts: Adopt; it is not touched",
   ],
   noKubeconfig: [
     "GPS436",

@@ -447,6 +447,7 @@ test("what a spec leaves out is read back as it is meant", async () => {
       maxFailures: "5%",
     },
     managementState: "Managed",
+    conflicts: "Refuse",
     removalPolicy: "Delete",
     removal: { grace: "5m", deadline: "1h" },
   });

@@ -23,7 +23,6 @@ export const fleetReasons = {
 
 /** Reasons when only a person can go on. */
 export const fleetStalledReasons = {
-  Conflict: "An older FleetSecret has the same target.",
   InventoryUnreadable: "It cannot be read which clusters are selected; everything stays as it is.",
   SourceMissing: "There is no such Secret; what is placed stays.",
   SourceRefused: "The Secret may not be brought anywhere; what is placed stays.",

@@ -40,6 +40,7 @@ export class Guests {
     served: readonly string[],
     leaving: readonly string[] = [],
     spec?: FleetSecret["spec"],
+    takes: Guest["takes"] = () => false,
   ): void {
     const { home, holds, hint } = this.#options;
     const wanted = new Set([...served, ...leaving]);
@@ -58,7 +59,7 @@ export class Guests {
     const going = new Set(leaving);
     for (const [name, guest] of this.#all) {
       guest.leaving = going.has(name);
-      guest.takes = () => spec?.conflicts === "Adopt";
+      guest.takes = takes;
     }
   }
 
@@ -129,6 +130,22 @@ export class Guests {
         .map((wait) => now + wait) ?? []
     );
   }
+}
+
+/**
+ * Which Secrets of others an object takes over, by the mark of their owner: those of younger
+ * objects with its target, so that no cluster goes without meanwhile; never those of older ones;
+ * and all others where it adopts.
+ */
+export function takesOf(
+  { spec }: Pick<FleetSecret, "spec">,
+  older: readonly string[],
+  younger: readonly string[],
+): Guest["takes"] {
+  return (mark) =>
+    mark === undefined || !older.includes(mark)
+      ? spec.conflicts === "Adopt" || (mark !== undefined && younger.includes(mark))
+      : false;
 }
 
 function refusalAt(guest: Guest | undefined, of: Due, now: number): ClusterFacts["refusal"] {

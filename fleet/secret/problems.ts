@@ -13,8 +13,8 @@ export const catalogue = {
   ],
   conflict: [
     "GPS434",
-    "{} is older and has the same target",
-    "give another target, or delete one of the two",
+    "{} is older, has the same target and serves this cluster",
+    "select the cluster by one of the two, or give another target",
   ],
   foreign: [
     "GPS435",

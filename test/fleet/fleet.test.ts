@@ -328,16 +328,21 @@ test("a cluster's kubeconfig that asks for more than a connection is named with 
   await home.cluster.kubectl("label", "namespace", first, "capi-pull-secret-");
 });
 
-test("of two objects with one target the older keeps it, and the other is Stalled", async () => {
+test("of two objects with one target the older keeps the clusters of both, and the other serves its own", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
-  await home.cluster.apply(fleetSecret({}, "second"));
-  await until("the second is Stalled", async () => {
-    const conditions = (await fleet.objectIn(home, "second"))?.status?.conditions;
-    return conditions?.find(({ type }) => type === "Stalled")?.reason === "Conflict";
+  const only = { namespaceSelector: { matchLabels: { only: "b" } } };
+  await home.cluster.kubectl("label", "namespace", "guest-b", "only=b", "capi-pull-secret-");
+  await home.cluster.apply(fleetSecret({ clusterAPI: only }, "second"));
+  const second = async () => (await fleet.objectIn(home, "second"))?.status?.clusters?.[0];
+  await until("the second has guest-b, after the first", async () => {
+    return (await second())?.state === "Done";
   });
-  await untilState(home, "guest-a", "Done");
+  await home.cluster.kubectl("label", "namespace", "guest-b", "capi-pull-secret=true");
+  await untilState(home, "guest-b", "Done");
+  await until("the first has it again", async () => (await second())?.reason?.startsWith("GPS434"));
+  await home.cluster.kubectl("label", "namespace", "guest-b", "only-");
 });
 
 test("with --fleet-namespaces the FleetSecrets of another namespace are served too, each by its own Secret, with the rights that the page names", async () => {

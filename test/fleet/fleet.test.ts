@@ -345,34 +345,6 @@ test("of two objects with one target the older keeps the clusters of both, and t
   await home.cluster.kubectl("label", "namespace", "guest-b", "only-");
 });
 
-test("with --fleet-namespaces the FleetSecrets of another namespace are served too, each by its own Secret, with the rights that the page names", async () => {
-  const namespace = "team-a";
-  const its = (object: object) => ({ ...object, metadata: { name: "pull-secret", namespace } });
-  await home.cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
-  await home.cluster.apply(...fleet.rightsIn(namespace));
-  const theirs = pullSecret("source-pull-secret", document({ "quay.io": "robot:team" }));
-  await home.cluster.apply({ ...theirs, metadata: { name: "source-pull-secret", namespace } });
-  await home.cluster.apply(its(fleetSecret()));
-  await source("1");
-  await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
-  const since = new Date().toISOString();
-  controller = fleet.startFleet(home, { flags: [`--fleet-namespaces=kube-system,${namespace}`] });
-  await placedIn("team", a);
-  await home.cluster.apply(fleetSecret());
-  await until("kube-system's is served as well, and is the younger of two", async () => {
-    const stalled = (await fleet.objectIn(home))?.status?.conditions?.find(
-      ({ type }) => type === "Stalled",
-    );
-    return stalled?.reason === "Conflict" && stalled.message?.includes(namespace);
-  });
-  await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", namespace);
-  await placedIn("1", a);
-  const refused = auditOf(home.cluster, { since }).filter(
-    ({ user, code }) => user.endsWith(":global-pull-secret-fleet") && code === 403,
-  );
-  assert.deepEqual(refused, []);
-});
-
 const profiles = { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] };
 
 const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp])[] = [

@@ -145,7 +145,7 @@ test("a FleetSecret over 100 clusters, 10 of them broken in 10 ways, serves the 
     holds: () => true,
     log: pino({ level: "silent" }),
     registry: new Registry(),
-    namespaces: ["kube-system"],
+    namespace: "kube-system",
     clusterNamespaces: [],
   });
   const ended = fleets.until(stop.signal);

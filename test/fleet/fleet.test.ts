@@ -332,9 +332,9 @@ test("of two objects with one target the older keeps the clusters of both, and t
   await begin();
   await source("1");
   await placedIn("1", a, b);
-  const only = { namespaceSelector: { matchLabels: { only: "b" } } };
-  await home.cluster.kubectl("label", "namespace", "guest-b", "only=b", "capi-pull-secret-");
-  await home.cluster.apply(fleetSecret({ clusterAPI: only }, "second"));
+  const selection = { namespaceSelector: { matchLabels: { second: "b" } } };
+  await home.cluster.kubectl("label", "namespace", "guest-b", "second=b", "capi-pull-secret-");
+  await home.cluster.apply(fleetSecret({ clusterAPI: selection }, "second"));
   const second = async () => (await fleet.objectIn(home, "second"))?.status?.clusters?.[0];
   await until("the second has guest-b, after the first", async () => {
     return (await second())?.state === "Done";
@@ -342,7 +342,7 @@ test("of two objects with one target the older keeps the clusters of both, and t
   await home.cluster.kubectl("label", "namespace", "guest-b", "capi-pull-secret=true");
   await untilState(home, "guest-b", "Done");
   await until("the first has it again", async () => (await second())?.reason?.startsWith("GPS434"));
-  await home.cluster.kubectl("label", "namespace", "guest-b", "only-");
+  await home.cluster.kubectl("label", "namespace", "guest-b", "second-");
 });
 
 const profiles = { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] };

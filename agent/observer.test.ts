@@ -67,6 +67,10 @@ class Place {
 
   readonly #opened: () => number;
 
+  get isOutdated(): boolean {
+    return this.#observer.isOutdated();
+  }
+
   /** Half a minute later. */
   async looks(): Promise<Step> {
     this.now += minute / 2;
@@ -145,6 +149,25 @@ test(
     }
   },
 );
+
+test("shows at each probe that a file changed, without inotify", { skip }, async (t) => {
+  const place = new Place(t);
+  const { config, folder } = place.node;
+  assert.ok(!place.isOutdated, "before the first look");
+  const changes: Readonly<Record<string, () => void>> = {
+    "the Secret is swapped": () => place.node.mount(1, content),
+    "config.json is written": () => writeFileSync(config, "{}"),
+    "config.json is removed": () => rmSync(config),
+    "the folder is gone": () => rmSync(folder, { recursive: true }),
+  };
+  for (const [change, make] of Object.entries(changes)) {
+    await place.rests();
+    await place.looks();
+    assert.ok(!place.isOutdated, `before: ${change}`);
+    make();
+    assert.ok(place.isOutdated, change);
+  }
+});
 
 test("a drift is seen, repaired without a restart, and waited for", { skip }, async (t) => {
   const place = new Place(t);

@@ -11,7 +11,7 @@ import { decide } from "./decide/decide.ts";
 import { owing } from "./facts/bound-unit.ts";
 import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
-import { askHides, unwatched } from "./observe/fitness.ts";
+import { askHides } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
 import { isIdle, type JournalReading } from "./journal/journal.ts";
 import { isOf, type Seen } from "./facts/grant.ts";
@@ -56,6 +56,14 @@ export class Observer {
   /** What the last look has seen. */
   get seen(): Seen {
     return this.#seen;
+  }
+
+  /**
+   * Whether a file is not as the last look found it. It costs a few lstat calls, so that it can be
+   * asked at each probe: a node may have no inotify watch left to give.
+   */
+  isOutdated(): boolean {
+    return this.#readings.isOutdated();
   }
 
   /** The next step. Throws what the file system threw, unless a decision can handle it. */
@@ -111,7 +119,7 @@ export class Observer {
     const known = await this.#askKubelet(facts);
     if (asked === "kubelet") return known;
     const hides = await askHides(config, systemd, unitOf(known));
-    return { ...known, hides, unwatched: unwatched(config.kubeletDirectory) };
+    return { ...known, hides };
   }
 
   async #askKubelet(facts: Facts): Promise<Facts> {

@@ -65,7 +65,6 @@ const rows: readonly (readonly [
     "GPS232 refused",
   ],
   ["nobody saw whether one would be", { hides: unseen }, "GPS233 refused"],
-  ["no watch is left", { unwatched: "EMFILE" }, "GPS234 refused"],
 ];
 
 test("an unfit node is Ready without a grant, with its reason, also where something is served", () => {

@@ -189,7 +189,6 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     unit,
     healthy: true,
     hides: { kind: "nothing" },
-    unwatched: undefined,
     stopwatch: {
       file: 0,
       running: 0,
@@ -228,12 +227,12 @@ export function inTurn(
 }
 
 function told(
-  { grant, mounted, healthy, unit, stopwatch, hides, unwatched }: Facts,
+  { grant, mounted, healthy, unit, stopwatch, hides }: Facts,
   asked: Asked,
 ): Partial<Facts> {
   if (asked === "mounted") return { grant, mounted };
   if (asked === "healthz") return { healthy };
-  return { unit, healthy, stopwatch, ...(asked === "fitness" && { hides, unwatched }) };
+  return { unit, healthy, stopwatch, ...(asked === "fitness" && { hides }) };
 }
 
 export function stepOf(answered: Answer): Step {

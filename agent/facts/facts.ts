@@ -51,8 +51,6 @@ export type Facts = Readonly<{
   healthy: boolean | undefined;
   /** What a new config.json would hide from the kubelet; asked before we first write one. */
   hides: Hides | undefined;
-  /** Why no directory can be watched; asked like `hides`. */
-  unwatched: string | undefined;
   /** How long this process has seen the same, in milliseconds of a clock that never jumps. */
   stopwatch: Readonly<{
     /** The bytes of config.json. */
@@ -88,6 +86,5 @@ export const unasked = {
   unit: undefined,
   healthy: undefined,
   hides: undefined,
-  unwatched: undefined,
   stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0, unreached: 0 },
 } as const;

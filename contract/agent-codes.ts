@@ -179,6 +179,11 @@ export const catalogue = {
     "a new grant is in force, and the kubelet has not seen the node unready for it",
     "ready after the kubelet's next probe",
   ],
+  restartRefused: [
+    "GPS259",
+    "systemd refuses to restart the kubelet",
+    "after three refusals the previous config.json is put back; allow root the restart of the unit, or set spec.delivery.mode Reread",
+  ],
 } as const satisfies Catalogue;
 
 /**

@@ -41,6 +41,8 @@ function kubeletAbsent(facts: Facts): Step | undefined {
   const whole = unitOf(facts);
   if (whole !== undefined && !isRunning(whole))
     return refuse(codes.unitNotRunning, soon, `${whole.name} is ${whole.active}/${whole.sub}`);
+  if (whole?.refuses === true)
+    return refuse(codes.restartRefused, soon, `${whole.name} has RefuseManualStop or the like`);
   if (!facts.healthy) return refuse(codes.kubeletSilent, soon, `127.0.0.1:${config.healthzPort}`);
   return undefined;
 }

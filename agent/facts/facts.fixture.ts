@@ -60,6 +60,7 @@ export const unit: Unit = {
   mainPid: 1,
   restarts: 0,
   result: "success",
+  refuses: false,
   startLimit: 10_000,
   restartDelay: 100,
 };

@@ -44,6 +44,8 @@ export class Observer {
   readonly #senses: Senses;
   readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
+  /** Kept, because people delete a folder that they do not know. */
+  #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
   #unreachedSince: number | undefined;
   #seen: Seen = { grant: "unread", journal: 0, fulfilled: false };
 
@@ -80,7 +82,12 @@ export class Observer {
     this.#stopwatch.next();
     const grant = await this.#readings.grant();
     const alone = await acquire();
-    const journal: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
+    const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
+    // What another agent has done since, nobody remembers.
+    if (!alone || read.kind === "newer") this.#journal = undefined;
+    const journal = read.kind === "none" ? (this.#journal ?? read) : read;
+    const vanished = journal !== read;
+    if (journal.kind === "journal") this.#journal = journal;
     const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
     const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
@@ -93,6 +100,7 @@ export class Observer {
       time: bootTime(),
       alone,
       journal,
+      vanished,
       lost: existsSync(join(folder, corruptName)),
       left: journal.kind === "none" && isLeft(folder),
       file,
@@ -158,6 +166,7 @@ export class Observer {
     };
     // A node that waits for a grant is Ready although it cannot reach the bus.
     if (step.ready && step.code !== codes.systemdUnknown) this.#unreachedSince = undefined;
+    if (step.action === "leave") this.#journal = undefined;
     if (step.action !== "nothing") this.#readings.forget();
     return step;
   }

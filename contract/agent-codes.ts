@@ -184,6 +184,11 @@ export const catalogue = {
     "systemd refuses to restart the kubelet",
     "after three refusals the previous config.json is put back; allow root the restart of the unit, or set spec.delivery.mode Reread",
   ],
+  journalVanished: [
+    "GPS260",
+    "the journal disappeared while the agent ran",
+    "it is written again from memory",
+  ],
 } as const satisfies Catalogue;
 
 /**

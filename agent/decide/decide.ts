@@ -53,6 +53,7 @@ function chain(facts: Facts): Answer {
     });
   const journal =
     facts.journal.kind === "journal" ? rebound(facts.journal.journal, facts.unit) : undefined;
+  if (facts.vanished && journal !== undefined) return record(codes.journalVanished, journal);
   if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
   // Older agents undid the journal only at the end of the revival.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));

@@ -183,6 +183,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
         : "kind" in journal
           ? (journal as Facts["journal"])
           : { kind: "journal", journal },
+    vanished: false,
     time,
     lost: false,
     left: false,

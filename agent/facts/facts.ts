@@ -39,6 +39,8 @@ export type Facts = Readonly<{
   alone: boolean;
   mounted: Mounted | undefined;
   journal: JournalReading;
+  /** The journal is not on the disk: it is what this process read there last. */
+  vanished: boolean;
   /** Since the node's boot; never jumps. */
   time: BootTime;
   /** An unreadable journal was set aside earlier, and is still there. */

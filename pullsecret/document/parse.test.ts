@@ -412,41 +412,74 @@ for (const [why, entry, code] of defects)
     assert.deepEqual(original.ok && original.entries.map(({ registry }) => registry), ["good.io"]);
   });
 
-test("F52: keeps of two spellings in an original the one that is written out, in any order", () => {
-  const pairs = [
-    ["https://a.io", { auth: "dTpw" }],
-    ["a.io", { auth: "djpx" }],
-    ["http://a.io", { auth: "dzpy" }],
-  ] as const;
-  for (const order of [pairs, pairs.toReversed(), [pairs[1], pairs[2], pairs[0]]]) {
-    const auths = Object.fromEntries(order.map((pair) => pair ?? assert.fail()));
-    const parsed = read(JSON.stringify({ auths }), "original");
-    assert.equal(verdict(parsed), "GPS169 GPS169");
-    assert.deepEqual(
-      parsed.ok &&
-        parsed.entries.map(({ registry, credential }) => [registry, credential.encode()]),
-      [["a.io", "djpx"]],
-    );
-    assert.match(verdict(read(JSON.stringify({ auths }))), /^!GPS126/);
-  }
-});
-
-test("F52: keeps of two spellings in an original the one that has a credential", () => {
-  for (const empty of [{}, null, { auth: "" }, { identitytoken: "t" }, { auth: auth(":p") }])
-    for (const keys of [
-      ["a.io", "https://a.io"],
-      ["https://a.io", "a.io"],
-      ["http://a.io", "https://a.io"],
-    ] as const) {
-      const auths = { [keys[0]]: empty, [keys[1]]: { auth: "dTpw" } };
-      const parsed = read(JSON.stringify({ auths }), "original");
-      assert.deepEqual(
-        parsed.ok && parsed.entries.map(({ credential }) => credential.encode()),
-        ["dTpw"],
-        JSON.stringify(auths),
-      );
+/** What becomes of one registry's spellings, which the kubelet tries all, in an order it draws. */
+const spelt: readonly (readonly [
+  why: string,
+  auths: Readonly<Record<string, unknown>>,
+  kept: Readonly<Record<string, string>>,
+  original: string,
+  additional: string,
+])[] = [
+  [
+    "two credentials",
+    { "https://a.io": { auth: "dTpw" }, "a.io": { auth: "djpx" } },
+    { "a.io": "djpx", "https://a.io": "dTpw" },
+    "GPS163",
+    "!GPS126",
+  ],
+  [
+    "three, none of which is the plain one",
+    { "https://a.io": { auth: "dTpw" }, "a.io/v2/": { auth: "djpx" }, "u@a.io": { auth: "dzpy" } },
+    { "a.io/v2/": "djpx", "https://a.io": "dTpw", "u@a.io": "dzpy" },
+    "GPS157 GPS163 GPS163",
+    "!GPS126 GPS126",
+  ],
+  [
+    "one credential twice, which is written once",
+    { "https://a.io": { auth: "dTpw" }, "a.io/v1/": { username: "u", password: "p" } },
+    { "a.io": "dTpw" },
+    "GPS161",
+    "GPS161",
+  ],
+  [
+    "one credential twice beside another",
+    { "https://a.io": { auth: "dTpw" }, "http://a.io": { auth: "dTpw" }, "a.io": { auth: "djpx" } },
+    { "a.io": "djpx", "http://a.io": "dTpw" },
+    "GPS163 GPS161",
+    "!GPS126",
+  ],
+  [
+    "no credential beside one: an anonymous pull may be what works",
+    { "a.io": {}, "https://a.io": { auth: "dTpw" } },
+    { "a.io": "Og==", "https://a.io": "dTpw" },
+    "GPS163 GPS163",
+    "GPS166",
+  ],
+  [
+    "Docker Hub, as docker login writes it and without the path",
+    { "https://index.docker.io/v1/": { auth: "dTpw" }, "index.docker.io": { auth: "djpx" } },
+    { "https://index.docker.io/v1/": "dTpw", "index.docker.io": "djpx" },
+    "GPS163",
+    "!GPS126",
+  ],
+];
+for (const [why, auths, kept, original, additional] of spelt)
+  test(`F52: keeps every credential of an original for one registry, in any order: ${why}`, () => {
+    const members = Object.entries(auths);
+    for (const order of [members, members.toReversed()]) {
+      const text = JSON.stringify({ auths: Object.fromEntries(order) });
+      const parsed = read(text, "original");
+      const codes = verdict(parsed).split(" ").toSorted();
+      assert.deepEqual(codes, original.split(" ").toSorted());
+      assert.ok(parsed.ok);
+      const written = parsed.entries.map(({ registry, credential }) => [
+        registry,
+        credential.encode(),
+      ]);
+      assert.deepEqual(Object.fromEntries(written), kept);
+      assert.equal(verdict(read(text)), additional);
     }
-});
+  });
 
 /** Texts that a tool was to replace, and what only looks a little like one. */
 const placeholders: readonly (readonly [text: string, warned: boolean])[] = [

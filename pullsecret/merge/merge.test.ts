@@ -7,6 +7,7 @@ import { protectable } from "./protect.ts";
 import { merge, type Merged, type MergePolicy } from "./merge.ts";
 import type { MergeSource } from "./offer.ts";
 import { parse, type Accepted } from "../document/parse.ts";
+import { imagesOf } from "../registry/key.ts";
 import { formatProblem } from "../problems/problems.ts";
 
 type Keys = Readonly<Record<string, string>>;
@@ -199,11 +200,38 @@ const hubs: readonly (readonly [
     { "docker.io": "o", [hubKey]: "unused" },
   ],
   [
-    "the same credential under another name is another choice",
+    "the same credential under both names, of which the kubelet tries the original's",
     { "docker.io": "o" },
     { [hubKey]: "o" },
+    { "docker.io": "o" },
+    { "docker.io": "o" },
+  ],
+  [
+    "the same credential under both names, of which the kubelet tries the additional's",
     { [hubKey]: "o" },
     { "docker.io": "o" },
+    { [hubKey]: "o", "docker.io": "o" },
+    { [hubKey]: "o" },
+  ],
+  [
+    "the same credential, which the original leaves without images",
+    { [hubKey]: "o", "*.io": "w" },
+    { "docker.io": "o" },
+    { [hubKey]: "o", "docker.io": "o", "*.io": "w" },
+    { [hubKey]: "o", "*.io": "w" },
+  ],
+  [
+    "two credentials in the original, of which a wildcard would hide both",
+    { [hubKey]: "o", "index.docker.io": "p" },
+    { "docker.*": "a" },
+    { [hubKey]: "o", "index.docker.io": "p", "docker.*": "a" },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+      "docker.*": "a",
+    },
   ],
   [
     "a wildcard of the lower source would hide it",
@@ -256,6 +284,90 @@ test("a takeover under Docker Hub's other name is told once", () => {
     `additional: auths["${hubKey}"]: is written as docker.io as well, before "docker.*" of the original`,
   ]);
 });
+
+/** original, additional; the codes that each of them is told, the original preferred. */
+const told: readonly (readonly [original: Keys, additional: Keys, codes: string])[] = [
+  [{ [hubKey]: "o:o" }, { "docker.*": "a:a" }, "original GPS172"],
+  [{ [hubKey]: "o:o" }, { "*.io": "a:a" }, "original GPS172"],
+  [
+    { [hubKey]: "o:o" },
+    { "*.io": "a:a", "docker.io/x": "a:a" },
+    "original GPS172, additional GPS165",
+  ],
+  [{ [hubKey]: "o:o" }, { "*.io": "o:o" }, "additional GPS165"],
+  [{ "docker.io": "o:o" }, { "*.io": "a:a" }, ""],
+  [{ "*.io": "o:o" }, { [hubKey]: "a:a" }, "additional GPS162"],
+  [{ [hubKey]: "o:o" }, { "docker.io": "a:a", "*.io": "a:a" }, "additional GPS164, original GPS172"],
+];
+for (const [original, additional, codes] of told)
+  test(`no warning contradicts another, the original preferred: ${Object.keys(original).join()} and ${Object.keys(additional).join()}`, () => {
+    const merged = mergeKeys(original, additional, { conflicts: "original" });
+    assert.ok(merged.ok);
+    const lines = merged.warnings.map(({ source: id, code }) => `${id} ${code}`);
+    assert.equal(lines.join(", "), codes);
+  });
+
+/** The original's own credential, which a protected registry takes from everybody. */
+const owns: readonly (readonly [original: string, additional: string, protect: string])[] = [
+  [hubKey, "docker.io", "docker.io"],
+  ["docker.io", hubKey, "docker.io"],
+  [hubKey, "docker.io", "docker.io/library"],
+  ["index.docker.io", "https://docker.io/v1/", hubKey],
+  ["a.io", "https://a.io/v2/", "a.io"],
+];
+for (const [original, additional, protect] of owns)
+  test(`takes the original's own credential for ${protect} as ${additional}, and no other one`, () => {
+    for (const conflicts of ["additional", "original"] as const) {
+      const merge = (pair: string) =>
+        mergeKeys({ [original]: "u:p" }, { [additional]: pair }, { conflicts, protect: [protect] });
+      assert.ok(merge("u:p").ok);
+      assert.match(lines(merge("u:q")).join(), /^additional: auths\[.*\]: serves images of/);
+    }
+  });
+
+/** An original's spellings of one registry, what a source has for it, and what is written. */
+const spellings: readonly (readonly [
+  why: string,
+  additional: Keys,
+  additionalFirst: Keys,
+  originalFirst: Keys,
+])[] = [
+  [
+    "nothing",
+    { "b.io": "a" },
+    { "a.io": "o", "https://a.io": "p", "b.io": "a" },
+    { "a.io": "o", "https://a.io": "p", "b.io": "a" },
+  ],
+  ["another credential", { "a.io": "a" }, { "a.io": "a" }, { "a.io": "o", "https://a.io": "p" }],
+  [
+    "one of the two credentials, which shall be the only one",
+    { "http://a.io": "p" },
+    { "a.io": "p" },
+    { "a.io": "o", "https://a.io": "p" },
+  ],
+  [
+    "a path of it",
+    { "a.io/x": "a" },
+    { "a.io": "o", "https://a.io": "p", "a.io/x": "a" },
+    { "a.io": "o", "https://a.io": "p", "a.io/x": "a" },
+  ],
+];
+for (const [why, additional, ...expected] of spellings)
+  for (const [at, conflicts] of (["additional", "original"] as const).entries())
+    test(`F52: an original in two spellings, the ${conflicts} preferred, which has ${why}`, () => {
+      const pairs = (keys: Keys) =>
+        Object.fromEntries(Object.entries(keys).map(([key, one]) => [key, `${one}:${one}`]));
+      const original = pairs({ "a.io": "o", "https://a.io": "p" });
+      const merged = mergeKeys(original, pairs(additional), { conflicts });
+      assert.ok(merged.ok);
+      const written = merged.entries.map(({ registry, credential }) => [
+        registry,
+        credential.username,
+      ]);
+      assert.deepEqual(Object.fromEntries(written), expected[at]);
+      const lost = merged.warnings.filter(({ code }) => code === "GPS164").length;
+      assert.equal(lost, imagesOf(Object.keys(additional)[0] ?? "") === "a.io" ? 1 : 0);
+    });
 
 test("an entry that both have shadows nothing that the original did not shadow itself", () => {
   for (const conflicts of ["additional", "original"] as const) {

@@ -45,7 +45,7 @@ export class Findings {
   }
 
   /**
-   * Left out of an original, whose nodes live with it; refused in an additional, whose author can
+   * Left out of an original, because it cannot be written; refused in an additional, whose author can
    * correct it.
    */
   leaveOut(kind: ProblemKind, path: Steps, ...details: string[]): void {

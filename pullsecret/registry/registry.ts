@@ -142,6 +142,16 @@ export function isTriedBefore(first: string, second: string): boolean {
   return first !== dockerHub && first > second;
 }
 
+/** Whether a key is docker login's for Docker Hub, in any spelling. */
+export function isHubLogin(key: string): boolean {
+  return identity(key) === dockerHub;
+}
+
+/** A key of docker login's for Docker Hub as one of `docker.io`, which is tried before wildcards. */
+export function asImages(key: string): string {
+  return key.replace(/(^|[/@])index\.docker\.io(?=[/?#]|$)/, `$1${dockerHubImages}`);
+}
+
 /**
  * Whether an entry for this registry leaves none of Docker Hub's images to Docker Hub's own entry.
  */

@@ -62,8 +62,8 @@ const file = fc.option(fc.oneof({ weight: 5, arbitrary: text }, { weight: 1, arb
   nil: undefined,
 });
 
-/** Docker Hub may be ours under both of its names. */
-const registries = [...spellings.map(([first]) => first), "docker.io"];
+/** Docker Hub may be ours under both of its names, and an original's registry in two spellings. */
+const registries = [...spellings.map(([first]) => first), "docker.io", "https://a.io"];
 const ours = fc.dictionary(
   fc.constantFrom(...registries),
   fc.record({ password, original: fc.boolean() }),

@@ -4,7 +4,7 @@ import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
 import { fold } from "../json/fold.ts";
 import { isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
-import { meaningOf, readKey } from "../registry/key.ts";
+import { hasCapitals, meaningOf, readKey } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem, type ProblemKind } from "../problems/problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
@@ -50,6 +50,7 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   if (isObject(auths)) entries.push(...readEntries(auths, findings));
   else if (auths !== undefined && auths !== null) findings.refuse("notObject", ["auths"]);
   else if (document?.["kind"] === "Secret") findings.refuse("secretManifest", []);
+  else if (document !== undefined && isManifest(document)) findings.dislike("otherManifest", []);
   else if (findings.problems.length === 0) {
     // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object
     // not at all.
@@ -85,7 +86,7 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
     seen.set(meaning, [...(seen.get(meaning) ?? []), { key, registry, credential }]);
   }
   const entries = [...seen.values()].flatMap((spellings) => readSpellings(spellings, findings));
-  findings.settle(entries.length > 0);
+  findings.settle(entries.some(({ registry }) => !hasCapitals(registry)));
   if (leftOut !== undefined && entries.length === 0 && findings.problems.length === 0) {
     findings.refuse("nothingLeft", leftOut);
   }
@@ -167,11 +168,17 @@ function readRest(document: JsonObject, findings: Findings): JsonObject {
 function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
   if (kind !== "notJson") return kind;
   const text = Buffer.from(bytes).toString("utf8");
-  if (/^kind:\s*["']?\w*Secret\b/m.test(text)) return "secretManifest";
+  const kinds = [...text.matchAll(/^kind:[ \t]*(["']?)(\w+)\1[ \t]*(?:#.*)?\r?$/gm)];
+  if (kinds.some(([, , kind]) => kind === "Secret")) return "secretManifest";
+  if (kinds.length > 0 && /^apiVersion:/m.test(text)) return "otherManifest";
   const isBase64 = /^[A-Za-z0-9+/\s]+(?:={1,2}\s*)?$/.test(text);
   const decoded = isBase64 ? Buffer.from(text, "base64").toString("utf8") : "";
   return /^\s*\{/.test(decoded) ? "base64" : kind;
 }
+
+/** Whether a document is an object of some API, such as a SealedSecret or an ExternalSecret. */
+const isManifest = (document: JsonObject): boolean =>
+  ["apiVersion", "kind"].every((name) => typeof document[name] === "string");
 
 /** Whether a document has registries where a pull secret has `auths`. */
 const isDockercfg = (document: JsonObject): boolean =>

@@ -421,6 +421,18 @@ const protections: readonly (readonly [protect: string, additional: string, refu
   ["https://Quay.io/v2/", "quay.io/team", true],
   ["Docker.io", "https://index.docker.io/v1/", true],
   ["[FC00::3]:5000", "[fc00::3]:5000", true],
+  ["docker.io/nginx", "docker.io/library/nginx", true],
+  ["docker.io/nginx/", "docker.io/library/nginx", true],
+  ["docker.io/nginx", "docker.io/nginx", true],
+  ["docker.io/nginx", "docker.io/library", true],
+  ["docker.io/nginx", "docker.io/library/redis", false],
+  ["docker.io/nginx", "docker.io/team", false],
+  ["docker.io/library/nginx", "docker.io/library/nginx", true],
+  ["*.io/nginx", "docker.io/library/nginx", true],
+  ["quay.io/nginx", "docker.io/library/nginx", false],
+  ["https://quay.io/v2", "quay.io", true],
+  ["quay.io/v1", "quay.io/team", true],
+  ["*:5000", "registry:5000", true],
 ];
 
 test("a protected registry is served by no additional entry, whatever the conflict policy", () => {
@@ -440,27 +452,70 @@ test("a protected registry is served by no additional entry, whatever the confli
   }
 });
 
-test("F54: refuses to protect what no image name can have", () => {
-  for (const name of [
-    "",
-    "quay.io/*",
-    "QUAY.IO/Team",
-    "hub.docker.com",
-    "registry-1.docker.io",
-    "a b",
-  ])
-    assert.ok(protectable(name) instanceof Wrong, name);
-  for (const name of ["Quay.io", "quay.io:443", "*.io", "docker.io", "[fc00::3]:5000"])
-    assert.equal(protectable(name), name);
+/** What protects nothing, or far less than it seems to, and the line about it. */
+const unprotectable: readonly (readonly [value: string, line: RegExp])[] = [
+  ["", /^is empty; give/],
+  [" ", /^is empty; give/],
+  ["quay.io/*", /^is no registry; name it/],
+  ["QUAY.IO/Team", /^is no registry; name it/],
+  ["a b", /^is no registry; name it/],
+  ["nginx", /^is no registry; name it/],
+  ["quay.io/team:1", /^is no registry; name it/],
+  ["quay.io.", /^is no registry; name it/],
+  ["quay.io:*", /^is no registry; name it/],
+  ["fc00::/7", /^is no registry; name it/],
+  ["[fc00::]/7", /^is no registry; name it/],
+  ["index.docker.io/nginx", /^is no part of image names; give docker\.io/],
+  ["https://index.docker.io/v1/nginx", /^is no part of image names; give docker\.io/],
+  ["hub.docker.com", /give docker\.io for Docker Hub$/],
+  ["registry.hub.docker.com", /give docker\.io for Docker Hub$/],
+  ["registry-1.docker.io", /give docker\.io for Docker Hub$/],
+  ["docker.com", /give docker\.io for Docker Hub$/],
+  ["*.docker.io", /give docker\.io for Docker Hub$/],
+  ["https://Hub.Docker.com/", /give docker\.io for Docker Hub$/],
+  ["*", /^means only hosts without a dot/],
+  ["**", /^means only hosts without a dot/],
+  ["*/team", /^means only hosts without a dot/],
+  ["quay.io:", /^has no port from 1 to 65535/],
+  ["quay.io:0", /^has no port from 1 to 65535/],
+  ["quay.io:05000", /^has no port from 1 to 65535/],
+  ["quay.io:0443", /^has no port from 1 to 65535/],
+  ["quay.io:65536", /^has no port from 1 to 65535/],
+  ["10.0.0.0/8", /^is a range of addresses/],
+  ["192.168.0.0:5000/16", /^is a range of addresses/],
+];
+for (const [value, line] of unprotectable)
+  test(`F54: refuses to protect ${JSON.stringify(value)}`, () => {
+    const wrong = protectable(value);
+    assert.ok(wrong instanceof Wrong);
+    assert.match(wrong.message, line);
+    assert.match(wrong.message, /; (?:give|name|correct) /, "what to do");
+    const merged = mergeKeys({}, {}, { protect: [value] });
+    assert.match(lines(merged).join(), /^protect: ".*": not a registry that can be protected; /);
+  });
+
+test("F54: a protected registry is served under no capitals either", () => {
+  const merged = mergeKeys({}, { "QUAY.io": "x:y", "b.io": "x:y" }, { protect: ["quay.io"] });
+  assert.deepEqual(lines(merged).length, 1);
+  assert.match(lines(merged).join(), /"QUAY\.io".*"quay\.io", which is protected/);
 });
 
-test("a registry that cannot be protected is a problem, not a missing protection", () => {
-  const merged = mergeKeys({}, {}, { protect: ["QUAY.IO/*"] });
-  assert.ok(!merged.ok);
-  assert.match(
-    lines(merged).join(),
-    /^protect: "QUAY.IO\/\*": not a registry that can be protected; /,
-  );
+test("F54: takes what protects something", () => {
+  for (const name of [
+    "Quay.io",
+    "quay.io:443",
+    "*.io",
+    "*.*",
+    "docker.io",
+    "docker.io/nginx",
+    "index.docker.io",
+    "https://index.docker.io/v1/",
+    "[fc00::3]:5000",
+    "10.0.0.1:5000/team",
+    "*:5000",
+    "localhost",
+  ])
+    assert.equal(protectable(name), name);
 });
 
 function fits(padding: number): Merged {

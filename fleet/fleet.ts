@@ -14,9 +14,13 @@ import { isGivenUp } from "./order/standing.ts";
 import { judge, ownerOf, type Judged } from "./secret/content.ts";
 import { sentence } from "./secret/problems.ts";
 import { membersOf, rivalsOf, type Members } from "./status/members.ts";
-import { stalledBy } from "./status/stall-reason.ts";
-import { sameStatus, statusOf, type FoundClusters } from "./status/status.ts";
-import { warningsOf } from "./status/warnings.ts";
+import {
+  stalledBy,
+  sameStatus,
+  statusOf,
+  type FoundClusters,
+  warningsOf,
+} from "./status/status.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
 export type FleetPlace = Readonly<{

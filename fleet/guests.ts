@@ -1,8 +1,7 @@
 /** The clusters of one object, each with its connection and its standing. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import type { Due } from "./guest/contest.ts";
-import { Guest } from "./guest/guest.ts";
+import { type Due, Guest } from "./guest/guest.ts";
 import { readAccess } from "./inventory/inventory.ts";
 import type { Standing } from "./order/order.ts";
 import {

@@ -9,8 +9,7 @@ import { clusterResourceSetsIn } from "#kube/client/paths.ts";
 import { isPlacedBy, marked, placed, type Content } from "../secret/content.ts";
 import { sentence } from "../secret/problems.ts";
 import { word, type Proof } from "./proof.ts";
-import { secretAt, type Where } from "./secret-at.ts";
-import type { Placement, Way } from "./way.ts";
+import { secretAt, type Where, type Placement, type Way } from "./way.ts";
 
 /**
  * Name of both objects: `crs-NAME` for a target in kube-system. For another namespace, and for a

@@ -77,7 +77,7 @@ export const fleet: readonly Mutant[] = [
   {
     breaks: "K9",
     effect: "a change of the Secret is brought to no cluster that has it already",
-    file: "fleet/way/secret-at.ts",
+    file: "fleet/way/way.ts",
     text: "isPlacedBy(found, owner) && has(found, made(content, owner))",
     instead: "isPlacedBy(found, owner)",
     test: "test/fleet/fleet.test.ts",

@@ -148,6 +148,16 @@ const askings: readonly (readonly [what: string, spec: FleetSecretSpec, reasons:
     { ...spec, clusterAPI: { namespaceSelector: { matchLabels: { a: "b" } } } },
     [],
   ],
+  [
+    "conditions on namespaces",
+    {
+      ...spec,
+      clusterAPI: {
+        namespaceSelector: { matchExpressions: [{ key: "a", operator: "Exists" }] },
+      },
+    },
+    [],
+  ],
   ["every namespace", { ...spec, clusterAPI: { namespaceSelector: {} } }, ["EveryNamespace"]],
   ["labels of profiles", from({ matchLabels: { a: "b" } }), []],
   ["every profile", from({}), ["EveryProfile"]],

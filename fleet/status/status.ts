@@ -5,6 +5,7 @@ import type {
   FleetCounts,
   FleetSecretStatus,
   FleetSecretSpec,
+  NamespaceSelector,
 } from "#api/fleet-secret.ts";
 import type {
   FleetConditionType,
@@ -151,9 +152,10 @@ export type Warning = Readonly<{ reason: FleetWarningReason; message: string }>;
 
 export function warningsOf(spec: FleetSecretSpec): readonly Warning[] {
   const { clusterAPI, clusterProfiles, via } = spec;
-  const labels = clusterProfiles?.selector.matchLabels ?? {};
-  const everyProfile = clusterProfiles !== undefined && Object.keys(labels).length === 0;
-  const every = clusterAPI !== undefined && clusterAPI.namespaceSelector.matchLabels === undefined;
+  const isAll = ({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector) =>
+    Object.keys(matchLabels).length + matchExpressions.length === 0;
+  const everyProfile = clusterProfiles !== undefined && isAll(clusterProfiles.selector);
+  const every = clusterAPI !== undefined && isAll(clusterAPI.namespaceSelector);
   const delegated = via === "ClusterResourceSet";
   const all: readonly (Warning & Readonly<{ when: boolean }>)[] = [
     { when: every, reason: "EveryNamespace", message: sentence("everyNamespace") },

@@ -5,7 +5,6 @@ import { escape } from "#pullsecret/problems/keypath.ts";
 /** Kind → code, what is wrong, what to do. `{}` is replaced by a detail, never by content. */
 export const catalogue = {
   keyName: ["GPS472", "data has a key that no Secret may have", "use letters, digits, - _ and ."],
-  notBase64: ["GPS462", 'data["{}"]: not base64', "encode it, or write it to stringData"],
   missingKey: ["GPS463", "a Secret of its type needs the key {}", "add it to data"],
   notDocument: ["GPS464", 'data["{}"]: not a JSON object', "write a Docker configuration there"],
   tooManyKeys: ["GPS469", "it has more than {} keys", "hand it over in several SyncSecrets"],

@@ -24,10 +24,10 @@ export const fleet: readonly Mutant[] = [
     breaks: "K3",
     effect: "every namespace is served, whatever its labels",
     file: "fleet/inventory/cluster-api.ts",
-    text: 'labelSelector === "" ? {} : { labelSelector }',
-    instead: "{}",
-    test: "test/fleet/page.test.ts",
-    tier: "cluster",
+    text: '"/api/v1/namespaces", queryOf(namespaceSelector)',
+    instead: '"/api/v1/namespaces", {}',
+    test: "fleet/inventory/cluster-api.test.ts",
+    tier: "test",
   },
   {
     breaks: "K4",
@@ -77,7 +77,7 @@ export const fleet: readonly Mutant[] = [
   {
     breaks: "K9",
     effect: "a change of the Secret is brought to no cluster that has it already",
-    file: "fleet/way/secret-at.ts",
+    file: "fleet/way/way.ts",
     text: "isPlacedBy(found, owner) && has(found, made(content, owner))",
     instead: "isPlacedBy(found, owner)",
     test: "test/fleet/fleet.test.ts",

@@ -186,11 +186,11 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L19",
-    effect: "a copy has no finalizer, and goes before its Secret",
-    file: "sync/engine.ts",
-    text: "writeFinalizer(from, found, finalizer, true);",
-    instead: 'writeFinalizer(from, found, finalizer, this.#side.noun !== "Secret");',
-    test: "sync/undone.test.ts",
+    effect: "a copy is deleted in the background, and goes before its Secret",
+    file: "sync/tenant/side.ts",
+    text: 'propagation: "Foreground",',
+    instead: 'propagation: "Background",',
+    test: "sync/engine.test.ts",
     tier: "test",
   },
   {

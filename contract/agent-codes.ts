@@ -189,6 +189,11 @@ export const catalogue = {
     "the journal disappeared while the agent ran",
     "it is written again from memory",
   ],
+  elsewhere: [
+    "GPS261",
+    "the mounted directory is not the kubelet's",
+    "nothing is changed; give the kubelet's --root-dir as --kubelet-directory",
+  ],
 } as const satisfies Catalogue;
 
 /**

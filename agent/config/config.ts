@@ -26,6 +26,7 @@ export function modeOf({ delivery, restart }: Pick<Config, "delivery" | "restart
 function toConfig(given: TableValues<typeof flags>) {
   return {
     node: given[agentEnvironment.node],
+    uid: given[agentEnvironment.uid],
     template: given.template,
     unit: given.unit,
     delivery: given.delivery,

@@ -19,6 +19,12 @@ export const flags = {
     standard: "",
     what: "the node's name, for the log",
   },
+  [agentEnvironment.uid]: {
+    read: asGiven,
+    from: "environment",
+    standard: "",
+    what: "the pod's uid, by which its kubelet's directory is known",
+  },
   template: {
     read: asGiven,
     standard: "",

@@ -20,6 +20,7 @@ import { codes } from "../facts/problems.ts";
 export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   const { journal, file } = facts;
   if (journal.kind === "newer") return refuse(codes.newerJournal, resync, journal.why);
+  if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
   if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
   if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
   if (facts.hides === undefined) return ask("fitness");

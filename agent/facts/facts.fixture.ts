@@ -176,6 +176,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     },
     now,
     alone: true,
+    elsewhere: undefined,
     mounted,
     journal:
       journal === undefined

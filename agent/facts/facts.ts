@@ -37,6 +37,8 @@ export type Facts = Readonly<{
   now: number;
   /** Whether we are the node's only agent. */
   alone: boolean;
+  /** Why the mounted directory is not this kubelet's. */
+  elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
   /** The journal is not on the disk: it is what this process read there last. */

@@ -66,6 +66,10 @@ export function container(agent: Agent, digest: string): V1Container {
         name: names.agentEnvironment.node,
         valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } },
       },
+      {
+        name: names.agentEnvironment.uid,
+        valueFrom: { fieldRef: { fieldPath: "metadata.uid" } },
+      },
       ...memoryEnvironment,
     ],
     // The period is 1 s because of names.guardSeconds.

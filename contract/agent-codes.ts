@@ -82,7 +82,7 @@ export const catalogue = {
   kubeletSilent: [
     "GPS221",
     "the kubelet's healthz does not answer",
-    "nothing is begun until it does; check --healthz-port, and that the kubelet's healthzPort is not 0",
+    "nothing is begun until it does; check --healthz-port and --healthz-address, and that the kubelet's healthzPort is not 0",
   ],
   newerJournal: [
     "GPS222",

@@ -9,7 +9,7 @@ test("answers 500 when a gauge throws, and goes on", async () => {
   const collect = () => {
     throw new Error("a gauge's own");
   };
-  new Gauge({ name: "broken", help: "throws", registers: [metrics], collect });
+  metrics.registerMetric(new Gauge({ name: "broken", help: "throws", registers: [], collect }));
   const health = {
     sick: () => undefined,
     ready: (): never => {

@@ -36,6 +36,7 @@ function toConfig(given: TableValues<typeof flags>) {
     hiddenFiles: given["hidden-files"],
     probation: given.probation * 1000,
     healthzPort: given["healthz-port"],
+    healthzAddress: given["healthz-address"],
     probePort: given["probe-port"],
     secretDirectory: given["secret-directory"],
     kubeletDirectory: given["kubelet-directory"],

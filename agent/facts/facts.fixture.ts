@@ -172,6 +172,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
       unit: "kubelet.service",
       probePort: 20248,
       healthzPort: 10248,
+      healthzAddress: "auto",
       ...flags,
     },
     now,

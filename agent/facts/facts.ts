@@ -24,7 +24,10 @@ export type UnitFact =
 
 export type Facts = Readonly<{
   /** `restart`: what the flags say of this node's unit, as far as it is known. */
-  config: Pick<Config, "restart" | "probation" | "unit" | "probePort" | "healthzPort">;
+  config: Pick<
+    Config,
+    "restart" | "probation" | "unit" | "probePort" | "healthzPort" | "healthzAddress"
+  >;
   /** What the pod may apply; it may change at any time. */
   grant: GrantReading;
   /** The grant, by its key, that this pod has refused. */

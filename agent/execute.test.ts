@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -14,7 +15,15 @@ import { dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { act } from "./execute.ts";
 import { parseConfig } from "./config/config.ts";
-import { mounted, restarting, reviving } from "./facts/facts.fixture.ts";
+import {
+  absent,
+  decide,
+  facts,
+  idle,
+  mounted,
+  restarting,
+  reviving,
+} from "./facts/facts.fixture.ts";
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import { leftBy, type Rewrite } from "./delivery/delivery.ts";
@@ -23,6 +32,7 @@ import type { Step } from "./facts/step.ts";
 import { BusError, RestartRefused } from "./systemd/bus.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 import { firstJournal } from "./journal/journal.ts";
+import { keepJournal } from "./journal/store.ts";
 
 function place(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gps-act-"));
@@ -85,6 +95,25 @@ test("a kubelet that is down is restarted though that cannot be recorded, and th
   rmSync(folder);
   assert.equal(await act(revive, hands), "job done");
   assert.deepEqual([kept(folder).phase, deeds.unwritable], ["reviving", false]);
+});
+
+test("a file that may not be replaced leaves the journal as it was, and is not tried for a minute", async (t) => {
+  for (const code of ["EBUSY", "EPERM", "EROFS", "EACCES"])
+    for (const journal of [idle, undefined]) {
+      const { hands, folder, deeds } = place(t);
+      if (journal !== undefined) await keepJournal(folder, journal);
+      const before = journal && kept(folder);
+      const write = () =>
+        Promise.reject(Object.assign(new Error(`${code}: rename`), { code, syscall: "rename" }));
+      const delivery = { ...hands.delivery, write };
+      const step = decide(facts({ file: absent, ...(journal && { journal }) }));
+      assert.ok(step.action === "apply");
+      await assert.rejects(act(step, { ...hands, delivery }), /rename/);
+      assert.match(deeds.barred() ?? "", new RegExp(code));
+      assert.equal(deeds.unwritable, false);
+      if (journal === undefined) assert.ok(!existsSync(join(folder, "journal.json")));
+      else assert.deepEqual(kept(folder), before);
+    }
 });
 
 test("a kubelet of a newer agent's is restarted, and its journal stays as it is", async (t) => {

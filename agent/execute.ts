@@ -8,10 +8,11 @@ import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
 import { denied } from "./restart/restart.ts";
 import { codes, say } from "./facts/problems.ts";
+import { describe, hasCode } from "./files/errno.ts";
 import { FileChanged } from "./files/atomic-write.ts";
 import type { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
-import { keepJournal, setAside } from "./journal/store.ts";
+import { keepJournal, putJournalBack, setAside } from "./journal/store.ts";
 import { BusError, isAnswer, RestartRefused } from "./systemd/bus.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
@@ -34,8 +35,7 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
     case "end":
       return undefined;
     case "apply":
-      await keep(step.journal, hands);
-      await write(step.plan, step.found, hands);
+      await apply(step, hands);
       return warning(step.plan);
     case "restore":
       await write(step.plan, step.found, hands);
@@ -55,6 +55,27 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
       await removeFolder(under(hands, nodeFiles.folder), () => hands.lock.giveUp());
       return undefined;
   }
+}
+
+async function apply(step: Extract<Step, { action: "apply" }>, hands: Hands): Promise<void> {
+  try {
+    await keep(step.journal, hands);
+    await write(step.plan, step.found, hands);
+  } catch (error) {
+    const { former, plan } = step;
+    // What lies beside config.json goes first, and would be touched already.
+    if (former !== undefined && plan.first === undefined && isForbidden(error)) {
+      await putJournalBack(under(hands, nodeFiles.folder), former.journal);
+      hands.deeds.unwritable = false;
+      hands.deeds.bar(describe(error));
+    }
+    throw error;
+  }
+}
+
+/** chattr +i, a file system that is read-only, a mount in the file's place, SELinux. */
+function isForbidden(error: unknown): boolean {
+  return ["EBUSY", "EPERM", "EROFS", "EACCES"].some((code) => hasCode(error, code));
 }
 
 async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands): Promise<string> {

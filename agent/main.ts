@@ -97,7 +97,7 @@ async function serve(config: Config): Promise<number> {
     swept ||= lock.held;
     return alone;
   };
-  const healthz = () => askHealthz(config.healthzPort);
+  const healthz = () => askHealthz(config.healthzPort, config.healthzAddress);
   const observer = new Observer({
     config,
     systemd,

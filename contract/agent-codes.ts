@@ -82,7 +82,7 @@ export const catalogue = {
   kubeletSilent: [
     "GPS221",
     "the kubelet's healthz does not answer",
-    "nothing is begun until it does; check --healthz-port, and that the kubelet's healthzPort is not 0",
+    "nothing is begun until it does; check --healthz-port and --healthz-address, and that the kubelet's healthzPort is not 0",
   ],
   newerJournal: [
     "GPS222",
@@ -188,6 +188,11 @@ export const catalogue = {
     "GPS260",
     "the journal disappeared while the agent ran",
     "it is written again from memory",
+  ],
+  elsewhere: [
+    "GPS261",
+    "the mounted directory is not the kubelet's",
+    "nothing is changed; give the kubelet's --root-dir as --kubelet-directory",
   ],
 } as const satisfies Catalogue;
 

@@ -242,7 +242,7 @@ export const credentialFiles = [
 export const firstContainerName = "look";
 
 /** Environment of the agent's container, filled by the downward API. */
-export const agentEnvironment = { node: "NODE_NAME" } as const;
+export const agentEnvironment = { node: "NODE_NAME", uid: "POD_UID" } as const;
 
 /**
  * How an agent's container ends. `refused` and a `released` end happen once in a pod's life: they

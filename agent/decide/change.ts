@@ -79,7 +79,15 @@ export function change(
     // A rollback that was not reported yet is overtaken.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  const apply: Step = atOnce({ action: "apply", code, journal: next, plan: planned, found });
+  const former = isIdle(known) && { former: { journal: known } };
+  const apply: Step = atOnce({
+    action: "apply",
+    code,
+    journal: next,
+    plan: planned,
+    found,
+    ...former,
+  });
   return facts.unwritable ? startMeanwhile(facts, known, apply) : apply;
 }
 
@@ -90,7 +98,8 @@ export function change(
 function isLeftAlone(facts: Facts, journal: Journal, { matters }: Plan): boolean {
   if (facts.config.restart !== "Always") return false;
   const owes = matters || journal.matters || journal.owed !== undefined;
-  if (isIdle(journal)) return owes && !canRestart(facts);
+  // Another kubelet reads the file, if any does.
+  if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
   return owes && isUnaskable(facts) && facts.healthy === true;
 }
 

@@ -24,7 +24,10 @@ export type UnitFact =
 
 export type Facts = Readonly<{
   /** `restart`: what the flags say of this node's unit, as far as it is known. */
-  config: Pick<Config, "restart" | "probation" | "unit" | "probePort" | "healthzPort">;
+  config: Pick<
+    Config,
+    "restart" | "probation" | "unit" | "probePort" | "healthzPort" | "healthzAddress"
+  >;
   /** What the pod may apply; it may change at any time. */
   grant: GrantReading;
   /** The grant, by its key, that this pod has refused. */
@@ -37,6 +40,8 @@ export type Facts = Readonly<{
   now: number;
   /** Whether we are the node's only agent. */
   alone: boolean;
+  /** Why the mounted directory is not this kubelet's. */
+  elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
   /** The journal is not on the disk: it is what this process read there last. */

@@ -1,5 +1,10 @@
 /** The agent's container, and the volumes that its pods mount. */
-import type { V1Container, V1ProjectedVolumeSource, V1Volume } from "@kubernetes/client-node";
+import type {
+  V1Container,
+  V1ProjectedVolumeSource,
+  V1SecurityContext,
+  V1Volume,
+} from "@kubernetes/client-node";
 import { grantAnnotations, grantFiles } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import { restartOf } from "#controller/policy/delivery.ts";
@@ -59,12 +64,17 @@ export function container(agent: Agent, digest: string): V1Container {
       "hidden-files": agent.hiddenFiles,
       probation: `${agent.probationSeconds}s`,
       "healthz-port": agent.healthzPort,
+      "healthz-address": agent.healthzAddress,
       "probe-port": agent.probePort,
     }).flatMap(([name, value]) => [`--${name}`, String(value)]),
     env: [
       {
         name: names.agentEnvironment.node,
         valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } },
+      },
+      {
+        name: names.agentEnvironment.uid,
+        valueFrom: { fieldRef: { fieldPath: "metadata.uid" } },
       },
       ...memoryEnvironment,
     ],
@@ -81,7 +91,7 @@ export function container(agent: Agent, digest: string): V1Container {
       timeoutSeconds: 1,
     },
     resources: resourcesOf(agent),
-    securityContext: confined,
+    securityContext: asksSystemd(agent) ? { ...confined, ...withBus(agent) } : confined,
     terminationMessagePath: names.mountPaths.terminationLog,
     terminationMessagePolicy: "File",
     volumeMounts: [
@@ -95,6 +105,12 @@ export function container(agent: Agent, digest: string): V1Container {
       { name: "pod", mountPath: names.mountPaths.pod },
     ],
   };
+}
+
+/** AppArmor's default profiles keep a container from the bus; nothing else needs another one. */
+function withBus({ appArmorProfile }: Agent): V1SecurityContext {
+  const [type = "", localhostProfile] = appArmorProfile.split(/\/(.*)/s);
+  return { appArmorProfile: { type, ...(localhostProfile && { localhostProfile }) } };
 }
 
 /**

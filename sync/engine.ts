@@ -70,7 +70,7 @@ export class Engine {
   /** Reconciles one object. Never rejects, so that one that fails delays no other. */
   async #serve(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
     const known = this.#knownOf(metadata);
-    const at = versions(metadata, made);
+    const at = this.#versions(metadata, made);
     if (known.seen === at) return undefined;
     if (metadata.deletionTimestamp === undefined && this.#side.isCopy?.(metadata) === true) {
       known.seen = at;
@@ -105,7 +105,7 @@ export class Engine {
       // What the write itself has changed is no reason to try again before the pause is over.
       const left = error instanceof Elsewhere ? error.left : undefined;
       known.failed = {
-        at: left ? versions(metadata, left) : at,
+        at: left ? this.#versions(metadata, left) : at,
         times,
         next: performance.now() + pause,
       };
@@ -185,13 +185,14 @@ export class Engine {
     found: Found,
   ): Promise<Again | undefined> {
     const written = await this.#writeStatus(object, found);
-    this.#knownOf(object.metadata).seen = versions(written.metadata, made);
+    this.#knownOf(object.metadata).seen = this.#versions(written.metadata, made);
     return found.reason === "Waiting" ? { seconds: waitSeconds } : undefined;
   }
 
   async #writeStatus(object: SyncSecret, found: Found): Promise<SyncSecret> {
     const { namespace, name, generation = 0 } = object.metadata;
-    const status = statusOf({ ...kept(object), ...found }, generation, new Date(), object.status);
+    const whole = { ...kept(object), ...found, warning: this.#side.warning?.() };
+    const status = statusOf(whole, generation, new Date(), object.status);
     if (sameStatus(status, object.status)) return object;
     const written = await writeStatus(this.#side.from, object, status);
     const level = found.reason === "Synced" || found.reason === "Waiting" ? "info" : "warn";
@@ -227,6 +228,11 @@ export class Engine {
     return `${this.#side.made}/${metadata.uid}`;
   }
 
+  #versions(object: V1ObjectMeta, made: V1ObjectMeta | undefined): string {
+    const warning = this.#side.warning?.() ?? "";
+    return `${object.resourceVersion} ${made?.resourceVersion ?? ""} ${warning}`;
+  }
+
   #knownOf({ uid = "" }: V1ObjectMeta): Known {
     const known = this.#known.get(uid) ?? {
       seen: "",
@@ -245,9 +251,6 @@ const done: Readonly<Record<Writing, (side: Side) => string>> = {
 };
 
 const uidOf = ({ metadata }: SyncSecret): string => metadata.uid ?? "";
-
-const versions = (object: V1ObjectMeta, made: V1ObjectMeta | undefined): string =>
-  `${object.resourceVersion} ${made?.resourceVersion ?? ""}`;
 
 /** The Secret that the former status named: a status without it would lose it. */
 function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {

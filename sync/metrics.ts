@@ -1,5 +1,5 @@
 /** The metrics of both programs. */
-import { collectDefaultMetrics, Counter, Histogram, type Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 export type Result = "success" | "conflict" | "error";
 
@@ -30,4 +30,14 @@ export function createMetrics(registry: Registry): Metrics {
       durations.observe({ namespace }, seconds);
     },
   };
+}
+
+/** When the tenant's token for the management cluster ends. */
+export function createExpiry(registry: Registry): (seconds: number) => void {
+  const gauge = new Gauge({
+    name: "global_pull_secret_sync_token_expiry_timestamp_seconds",
+    help: "When the token for the management cluster ends, in seconds since 1970; 0: not known",
+    registers: [registry],
+  });
+  return (seconds) => gauge.set(seconds);
 }

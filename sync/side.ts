@@ -34,6 +34,8 @@ export type Side = Readonly<{
   isCopy?: (metadata: V1ObjectMeta) => boolean;
   /** What the object's status says when the live one is as wanted. */
   told: (live: Live) => Found;
+  /** What will soon keep this side from its work; undefined: nothing. */
+  warning?: () => string | undefined;
 }>;
 
 /**

@@ -9,7 +9,8 @@ import {
   expiresAnnotation,
   issuedAnnotation,
 } from "#contract/joined/names.ts";
-import { says, statusOf, type FoundCluster, type Age, ageOf } from "./conditions.ts";
+import type { Age } from "#kube/token.ts";
+import { says, statusOf, type FoundCluster, ageOf } from "./conditions.ts";
 
 const now = new Date("2026-11-23T09:00:00.500Z");
 const profile: ClusterProfile = {

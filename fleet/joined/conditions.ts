@@ -11,6 +11,7 @@ import {
   issuedAnnotation,
 } from "#contract/joined/names.ts";
 import { conditionOf, timed, timeOf } from "#kube/conditions.ts";
+import { ageOfToken, type Age } from "#kube/token.ts";
 
 /** What one look at a cluster found. */
 export type FoundCluster =
@@ -142,14 +143,9 @@ export function says({ status }: ClusterProfile, wanted: ReturnType<typeof statu
   );
 }
 
-/** fresh · due: half of its time is over · expired · unknown: nobody wrote down its times. */
-export type Age = "fresh" | "due" | "expired" | "unknown";
-
 /** As the API server that gave the token has said, whatever had been asked for. */
 export function ageOf(secret: V1Secret | undefined, now: number): Age {
   const time = (name: string) => Date.parse(secret?.metadata?.annotations?.[name] ?? "");
   const [issued, expires] = [time(issuedAnnotation), time(expiresAnnotation)];
-  if (Number.isNaN(issued) || Number.isNaN(expires)) return "unknown";
-  if (now >= expires) return "expired";
-  return now >= (issued + expires) / 2 ? "due" : "fresh";
+  return ageOfToken(issued ?? Number.NaN, expires ?? Number.NaN, now);
 }

@@ -34,6 +34,11 @@ export const catalogue = {
     "the {} does not last in the management cluster: ten writes of it were undone",
     "look at who changes it there; it is tried once a minute",
   ],
+  tokenEnds: [
+    "GPS477",
+    "the token for the management cluster ends at {}",
+    "apply what pull-secret tenant prints again, or renew the kubeconfig in its Secret",
+  ],
   copied: [
     "GPS471",
     "it is itself a copy from another cluster, and is not copied on",

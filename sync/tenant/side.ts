@@ -11,7 +11,13 @@ import type { Live } from "../rules/step.ts";
 import { copyOf, isCopy } from "../rules/copies.ts";
 import type { Side } from "../side.ts";
 
-export const tenantSide = (home: Cluster, management: Cluster, namespace: string): Side => ({
+export const tenantSide = (
+  home: Cluster,
+  management: Cluster,
+  namespace: string,
+  warning: () => string | undefined = () => undefined,
+): Side => ({
+  warning,
   from: home,
   objects: allSyncSecrets,
   to: management,

@@ -6,7 +6,11 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { readDocument, writeDocument, type NodeDocument } from "#agent/delivery/config-json/document.ts";
+import {
+  readDocument,
+  writeDocument,
+  type NodeDocument,
+} from "#agent/delivery/config-json/document.ts";
 import { rivalsIn } from "#agent/delivery/config-json/rivals.ts";
 import { put, release } from "#agent/delivery/config-json/threeway.ts";
 import type { Desired } from "#agent/delivery/mount.ts";
@@ -40,7 +44,10 @@ function merged({ original, additional, conflict = "additional" }: Case): string
     return accepted.ok ? [{ id, accepted }] : [undefined];
   });
   if (sources.includes(undefined)) return undefined;
-  const all = merge(sources.filter((one) => one !== undefined), { conflicts: conflict, protect: [] });
+  const all = merge(
+    sources.filter((one) => one !== undefined),
+    { conflicts: conflict, protect: [] },
+  );
   assert.ok(all.ok);
   return canonical(all);
 }
@@ -147,7 +154,12 @@ const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, trie
     ),
   ),
   [{ "quay.io": "t1", "https://quay.io": "t2" }, { "quay.io": "ours" }, "quay.io/a", "ours"],
-  [{ "quay.io": "t1", "https://quay.io": "t2" }, { "quay.io/a": "ours" }, "quay.io/a", "ours t1 t2"],
+  [
+    { "quay.io": "t1", "https://quay.io": "t2" },
+    { "quay.io/a": "ours" },
+    "quay.io/a",
+    "ours t1 t2",
+  ],
   [{ "quay.io": "t1", "https://quay.io": "t2" }, { "b.io": "ours" }, "quay.io/a", "t1 t2"],
   [{ "quay.io/v1/": "t" }, { "quay.io": "o1", "https://quay.io": "o2" }, "quay.io/a", "o1 o2"],
   [{ [hubKey]: "t" }, { [hubKey]: "o1", "index.docker.io": "o2" }, "nginx", "o1 o2"],
@@ -179,17 +191,18 @@ test("B04, F52: on the node the kubelet tries ours, and all of theirs again when
 });
 
 /** Ours and theirs in one file, an image of both, and whether theirs is tried first. */
-const rivals: readonly (readonly [ours: string, theirs: string, image: string, first: boolean])[] = [
-  ["quay.io", "quay.io/team", "quay.io/team/a", true],
-  ["quay.io/team", "quay.io", "quay.io/team/a", false],
-  ["quay.io", "*.io", "quay.io/a", false],
-  ["*.io", "quay.io", "quay.io/a", true],
-  [hubKey, "docker.io/org", "org/app", true],
-  [hubKey, "*.io", "nginx", true],
-  ["docker.io", "*.io", "nginx", false],
-  ["a.io", "https://a.io/v1/x", "a.io/x/y", true],
-  ["a.io", "user:pw@a.io/x", "a.io/x/y", true],
-];
+const rivals: readonly (readonly [ours: string, theirs: string, image: string, first: boolean])[] =
+  [
+    ["quay.io", "quay.io/team", "quay.io/team/a", true],
+    ["quay.io/team", "quay.io", "quay.io/team/a", false],
+    ["quay.io", "*.io", "quay.io/a", false],
+    ["*.io", "quay.io", "quay.io/a", true],
+    [hubKey, "docker.io/org", "org/app", true],
+    [hubKey, "*.io", "nginx", true],
+    ["docker.io", "*.io", "nginx", false],
+    ["a.io", "https://a.io/v1/x", "a.io/x/y", true],
+    ["a.io", "user:pw@a.io/x", "a.io/x/y", true],
+  ];
 
 test("B04: what the agent reports as tried before ours is, and what it does not is not", async () => {
   const files = rivals.map(([ours, theirs]) => fileOf({ [ours]: "ours", [theirs]: "theirs" }));
@@ -197,6 +210,10 @@ test("B04: what the agent reports as tried before ours is, and what it does not 
   for (const [at, [ours, theirs, image, first]] of rivals.entries()) {
     const owned = { entries: [{ key: ours, wrote: [], displaced: [] }], rest: [] };
     assert.equal(rivalsIn(read(files[at] ?? ""), owned) !== undefined, first, theirs);
-    assert.equal(answers[at]?.tries[0], first ? "theirs:theirs" : "ours:ours", `${theirs}, ${image}`);
+    assert.equal(
+      answers[at]?.tries[0],
+      first ? "theirs:theirs" : "ours:ours",
+      `${theirs}, ${image}`,
+    );
   }
 });

@@ -111,7 +111,11 @@ async function passed(): Promise<ReadonlySet<string>> {
   );
   const { NODE_TEST_CONTEXT: _ours, ...env } = process.env;
   const argv = ["--test", "--test-reporter=tap", ...patterns, ...files];
-  const child = spawn(process.execPath, argv, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, argv, {
+    cwd: root,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const output = (await child.stdout.toArray()).join("");
   const found = [...output.matchAll(/^ *ok \d+ - ((?:(?! # (?:SKIP|TODO)).)*)$/gm)];
   return new Set(found.map(([, name = ""]) => name.replaceAll("\\#", "#")));

@@ -121,7 +121,7 @@ const isPromoted = (
   identity(registry) === "docker.io" &&
   !sources.find(({ id }) => id === from)?.accepted.entries.some((one) => one.registry === registry);
 
-/** Images → the credentials that the kubelet tries: docker login's key only beside no `docker.io`. */
+/** Images → the credentials that the kubelet tries: docker login's key beside no `docker.io`. */
 function triedOf(entries: Accepted["entries"]): ReadonlyMap<string, ReadonlySet<string>> {
   const byImages = Map.groupBy(entries, ({ registry }) => imagesOf(registry));
   const tried = [...byImages].map(([images, group]) => {
@@ -279,7 +279,9 @@ function probesOf(...keys: readonly string[]): string[] {
   const meant = keys.map((key) => (isHubLogin(key) ? "docker.io" : (identity(key) ?? "")));
   const hosts = meant.map((one) => hostOf(one).replaceAll("*", "q"));
   const paths = meant.map((one) => one.slice(hostOf(one).length));
-  return hosts.flatMap((host) => paths.flatMap((path) => [`${host}${path}/zz`, `${host}${path}zz`]));
+  return hosts.flatMap((host) =>
+    paths.flatMap((path) => [`${host}${path}/zz`, `${host}${path}zz`]),
+  );
 }
 
 test("whoever is named as tried before another source is", () => {
@@ -296,8 +298,14 @@ test("whoever is named as tried before another source is", () => {
         const entry = merged.entries.find(({ registry }) => path === `auths["${registry}"]`);
         if (source === "original" || entry === undefined || later + hidden === "") continue;
         // One that a source leaves without images in its own document is judged there.
-        if (later === "" && sources.some(({ id, accepted: { entries } }) =>
-          id === source && entries.some(({ registry }) => hidesDockerHub(registry)))) continue;
+        if (
+          later === "" &&
+          sources.some(
+            ({ id, accepted: { entries } }) =>
+              id === source && entries.some(({ registry }) => hidesDockerHub(registry)),
+          )
+        )
+          continue;
         named += 1;
         const [winning, losing] = later === "" ? [hidden, path] : [entry.registry, later];
         const isBefore = (image: string): boolean => {

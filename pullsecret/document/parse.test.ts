@@ -383,7 +383,7 @@ for (const [key, entry, code] of useless)
     assert.ok(original.ok && original.entries.length === 2, "an original keeps it");
   });
 
-/** Keys that serve images with the same capitals alone: nobody can tell whether any image has them. */
+/** Keys that serve images with the same capitals, if there are any. */
 for (const key of ["A.io", "myRegistry.azurecr.io/team", "[FC00::3]:5000", "Registry"])
   test(`F20, F24: keeps ${key} beside a better entry, and refuses it alone`, () => {
     assert.equal(verdict(read(document(key))), "!GPS124");

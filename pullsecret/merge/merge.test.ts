@@ -297,7 +297,11 @@ const told: readonly (readonly [original: Keys, additional: Keys, codes: string]
   [{ [hubKey]: "o:o" }, { "*.io": "o:o" }, "additional GPS165"],
   [{ "docker.io": "o:o" }, { "*.io": "a:a" }, ""],
   [{ "*.io": "o:o" }, { [hubKey]: "a:a" }, "additional GPS162"],
-  [{ [hubKey]: "o:o" }, { "docker.io": "a:a", "*.io": "a:a" }, "additional GPS164, original GPS172"],
+  [
+    { [hubKey]: "o:o" },
+    { "docker.io": "a:a", "*.io": "a:a" },
+    "additional GPS164, original GPS172",
+  ],
 ];
 for (const [original, additional, codes] of told)
   test(`no warning contradicts another, the original preferred: ${Object.keys(original).join()} and ${Object.keys(additional).join()}`, () => {

@@ -44,17 +44,17 @@ export type Merged =
 export type MergePolicy = Readonly<{
   /** Whose credential stays when the original and another source have one for the same registry. */
   conflicts: "original" | "additional";
-  /** Registries that only the original may serve, or a source with the original's own credential. */
+  /** Registries that only the original may serve, or a source with its very credential. */
   protect: readonly string[];
 }>;
 
 /**
- * Merges accepted sources, given with the highest first and the original last. The result is sorted,
- * and has each registry of any source once; in several spellings only where an original that wins
- * has several credentials for it. The highest source wins, for the images and not only for the
- * spelling: it replaces Docker Hub under both of its names. Where lower ones agree with it, the
- * entry counts as the lowest's, so that withdrawing a higher one changes nothing there. The warnings
- * include those of all sources.
+ * Merges accepted sources, given with the highest first and the original last. The result is
+ * sorted, and has each registry of any source once; in several spellings only where an original
+ * that wins has several credentials for it. The highest source wins, for the images and not only
+ * for the spelling: it replaces Docker Hub under both of its names. Where lower ones agree with it,
+ * the entry counts as the lowest's, so that withdrawing a higher one changes nothing there. The
+ * warnings include those of all sources.
  */
 export function merge(
   sources: readonly MergeSource[],
@@ -68,7 +68,8 @@ export function merge(
     const won = winner(offered, conflicts);
     const lost = offered.filter((offer) => !agree(offer, won));
     const shadows = lost.map(({ id }) => id);
-    entries.push(...writtenFor(offered, won, conflicts).map((entry) => ({ ...entry, shadows })));
+    for (const { entry, from } of writtenFor(offered, won, conflicts))
+      entries.push({ ...entry, from, shadows });
     warnings.push(...lost.map((other) => conflict(offered, won, other)));
   }
   const foreign = [...offers.values()].flatMap(foreignTo);
@@ -97,15 +98,14 @@ function writtenFor(
   offers: Offers,
   won: Offer,
   conflicts: MergePolicy["conflicts"],
-): readonly (Entry & Readonly<{ from: string }>)[] {
-  const all = won.all.map((entry) => ({ ...entry, from: won.id }));
+): readonly Readonly<{ entry: Entry; from: string }>[] {
+  const isNamed = ({ tried }: Offer) => !tried.some(({ registry }) => isHubLogin(registry));
   const isPreferred = conflicts === "original" && isOriginal(won);
-  if (isPreferred || !won.tried.every(({ registry }) => isHubLogin(registry))) return all;
-  const higher = offers.slice(0, offers.indexOf(won)).toReversed();
-  const named = higher.find(
-    (offer) => agree(offer, won) && !offer.tried.some(({ registry }) => isHubLogin(registry)),
-  );
-  return [...all, ...(named?.tried ?? []).map((entry) => ({ ...entry, from: named?.id ?? "" }))];
+  const higher = isPreferred || isNamed(won) ? [] : offers.slice(0, offers.indexOf(won));
+  const named = higher.findLast((offer) => agree(offer, won) && isNamed(offer));
+  return [won.all.map((entry) => ({ entry, from: won.id }))]
+    .concat((named?.tried ?? []).map((entry) => ({ entry, from: named?.id ?? "" })))
+    .flat();
 }
 
 type Promoted = Readonly<{

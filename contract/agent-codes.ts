@@ -194,6 +194,11 @@ export const catalogue = {
     "the mounted directory is not the kubelet's",
     "nothing is changed; give the kubelet's --root-dir as --kubelet-directory",
   ],
+  noSystemd: [
+    "GPS262",
+    "this node has no systemd that could restart its kubelet",
+    "nothing is changed; set spec.delivery.mode Reread, or leave the node out with --agent-node-selector",
+  ],
 } as const satisfies Catalogue;
 
 /**

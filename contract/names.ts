@@ -154,6 +154,8 @@ export const mountPaths = {
   kubelet: "/host/kubelet",
   /** The directory that holds system_bus_socket. */
   dbus: "/host/dbus",
+  /** The directory of systemd's own socket, /run/systemd. */
+  systemd: "/host/systemd",
   /** An emptyDir of the pod's own: it outlives the container, and no other pod can write to it. */
   pod: "/run/global-pull-secret",
   /** The node's root directory, in the pod's first container only. */

@@ -41,6 +41,7 @@ function toConfig(given: TableValues<typeof flags>) {
     secretDirectory: given["secret-directory"],
     kubeletDirectory: given["kubelet-directory"],
     dbusDirectory: given["dbus-directory"],
+    systemdDirectory: given["systemd-directory"],
     podDirectory: given["pod-directory"],
     terminationLog: given["termination-log"],
   };

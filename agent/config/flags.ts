@@ -96,6 +96,11 @@ export const flags = {
     standard: mountPaths.dbus,
     what: "where the directory of system_bus_socket is mounted",
   },
+  "systemd-directory": {
+    read: directory,
+    standard: mountPaths.systemd,
+    what: "where the directory of systemd's own socket is mounted",
+  },
   "pod-directory": {
     read: directory,
     standard: mountPaths.pod,

@@ -100,7 +100,10 @@ export function container(agent: Agent, digest: string): V1Container {
       // other pods' mounts would keep their devices busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
       ...(asksSystemd(agent)
-        ? [{ name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true }]
+        ? [
+            { name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true },
+            { name: "systemd", mountPath: names.mountPaths.systemd, readOnly: true },
+          ]
         : []),
       { name: "pod", mountPath: names.mountPaths.pod },
     ],
@@ -122,15 +125,24 @@ function asksSystemd(agent: Agent): boolean {
 }
 
 /**
+ * A missing directory would keep the pod from its start, and only an Event would name it. An agent
+ * with an empty one reports what is missing: GPS261, GPS262.
+ */
+const type = "DirectoryOrCreate";
+
+/**
  * Volumes of the agents' pods. They are directories, never single files: when a mounted file is
  * replaced, the mount keeps the old one for ever.
  */
 export function volumes(agent: Agent): V1Volume[] {
   return [
     { name: "global-pull-secret", projected: mounted },
-    { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type: "Directory" } },
+    { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
     ...(asksSystemd(agent)
-      ? [{ name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } }]
+      ? [
+          { name: "dbus", hostPath: { path: agent.dbusDirectory, type } },
+          { name: "systemd", hostPath: { path: "/run/systemd", type } },
+        ]
       : []),
     // Holds what the init container saw, and the mark that this pod has ended once to write its
     // termination message.

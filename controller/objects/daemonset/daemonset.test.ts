@@ -51,7 +51,7 @@ test("H11: ServiceAccount, Role and RoleBinding have the promised name and belon
 test("single files are never mounted: a replaced file would stay the old one for ever", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
-    ["global-pull-secret", "Directory", "Directory", "pod", "Directory"],
+    ["global-pull-secret", ...Array(3).fill("DirectoryOrCreate"), "pod", "Directory"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
@@ -200,7 +200,11 @@ const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
 test("agents write in the kubelet's directory and nowhere else on the node: a runtime's configuration is out of their reach", () => {
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/dbus"]);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
+    "/var/lib/kubelet",
+    "/run/dbus",
+    "/run/systemd",
+  ]);
   const mark = "--allow-fs-write=";
   const writes = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
   assert.deepEqual(
@@ -217,7 +221,7 @@ test("agents write in the kubelet's directory and nowhere else on the node: a ru
 });
 
 test("agents that restart nothing have no bus: access to it as root is root on the node, and some nodes have none", () => {
-  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/"]);
+  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/run/systemd", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
     ({ name }) => name,
@@ -294,7 +298,11 @@ test("the node's root directory is the first container's alone, read-only, and g
   assert.deepEqual(look?.securityContext, confined);
   assert.ok(!container?.volumeMounts?.some(({ name }) => name === "root"));
   assert.equal(podOf({ hiddenFiles: "Ignore" })?.initContainers, undefined);
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/dbus"]);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
+    "/var/lib/kubelet",
+    "/run/dbus",
+    "/run/systemd",
+  ]);
 });
 
 test("the first container may open the few files that a kubelet searches, and the journal", () => {

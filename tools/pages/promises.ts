@@ -61,7 +61,7 @@ export const promises: Readonly<Record<string, string>> = {
   L17: "Every Secret has its owner, and what lost it is found.",
   L18: "The tenant's object goes last: the copy is deleted, its end awaited, then the finalizer removed.",
   L19: "In the management cluster it is the same for the Secret.",
-  L20: "Nobody ever has to remove a finalizer: what was held up ends by itself.",
+  L20: "No finalizer has to be removed by hand: what is held up ends by itself at its deadline, and what was left behind is collected later.",
   L21: "The management side has rights on SyncSecrets and Secrets of tenants' namespaces, and on no other Secret.",
   L22: "The tenant's side has rights on SyncSecrets alone, and none on any Secret of the management cluster.",
   L23: "A copy is in the tenant's namespace there, whatever namespace it comes from, with a UID of its own.",

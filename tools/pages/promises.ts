@@ -82,7 +82,7 @@ export const promises: Readonly<Record<string, string>> = {
   M5: "A Deployment with a private image and its pull secret is brought to every cluster.",
   M6: "So is any other kind: rights, definitions, and objects of these.",
   M7: "The encryption's controller is installed in every cluster, in a namespace of choice.",
-  M8: "A command seals a pull secret with a cluster's public certificate.",
+  M8: "A command seals a Secret of any type with a cluster's public certificate.",
   M9: "A sealed file is safe in version control.",
   M10: "One sealed file opens in every cluster that has the same key pair.",
   M11: "What is sealed is a pull secret that nodes can use.",

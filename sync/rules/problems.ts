@@ -34,6 +34,16 @@ export const catalogue = {
     "the {} does not last in the management cluster: ten writes of it were undone",
     "look at who changes it there; it is tried once a minute",
   ],
+  leftBehind: [
+    "GPS478",
+    "deleted without confirmation from the management cluster: {}",
+    "no action needed: a copy that is still there is deleted when that cluster answers again",
+  ],
+  planted: [
+    "GPS479",
+    "the finalizer {} held the deleted copy beyond its deadline, and was removed",
+    "look at who put it there",
+  ],
   tokenEnds: [
     "GPS477",
     "the token for the management cluster ends at {}",

@@ -4,7 +4,7 @@ import { fenced } from "#kube/lease/fenced-client.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
 import { runProgram } from "#program/run.ts";
-import { createExpiry, createMetrics } from "../metrics.ts";
+import { createAlarm, createExpiry, createMetrics } from "../metrics.ts";
 import { syncManager } from "../rules/copies.ts";
 import { serveSide } from "../service.ts";
 import { parseTenantConfig, tenantUsage } from "./flags.ts";
@@ -31,12 +31,15 @@ runProgram({
     const namespace = config["management-namespace"];
     const there = fenced(management, holds);
     let warning: string | undefined;
-    const metrics = createMetrics(registry);
-    const served = serveSide(
-      tenantSide(home, there, namespace, () => warning),
-      log,
-      metrics,
-    );
+    const side = tenantSide({
+      home,
+      management: there,
+      namespace,
+      deadline: config["removal-deadline"],
+      warning: () => warning,
+      leftBehind: createAlarm(home, registry),
+    });
+    const served = serveSide(side, log, createMetrics(registry));
     const renewal = createRenewal({
       home,
       management: there,

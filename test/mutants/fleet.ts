@@ -185,7 +185,7 @@ export const fleet: readonly Mutant[] = [
   {
     breaks: "M11",
     effect: "what is not a pull secret is sealed, and breaks nodes once it is opened",
-    file: "cli/commands/clusters/seal.ts",
+    file: "cli/seal/sealable.ts",
     text: "for (const line of (await verdictOn(document, [])).warnings) io.err(line);",
     instead: "",
     test: "cli/commands/clusters/seal.test.ts",

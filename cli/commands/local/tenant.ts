@@ -120,6 +120,9 @@ rules:
   - apiGroups: [""]
     resources: [secrets]
     verbs: [get, list, watch, create, update, delete]
+  - apiGroups: [""]
+    resources: [events]
+    verbs: [create]
 ---
 ${binding(managementAccount, where, "kube-system")}`;
 

@@ -43,8 +43,8 @@ for (const file of files) {
 }
 
 /**
- * Milliseconds that the last test waits for what others left behind, such as a rejection, or a timer
- * that registers a test.
+ * Milliseconds that the last test waits for what others left behind, such as a rejection, or a
+ * timer that registers a test.
  */
 const patience = 1000;
 

@@ -26,7 +26,7 @@ import {
 } from "./facts/facts.fixture.ts";
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
-import { leftBy, type Rewrite } from "./delivery/delivery.ts";
+import type { Rewrite } from "./delivery/delivery.ts";
 import { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { BusError, RestartRefused } from "./systemd/bus.ts";
@@ -175,7 +175,7 @@ test("a restart that systemd refuses is counted, and one that nobody answered is
   assert.equal(deeds.restarts, 0);
 });
 
-test("a credential written into a file that others can read is warned of, and its mode is kept", async (t) => {
+test("a file that others could read is closed to them, with a warning", async (t) => {
   const { hands, file } = place(t);
   const write = async (mode: number) => {
     writeFileSync(file, "{}");
@@ -183,12 +183,15 @@ test("a credential written into a file that others can read is warned of, and it
     const found = configJson.read(dirname(file));
     assert.ok(found.kind === "file");
     const planned = found.plan(undefined, mounted, false);
-    const journal = { ...firstJournal(planned.before), left: leftBy(planned) };
+    const journal = {
+      ...firstJournal(planned.before),
+      ...(planned.left && { left: planned.left }),
+    };
     const said = await act(
       { action: "apply", code: "GPS226", ready: false, again: 0, journal, plan: planned, found },
       hands,
     );
-    assert.equal(statSync(file).mode & 0o777, mode);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
     return said;
   };
   assert.match((await write(0o644)) ?? "", /^GPS253 .*mode 644/);

@@ -36,7 +36,7 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
       return undefined;
     case "apply":
       await apply(step, hands);
-      return warning(step.plan);
+      return warning(step);
     case "restore":
       await write(step.plan, step.found, hands);
       return undefined;
@@ -57,7 +57,9 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
   }
 }
 
-async function apply(step: Extract<Step, { action: "apply" }>, hands: Hands): Promise<void> {
+type ToApply = Extract<Step, { action: "apply" }>;
+
+async function apply(step: ToApply, hands: Hands): Promise<void> {
   try {
     await keep(step.journal, hands);
     await write(step.plan, step.found, hands);
@@ -125,10 +127,10 @@ async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
   }
 }
 
-/** A warning about the file that was written, if its mode deserves one. */
-function warning({ file, kept }: Rewrite): string | undefined {
-  if (kept || "absent" in file || (file.mode & 0o044) === 0) return undefined;
-  return say(codes.readableByOthers, `mode ${file.mode.toString(8)}`);
+/** A warning about the file that was replaced, if its mode deserved one. */
+function warning({ plan: { left }, found: { now } }: ToApply): string | undefined {
+  if ("absent" in now || left?.was !== now.mode) return undefined;
+  return say(codes.readableByOthers, `mode ${now.mode.toString(8)}`);
 }
 
 /** Whether anything is put in place: what only takes away provokes nobody. */

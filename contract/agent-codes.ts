@@ -156,8 +156,8 @@ export const catalogue = {
   ],
   readableByOthers: [
     "GPS253",
-    "a credential was written into a config.json that others than its owner can read",
-    "its mode is kept as it is; chmod 600 it unless that is intended",
+    "others than its owner could read config.json",
+    "only its owner can as long as our entries are in it; then it gets its mode back",
   ],
   toBeReread: [
     "GPS254",

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import {
   accepted,
@@ -148,11 +147,13 @@ test("H9: each registry has the credentials of the highest source, or of the ori
         const offers = had.filter(({ tried }) => tried.has(images));
         const prefers = policy.conflicts === "original" && original.tried.has(images);
         const highest = prefers ? original : offers[0];
-        assert.deepEqual(credentials, highest?.tried.get(images));
-        if (credentials.size > 1) twins += 1;
-        assert.ok(credentials.size === 1 || highest === original, "only an original has several");
         const same = ({ tried }: (typeof had)[number]) =>
-          isDeepStrictEqual(credentials, tried.get(images));
+          [...(tried.get(images) ?? [])].every((one) => credentials.has(one));
+        assert.ok(highest !== undefined && same(highest));
+        if (credentials.size > 1) twins += 1;
+        // Only an original has several; a source that has one of them takes none away.
+        const all = credentials.size > 1 ? original : highest;
+        assert.deepEqual(credentials, all.tried.get(images));
         const lost = offers.filter((one) => !same(one)).map(({ id }) => id);
         for (const entry of merged.entries.filter((one) => imagesOf(one.registry) === images)) {
           assert.deepEqual(entry.shadows, lost);

@@ -12,7 +12,7 @@ import {
   type Offers,
 } from "./offer.ts";
 import { maxEntries, type Entry } from "../document/parse.ts";
-import { problem, type Problem } from "../problems/problems.ts";
+import { catalogue, problem, type Problem } from "../problems/problems.ts";
 import { findProtected } from "./protect.ts";
 import { findShadows } from "./shadow.ts";
 import {
@@ -82,10 +82,29 @@ export function merge(
   const problems = findProtected(foreign, protect);
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
   warnings.push(...findShadows(sources, entries));
+  const told = warnings.filter((one) => !isCured(one, offers, entries));
   if (entries.length > maxEntries) problems.push(problem("tooMany", "merged", "auths"));
   if (secretSize(entries, rest) > documentLimits.bytes)
     problems.push(problem("mergedTooBig", "merged", "document"));
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, entries, rest, warnings };
+  return problems.length > 0
+    ? { ok: false, problems }
+    : { ok: true, entries, rest, warnings: told };
+}
+
+/**
+ * Whether a source was told that its docker login's key is never tried, and all its credentials are
+ * tried as `docker.io`.
+ */
+function isCured(
+  { code, source }: Problem,
+  offers: ReadonlyMap<string, Offers>,
+  written: readonly MergedEntry[],
+): boolean {
+  if (code !== catalogue.hidden[0]) return false;
+  const hub = offers.get(dockerHubImages)?.find(({ id }) => id === source);
+  const named = written.filter(({ registry }) => identity(registry) === dockerHubImages);
+  if (hub === undefined) return false;
+  return hub.all.every(({ credential }) => named.some((one) => one.credential.equals(credential)));
 }
 
 /**
@@ -102,7 +121,7 @@ function writtenFor(
   const isNamed = ({ tried }: Offer) => !tried.some(({ registry }) => isHubLogin(registry));
   const isPreferred = conflicts === "original" && isOriginal(won);
   const higher = isPreferred || isNamed(won) ? [] : offers.slice(0, offers.indexOf(won));
-  const named = higher.findLast((offer) => agree(offer, won) && isNamed(offer));
+  const named = higher.findLast((offer) => agree(won, offer) && isNamed(offer));
   return [won.all.map((entry) => ({ entry, from: won.id }))]
     .concat((named?.tried ?? []).map((entry) => ({ entry, from: named?.id ?? "" })))
     .flat();
@@ -136,12 +155,13 @@ function promotedHub(
   const hiding = [...offers]
     .filter(([images]) => images !== dockerHubImages && hidesDockerHub(images))
     .map(([, one]) => highest(one))
-    .filter((one) => !agree(one, top));
+    .filter((one) => !agree(top, one));
   const [first] = hiding;
   if (first === undefined || hiding.some((one) => rank(one) <= rank(top))) return undefined;
-  const shadows = hub.filter((offer) => !agree(offer, top)).map(({ id }) => id);
-  const entries = top.tried.map(({ registry, credential }) => ({
-    registry: top.tried.length > 1 ? asImages(registry) : dockerHubImages,
+  const won = winner(hub, conflicts);
+  const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
+  const entries = won.tried.map(({ registry, credential }) => ({
+    registry: won.tried.length > 1 ? asImages(registry) : dockerHubImages,
     credential,
     from: top.id,
     shadows,
@@ -157,11 +177,11 @@ function promotedHub(
   };
 }
 
-/** The highest, or the lowest that agrees with it without another credential in between. */
+/** The highest, or the lowest with the same credential and without another one in between. */
 function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Offer {
   const original = conflicts === "original" ? offers.find(isOriginal) : undefined;
   if (original !== undefined) return original;
-  const differs = offers.findIndex((offer) => !agree(offer, offers[0]));
+  const differs = offers.findIndex((offer) => !agree(offers[0], offer));
   return (differs < 0 ? offers.at(-1) : offers[differs - 1]) ?? offers[0];
 }
 

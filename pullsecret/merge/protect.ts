@@ -5,10 +5,12 @@ import { problem, type Problem } from "../problems/problems.ts";
 import { isPort } from "../registry/key.ts";
 import {
   dockerHubImages,
+  dockerHubKey,
   hasWildcard,
   hostOf,
   identity,
   isHubPage,
+  isHubWithoutSlash,
   overlaps,
   spelling,
 } from "../registry/registry.ts";
@@ -85,7 +87,8 @@ function guardedBy(name: string): readonly string[] {
 
 /** The registry that is meant, without what does not make it another one. */
 function identityOf(name: string): string | undefined {
-  const registry = identity(withoutCase(name));
+  const lower = withoutCase(name);
+  const registry = identity(isHubWithoutSlash(lower) ? dockerHubKey : lower);
   const host = registry === undefined ? "" : hostOf(registry);
   if (registry === undefined || !host.endsWith(":443")) return registry;
   const plain = host.slice(0, host.lastIndexOf(":")) + registry.slice(host.length);

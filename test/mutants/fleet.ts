@@ -193,6 +193,15 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M13",
+    effect: "what was placed in a cluster stays there",
+    file: "cli/clusters/delete.ts",
+    text: 'await cluster.remove(place.path, live.metadata?.uid ?? "");',
+    instead: "void 0;",
+    test: "cli/clusters/delete.test.ts",
+    tier: "test",
+  },
+  {
+    breaks: "M13",
     effect: "a removed cluster keeps the account, whose token still opens it",
     file: "cli/joining/departure.ts",
     text: "dropAll([paths.account, paths.bound,",

@@ -84,18 +84,22 @@ const notAnImage = new Misuse(
 );
 
 function supplied({ image, tries, ignored }: Explained): string[] {
-  const tried = tries.map(({ registry, source, shadows = [] }, at) => [
-    String(at + 1),
+  const tried = tries.map(({ order, registry, source, shadows = [] }) => [
+    String(order),
     registry,
     `of ${source}${shadows.length === 0 ? "" : `, instead of ${shadows.join(", ")}`}`,
   ]);
-  return linesOf(image, tried, ignored);
+  return linesOf(image, tried, ignored, orderOf(tries));
 }
 
 function lines({ image, tries, ignored }: Explanation): string[] {
   const tried = tries.map(({ order, registry, username }) => [String(order), registry, username]);
-  const drawn = new Set(tries.map(({ order }) => order)).size < tries.length;
-  return linesOf(image, tried, ignored, drawn ? drawnOrder : fixedOrder);
+  return linesOf(image, tried, ignored, orderOf(tries));
+}
+
+function orderOf(tries: readonly Readonly<{ order: number }>[]): string {
+  const isDrawn = new Set(tries.map(({ order }) => order)).size < tries.length;
+  return isDrawn ? drawnOrder : fixedOrder;
 }
 
 const fixedOrder = "with, in this order:";
@@ -106,7 +110,7 @@ function linesOf(
   image: string,
   tried: readonly (readonly string[])[],
   ignored: Explanation["ignored"],
-  how = fixedOrder,
+  how: string,
 ): string[] {
   const left = ignored.map(({ registry, reason }) => ["-", registry, reason]);
   return [

@@ -110,17 +110,19 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
     else if (kept[0] !== undefined) findings.dislike("sameRegistry", at, quote(kept[0].key));
     if (twin === undefined) kept.push(one);
   }
-  if (kept.length <= 1) return kept.map(({ registry, credential }) => ({ registry, credential }));
+  // Several of an additional have refused it.
+  if (kept.length <= 1 || findings.source.role === "additional")
+    return kept.map(({ registry, credential }) => ({ registry, credential }));
   const own = new Set(kept.map(({ key }) => key));
-  const used = new Set<string>();
-  return kept.flatMap(({ key, credential }) => {
-    const free = (one: string) => !used.has(one) && (one === key || !own.has(one));
-    const registry = spellingsOf(key).find(free);
-    if (registry !== undefined) used.add(registry);
+  const used = new Map<string, Seen>();
+  for (const one of kept) {
+    const isFree = (key: string) => !used.has(key) && (key === one.key || !own.has(key));
+    const written = spellingsOf(one.key).find(isFree);
+    if (written !== undefined) used.set(written, one);
     // Nine are enough for all that was ever seen.
-    else findings.leaveOut("sameRegistry", ["auths", key], quote(kept[0]?.key ?? ""));
-    return registry === undefined ? [] : [{ registry, credential }];
-  });
+    else findings.leaveOut("sameRegistry", ["auths", one.key], quote(kept[0]?.key ?? ""));
+  }
+  return [...used].map(([registry, { credential }]) => ({ registry, credential }));
 }
 
 /** The spelling that is written out comes first, whatever the order in the document. */

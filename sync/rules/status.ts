@@ -1,6 +1,7 @@
 /** The status of a SyncSecret. Pure. */
 import { syncStalledReasons, type SyncConditionType, type SyncReason } from "#api/sync-reasons.ts";
 import type { SyncSecretStatus } from "#api/sync-secret.ts";
+import { withHelp } from "#contract/help.ts";
 import { timed, timeOf } from "#kube/conditions.ts";
 
 /** What one reconcile found. */
@@ -23,7 +24,8 @@ export function statusOf(
 ): SyncSecretStatus {
   const condition = (type: SyncConditionType, isTrue: boolean) => {
     const status = isTrue ? ("True" as const) : ("False" as const);
-    return { type, status, reason, message, observedGeneration: generation };
+    const text = withHelp(message);
+    return { type, status, reason, message: text, observedGeneration: generation };
   };
   const said = [condition("Ready", reason === "Synced"), condition("Stalled", stalls(reason))];
   return {

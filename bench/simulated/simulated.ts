@@ -23,12 +23,15 @@ import { writeKubeconfig } from "#test/controller/plane.ts";
 import { steer } from "#test/controller/steer.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import { inParallel } from "#test/harness/nodes/requests.ts";
+import { applyManifests } from "#test/install/overlay.ts";
 import { slotOf } from "../observe/healthz.ts";
 import { type Budget, daemonSets } from "../testbed/objects.ts";
 import { unreachableNode, fakeNode } from "./fake-node.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
 const root = join(import.meta.dirname, "../..");
+
+const agentImage = "example.invalid/agent:1";
 
 /**
  * The DaemonSet controller's own limit of 20 requests a second would hide everything else: 100 s
@@ -81,7 +84,7 @@ export class Simulated implements Disposable {
     const cluster = await startCluster({ nodes: 0 });
     try {
       await quicken(cluster);
-      await cluster.kubectl("apply", "-k", join(root, "manifests"));
+      await applyManifests(cluster, agentImage);
       const deployment = "deployment/global-pull-secret-controller";
       await cluster.kubectl("scale", deployment, "-n", names.namespace, "--replicas=0");
       const account = ["global-pull-secret-controller", "-n", names.namespace];
@@ -116,7 +119,7 @@ export class Simulated implements Disposable {
     await steer(this, { rollout: { maxUnavailable, probation: `${minReadySeconds}s` } });
     const flags = [
       `--kubeconfig=${this.#kubeconfig}`,
-      "--agent-image=example.invalid/agent:1",
+      `--agent-image=${agentImage}`,
       `--listen=127.0.0.1:${port}`,
     ];
     const env = directEnvironment({ MALLOC_ARENA_MAX: "1" });

@@ -70,7 +70,7 @@ test("install.yaml is kubectl kustomize manifests with the image that it is made
   const images = [{ name: "global-pull-secret", newName, newTag }];
   assert.deepEqual(
     byName(installObjects(`${newName}:${newTag}`)),
-    byName(await kustomized({ resources: ["."], images })),
+    byName(await kustomized({ resources: ["."], images, transformers: ["bounds"] })),
   );
 });
 
@@ -296,6 +296,7 @@ const others: Readonly<Record<string, string>> = {
   original: "kube-system/pull-secret",
   extraSources: "{team-a}",
   "flags.logLevel": "debug",
+  "bounds.enabled": "false",
   "networkPolicy.enabled": "true",
   "admission.enabled": "true",
   "annotated.enabled": "true",

@@ -13,6 +13,7 @@ type Overlay = Readonly<{
   components?: readonly string[];
   patches?: readonly object[];
   images?: readonly object[];
+  transformers?: readonly string[];
 }>;
 
 /** An overlay of folders of manifests/, as an administrator writes it. */
@@ -22,8 +23,13 @@ export async function kustomized(overlay: Overlay): Promise<KubeObject[]> {
   try {
     const from = (names: readonly string[] = []) =>
       names.map((name) => relative(folder, join(manifests, name)));
-    const { resources, components } = overlay;
-    const text = { ...overlay, resources: from(resources), components: from(components) };
+    const { resources, components, transformers } = overlay;
+    const folders = {
+      resources: from(resources),
+      components: from(components),
+      transformers: from(transformers),
+    };
+    const text = { ...overlay, ...folders };
     writeFileSync(join(folder, "kustomization.yaml"), JSON.stringify(text)); // JSON is YAML
     return objectsOf(await run([path("kubectl"), "kustomize", folder]));
   } finally {

@@ -2,6 +2,7 @@
  * The parts of manifests/chart that say what manifests/ says already, written from it: a chart
  * holds no file from outside its folder, and a link to one is refused by some who read charts.
  */
+import { boundsFiles, installed } from "./bounds.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
 import { valuesSchema, valuesYaml } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
@@ -42,6 +43,10 @@ const ownPod = `  # The controller's own pod, whose image the agents run; not wi
 `;
 const account = "  - kind: ServiceAccount\n    name: global-pull-secret-controller\n";
 
+/** The value of a flag as a CEL text; its default where it is not set. */
+const flagOr = (flag: Exclude<keyof typeof installed, "image">): string =>
+  `r'{{ (.Values.flags | default dict).${flag} | default ${JSON.stringify(installed[flag])} }}'`;
+
 /** File of manifests/ → how the chart has it. */
 const copied: Readonly<Record<string, Part>> = {
   "base/serviceaccount.yaml": cluster,
@@ -56,6 +61,17 @@ const copied: Readonly<Record<string, Part>> = {
   "base/clusterrolebinding.yaml": cluster,
   "base/viewer.yaml": cluster,
   "base/poddisruptionbudget.yaml": { role: "Cluster", when: several },
+  "base/pods-policy.yaml": optional("bounds"),
+  "base/daemonset-policy.yaml": {
+    ...optional("bounds"),
+    values: {
+      [`r'${installed.image}'`]: `r'{{ include "global-pull-secret.agentImage" . }}'`,
+      [`r'${installed.kubeletDirectory}'`]: flagOr("kubeletDirectory"),
+      [`r'${installed.dbusDirectory}'`]: flagOr("dbusDirectory"),
+      [`r'${installed.kubeletUnit}'`]: flagOr("kubeletUnit"),
+    },
+  },
+  "base/objects-policy.yaml": optional("bounds"),
   "components/network-policy/networkpolicy.yaml": optional("networkPolicy"),
   "components/admission/policy.yaml": optional("admission"),
   "components/admission/binding.yaml": optional("admission"),
@@ -124,10 +140,13 @@ const within = (condition: string, text: string) =>
   `{{- if ${condition} }}\n${text.trimEnd()}\n{{- end }}\n`;
 
 function valued(file: string, values: Readonly<Record<string, string>>): string {
-  return Object.entries(values).reduce((text, [there, value]) => {
-    if (!text.includes(there)) throw new Error(`manifests/${file}: has no ${there.trim()}`);
-    return text.replace(there, () => value);
-  }, textOf(file));
+  return Object.entries(values).reduce(
+    (text, [there, value]) => {
+      if (!text.includes(there)) throw new Error(`manifests/${file}: has no ${there.trim()}`);
+      return text.replace(there, () => value);
+    },
+    boundsFiles()[file] ?? textOf(file),
+  );
 }
 
 /** Among templates/, so that an upgrade of the release upgrades it; and no uninstall deletes it. */

@@ -12,6 +12,7 @@ import type {
   V1PodSpec,
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
+import type { Agent } from "#controller/objects/daemonset/agent.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
@@ -42,8 +43,10 @@ const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }
 const transformers = ["bounds"];
 const installations: Readonly<Record<string, () => Promise<KubeObject[]>>> = {
   "kubectl apply -k manifests": () => kustomized({ resources: ["."], images, transformers }),
-  "the chart": () =>
-    charted(`--set=image.repository=${repository}`, `--set-string=image.tag=${tag}`),
+  "the chart": async () =>
+    (await charted(`--set=image.repository=${repository}`, `--set-string=image.tag=${tag}`)).filter(
+      ({ metadata }) => !("helm.sh/hook" in (metadata.annotations ?? {})),
+    ),
   "kubectl apply -k manifests/guest": () =>
     kustomized({ resources: ["guest"], images, transformers }),
 };
@@ -320,43 +323,53 @@ describe("beside others", () => {
     await again();
   });
 
-  test("directories and unit are those that an installer sets", async () => {
+  const overlay = { resources: ["."], images, transformers };
+  /** Applies the policies of these objects. */
+  async function change(objects: readonly KubeObject[]): Promise<void> {
+    await cluster.apply(...objects.filter(({ kind }) => /^ValidatingAdmission/.test(kind)));
+  }
+  const untilAdmitted = (more: Partial<Agent>) =>
+    until("it is admitted", async () => (await applied(declared(more))) === "");
+  const untilDenied = (more: Partial<Agent>, told = /denied request: /) =>
+    until("it is denied", async () => told.test(await applied(declared(more))));
+
+  test("directories, unit and image are those that an installer sets", async () => {
     const set = {
       kubeletDirectory: "/data/kubelet",
       dbusDirectory: "/data/dbus",
       kubeletUnit: "k3s-\\x2d.service",
     };
     assert.match(await applied(declared(set)), /denied request: /);
-    const flags = ["--kubelet-directory=/data/kubelet", "--dbus-directory=/data/dbus"];
-    const unit = `--kubelet-unit=${set.kubeletUnit}`;
-    const patches = boundsOf([...flags, unit]);
-    const chart = Object.entries({ ...set, agentImage: "agents.example/gps:1" });
-    await cluster.apply(...(await kustomized({ resources: ["."], images, transformers, patches })));
-    await until("it is admitted", async () => (await applied(declared(set))) === "");
-    const values = Object.fromEntries(chart);
-    await cluster.apply(...(await charted(`--set-json=flags=${JSON.stringify(values)}`)));
-    const other = declared({ ...set, image: "agents.example/gps:1" });
-    await until("the chart's is admitted", async () => (await applied(other)) === "");
-    await cluster.apply(...(await kustomized({ resources: ["."], images, transformers })));
-    await until("it is as before", async () => (await applied(other)) !== "");
+    const flags = [
+      `--kubelet-directory=${set.kubeletDirectory}`,
+      `--dbus-directory=${set.dbusDirectory}`,
+      `--kubelet-unit=${set.kubeletUnit}`,
+    ];
+    await change(await kustomized({ ...overlay, patches: boundsOf(flags) }));
+    await untilAdmitted(set);
+    const values = { ...set, agentImage: "agents.example/gps:1" };
+    await change(await charted(`--set-json=flags=${JSON.stringify(values)}`));
+    await untilAdmitted({ ...set, image: values.agentImage });
+    await change(await kustomized(overlay));
+    await untilDenied({ ...set, image: values.agentImage });
   });
 
   test("an image that is named by its digest is that one alone", async () => {
     const [digest, another] = ["a", "b"].map((one) => `sha256:${one.repeat(64)}`);
-    const image = `${repository}@${another}`;
-    assert.equal(await applied(declared({ image })), "");
+    await untilAdmitted({ image: `${repository}@${another}` });
     const set = [`--set=image.repository=${repository}`, `--set=image.digest=${digest}`];
-    await cluster.apply(...(await charted(...set)));
-    await until("it is pinned", async () => (await applied(declared({ image }))) !== "");
+    await change(await charted(...set));
+    await untilDenied({ image: `${repository}@${another}` });
     assert.equal(await applied(declared({ image: `${repository}@${digest}` })), "");
-    await cluster.apply(...(await kustomized({ resources: ["."], images, transformers })));
-    await until("it is as before", async () => (await applied(declared({ image }))) === "");
+    await change(await kustomized(overlay));
+    await untilAdmitted({ image: `${repository}@${another}` });
   });
 
-  test("an overlay without the transformer is denied its image, and the answer names the policy's", async () => {
-    await cluster.apply(...(await kustomized({ resources: ["."], images })));
-    const told = /the image is not global-pull-secret:/;
-    await until("it is denied", async () => told.test(await applied(declared())));
+  test("the image of an overlay without the transformer is denied, and the answer names the policy's", async () => {
+    await change(await kustomized({ resources: ["."], images }));
+    await untilDenied({ probationSeconds: 31 }, /the image is not global-pull-secret:/);
+    await change(await kustomized(overlay));
+    await untilAdmitted({ probationSeconds: 31 });
   });
 
   test("a policy that stamps pods on every update does not keep a grant from them", async () => {

@@ -20,18 +20,19 @@ export function imageOf(image: string, folder: string, from = manifests) {
 
 /** Patches that give the policy for the agents the directories and the unit of these flags. */
 export function boundsOf(flags: readonly string[]): object[] {
-  const variables = flags.flatMap((flag) => {
-    const [, name = "", value] = /^--([a-z-]+)=(.*)$/s.exec(flag) ?? [];
-    const variable = valueOf(name);
-    return variable in installed ? [{ name: variable, expression: `r'${value}'` }] : [];
+  const places = Object.keys(installed);
+  const patches = flags.flatMap((flag) => {
+    const [, name = "", value = ""] = /^--([a-z-]+)=(.*)$/s.exec(flag) ?? [];
+    const at = places.indexOf(valueOf(name));
+    const path = `/spec/variables/${at}`;
+    if (at < 0) return [];
+    return [
+      { op: "test", path: `${path}/name`, value: places[at] },
+      { op: "replace", path: `${path}/expression`, value: `r'${value}'` },
+    ];
   });
-  const policy = {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingAdmissionPolicy",
-    metadata: { name: "global-pull-secret-daemonset" },
-    spec: { variables },
-  };
-  return variables.length > 0 ? [{ patch: JSON.stringify(policy) }] : [];
+  const target = { kind: "ValidatingAdmissionPolicy", name: "global-pull-secret-daemonset" };
+  return patches.length > 0 ? [{ target, patch: JSON.stringify(patches) }] : [];
 }
 
 /** Applies a folder of manifests/ with this image. */

@@ -13,6 +13,8 @@ import type {
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
+import { globalSecret } from "#controller/objects/global-secret.ts";
+import { readState, stateSecret } from "#controller/objects/state.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
@@ -128,27 +130,29 @@ const changesOfPod: Readonly<Record<string, Partial<V1Pod>>> = {
 };
 
 const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
-const ofTheAgents = { apiVersion: "v1", kind: "Secret", type: names.secretType };
-const tokens = {
+/** A Secret that Kubernetes fills with the token of another account. */
+const token = (name: string) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: {
+    name,
+    namespace: names.namespace,
+    annotations: { "kubernetes.io/service-account.name": names.agentName },
+  },
   type: "kubernetes.io/service-account-token",
-  metadata: { annotations: { "kubernetes.io/service-account.name": names.agentName } },
-};
-const secretOf = (name: string, { metadata, ...more }: typeof tokens | typeof none) => ({
-  ...ofTheAgents,
-  ...more,
-  metadata: { ...metadata, name, namespace: names.namespace },
 });
-const none = { data: { [names.secretKeys.document]: "e30=" }, metadata: {} };
+const newest = {
+  ...{ document: '{"auths":{}}', sources: "{}", intent: "apply" as const },
+  ...{ revision: 1, salt: Buffer.alloc(32) },
+};
+const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
 
 /** By these the account could get rights that no policy bounds. */
 const others: Readonly<Record<string, readonly [path: string, body: object]>> = {
-  "a token of another account in global-pull-secret": [
-    owned.global,
-    secretOf(names.globalSecretName, tokens),
-  ],
+  "a token of another account in global-pull-secret": [owned.global, token(names.globalSecretName)],
   "a token of another account in global-pull-secret-state": [
     owned.state,
-    secretOf(names.stateSecretName, tokens),
+    token(names.stateSecretName),
   ],
   "a right of its own for the agents": [owned.role, { ...role, rules: [grants] }],
   "the agents' Role for somebody else": [
@@ -157,8 +161,8 @@ const others: Readonly<Record<string, readonly [path: string, body: object]>> = 
   ],
 };
 const itsOwn: Readonly<Record<string, readonly [path: string, body: object]>> = {
-  "global-pull-secret": [owned.global, secretOf(names.globalSecretName, none)],
-  "global-pull-secret-state": [owned.state, secretOf(names.stateSecretName, none)],
+  "global-pull-secret": [owned.global, global],
+  "global-pull-secret-state": [owned.state, stateSecret(readState(undefined))],
   "the agents' account": [owned.serviceAccount, serviceAccount],
   "the agents' Role": [owned.role, role],
   "the agents' RoleBinding": [owned.roleBinding, roleBinding],
@@ -326,7 +330,7 @@ describe("beside others", () => {
   const overlay = { resources: ["."], images, transformers };
   /** Applies the policies of these objects. */
   async function change(objects: readonly KubeObject[]): Promise<void> {
-    await cluster.apply(...objects.filter(({ kind }) => /^ValidatingAdmission/.test(kind)));
+    await cluster.apply(...objects.filter(({ kind }) => kind.startsWith("ValidatingAdmission")));
   }
   const untilAdmitted = (more: Partial<Agent>) =>
     until("it is admitted", async () => (await applied(declared(more))) === "");

@@ -121,7 +121,9 @@ function variants(): V1PodSpec[] {
   if (made === false || !made.ok) throw new Error("the defaults are refused");
   const { agent, rollout } = made.policy;
   const installed = {
-    ...{ kubeletDirectory, dbusDirectory, kubeletUnit },
+    kubeletDirectory,
+    dbusDirectory,
+    kubeletUnit,
     image: "image",
     imagePullSecrets: ["pull-secret"],
     probationSeconds: rollout.probationSeconds,

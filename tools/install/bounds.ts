@@ -5,7 +5,9 @@
  */
 import { dump } from "js-yaml";
 import * as names from "#contract/names.ts";
+import { globalSecret } from "#controller/objects/global-secret.ts";
 import { role, roleBinding } from "#controller/objects/rbac.ts";
+import { readState, stateSecret } from "#controller/objects/state.ts";
 import { flags } from "#controller/policy/flags/flags.ts";
 import * as agents from "./agent-template.ts";
 import { literal } from "./cel.ts";
@@ -215,6 +217,19 @@ v in variables.oldSpec.?volumes.orValue([]))`,
   ],
 };
 
+const nothing = {
+  document: "",
+  sources: "",
+  intent: "apply",
+  revision: 0,
+  salt: Buffer.of(),
+} as const;
+const secrets = [
+  globalSecret({ newest: nothing, mode: "Restart", served: "nothing", publishedAt: 0 }),
+  stateSecret(readState(undefined)),
+];
+const types = Object.fromEntries(secrets.map(({ metadata, type }) => [metadata?.name, type]));
+
 const others: Bounds = {
   name: "global-pull-secret-objects",
   why: [
@@ -227,7 +242,7 @@ const others: Bounds = {
       group: "",
       resources: "secrets",
       operations: "CREATE UPDATE",
-      names: `${names.globalSecretName} ${names.stateSecretName}`,
+      names: Object.keys(types).join(" "),
     },
     {
       group: "rbac.authorization.k8s.io",
@@ -238,8 +253,8 @@ const others: Bounds = {
   ],
   validations: [
     {
-      expression: `request.resource.resource != 'secrets' || dyn(object).type == '${names.secretType}'`,
-      message: `the type of the Secret is not ${names.secretType}`,
+      expression: `request.resource.resource != 'secrets' || dyn(object).type == ${cel(types)}[object.metadata.name]`,
+      message: "the type of the Secret is not the controller's",
     },
     {
       expression: `request.resource.resource != 'roles' || dyn(object).?rules.orValue([]) == ${cel(role.rules)}`,
@@ -274,20 +289,14 @@ function textOf(bounds: Bounds): string {
       failurePolicy: "Fail",
       matchConstraints: {
         namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": names.namespace } },
-        resourceRules: rules.map(({ group, resources, operations, names: its }) => ({
-          apiGroups: [group],
-          apiVersions: ["v1"],
-          resources: resources.split(" "),
-          operations: operations.split(" "),
-          ...(its !== undefined && { resourceNames: its.split(" ") }),
-        })),
+        resourceRules: rules.map(ruleOf),
       },
       matchConditions: [
         { name: "account", expression: `request.userInfo.username == '${account}'` },
         ...conditions,
       ],
       ...(variables && { variables: variables.map(onOneLine) }),
-      validations: validations.map((one) => ({ ...onOneLine(one), reason: "Forbidden" })),
+      validations: validations.map((one) => Object.assign(onOneLine(one), { reason: "Forbidden" })),
     },
   };
   const binding = {
@@ -297,6 +306,16 @@ function textOf(bounds: Bounds): string {
   const from = "Written from controller/objects by node build/run.mjs tools/docs.ts.";
   const comment = [...why, from].map((line) => `# ${line}\n`).join("");
   return `${comment}${[policy, binding].map(written).join("---\n")}`;
+}
+
+function ruleOf({ group, resources, operations, names: its }: Rule): object {
+  return {
+    apiGroups: [group],
+    apiVersions: ["v1"],
+    resources: resources.split(" "),
+    operations: operations.split(" "),
+    ...(its !== undefined && { resourceNames: its.split(" ") }),
+  };
 }
 
 /** YAML folds a long line without blank lines only. */

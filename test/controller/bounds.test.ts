@@ -142,8 +142,11 @@ const token = (name: string) => ({
   type: "kubernetes.io/service-account-token",
 });
 const newest = {
-  ...{ document: '{"auths":{}}', sources: "{}", intent: "apply" as const },
-  ...{ revision: 1, salt: Buffer.alloc(32) },
+  document: '{"auths":{}}',
+  sources: "{}",
+  intent: "apply" as const,
+  revision: 1,
+  salt: Buffer.alloc(32),
 };
 const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
 

@@ -11,7 +11,8 @@ import { freshBundle } from "#build/bundle.ts";
 import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
 import { applyManifests } from "#test/install/overlay.ts";
 import { steer } from "../steer.ts";
-import { agentImage } from "./process.ts";
+
+export const agentImage = "example.invalid/global-pull-secret:test";
 
 const name = "global-pull-secret-controller";
 const its = ["-n", "kube-system"] as const;

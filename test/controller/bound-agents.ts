@@ -72,6 +72,11 @@ export const denied: Readonly<Record<string, (spec: V1PodSpec) => unknown>> = {
   "another command of the first container": (spec) => firstOf(spec).command?.pop(),
   "another argument of the first container": (spec) => firstOf(spec).args?.push("--x"),
   "another unit": (spec) => containerOf(spec).args?.splice(3, 1, "sshd.service"),
+  "another directory by a flag": (spec) =>
+    containerOf(spec).args?.push("--secret-directory", "/host/kubelet"),
+  "another directory by a flag in one word": (spec) =>
+    containerOf(spec).args?.push("--termination-log=/host/kubelet/config.json"),
+  "no arguments": (spec) => delete containerOf(spec).args,
   "a variable that Node reads": (spec) =>
     containerOf(spec).env?.push({ name: "NODE_OPTIONS", value: "--import=data:," }),
   "a variable that the loader reads": (spec) =>

@@ -42,15 +42,13 @@ const controller = "global-pull-secret-controller";
 const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }];
 
 /** How administrators install it, with the image of a registry of their own. */
-const transformers = ["bounds"];
 const installations: Readonly<Record<string, () => Promise<KubeObject[]>>> = {
-  "kubectl apply -k manifests": () => kustomized({ resources: ["."], images, transformers }),
+  "kubectl apply -k manifests": () => kustomized({ resources: ["."], images }),
   "the chart": async () =>
     (await charted(`--set=image.repository=${repository}`, `--set-string=image.tag=${tag}`)).filter(
       ({ metadata }) => !("helm.sh/hook" in (metadata.annotations ?? {})),
     ),
-  "kubectl apply -k manifests/guest": () =>
-    kustomized({ resources: ["guest"], images, transformers }),
+  "kubectl apply -k manifests/guest": () => kustomized({ resources: ["guest"], images }),
 };
 
 let cluster: Cluster;
@@ -86,8 +84,8 @@ const owner = { ...controlled, name: names.agentName };
 const labels = { ...names.agentLabels };
 
 /** A pod of kube-system. */
-async function podOf(metadata: V1ObjectMeta): Promise<V1Pod> {
-  const containers = [{ name: "main", image: "a.example/b:1" }];
+async function podOf(metadata: V1ObjectMeta, ...more: V1Container[]): Promise<V1Pod> {
+  const containers = [{ name: "main", image: "a.example/b:1" }, ...more];
   const pod = { generateName: "pod-", namespace: names.namespace, ...metadata };
   return await admin.create<V1Pod>(collections.pods, {
     apiVersion: "v1",
@@ -201,6 +199,62 @@ async function stamp(): Promise<void> {
   );
 }
 
+/** A policy that refuses every ConfigMap of `default`, with the word of this parameter. */
+function worded(kind: string, apiVersion: string): readonly object[] {
+  const metadata = { name: "worded" };
+  const of = (kind: string, spec: object) => ({
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind,
+    metadata,
+    spec,
+  });
+  const resourceRules = [
+    { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] },
+  ];
+  const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": "default" } };
+  const messageExpression = "'word ' + params.metadata.annotations['word']";
+  const paramRef = { name: "worded", namespace: "default", parameterNotFoundAction: "Deny" };
+  return [
+    of("ValidatingAdmissionPolicy", {
+      paramKind: { apiVersion, kind },
+      matchConstraints: { resourceRules, namespaceSelector },
+      validations: [{ expression: "false", messageExpression, reason: "Forbidden" }],
+    }),
+    of("ValidatingAdmissionPolicyBinding", {
+      policyName: "worded",
+      paramRef,
+      validationActions: ["Deny"],
+    }),
+  ];
+}
+
+/** What such a policy compares with when it was deleted and, after a change, created again. */
+async function wordAfterwards(apiVersion: string, kind: string, spec?: object): Promise<string> {
+  const policy = worded(kind, apiVersion);
+  const parameter = (word: string) => {
+    const metadata = { name: "worded", namespace: "default", annotations: { word } };
+    return { apiVersion, kind, metadata, ...(spec && { spec }) };
+  };
+  const path = "/api/v1/namespaces/default/configmaps/any";
+  const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "any" } };
+  const asked = () =>
+    refusal(admin.apply(path, body, { manager: "somebody", force: true, dryRun: true }));
+  const word = () =>
+    until("it refuses", async () => /word (?<word>\w+)/.exec(await asked())?.groups?.["word"]);
+  const kinds = "validatingadmissionpolicybindings,validatingadmissionpolicies";
+  const forget = async () => {
+    await cluster.kubectl("delete", kinds, "worded");
+    await until("it is forgotten", async () => (await asked()) === "");
+  };
+  await cluster.apply(parameter("before"), ...policy);
+  assert.equal(await word(), "before");
+  await forget();
+  await cluster.apply(parameter("now"), ...policy);
+  const found = await word();
+  await forget();
+  return found;
+}
+
 async function install(objects: readonly KubeObject[]): Promise<void> {
   await cluster.kubectl("delete", "validatingadmissionpolicies", "--all");
   await cluster.kubectl("delete", "deployments,daemonsets", "--all", "-n", names.namespace);
@@ -277,7 +331,7 @@ for (const [installation, objects] of Object.entries(installations))
 
 describe("beside others", () => {
   before(async () => {
-    await install(await kustomized({ resources: ["."], images, transformers }));
+    await install(await kustomized({ resources: ["."], images }));
     await apply(owned.daemonSet, declared(), false);
   });
 
@@ -330,10 +384,10 @@ describe("beside others", () => {
     await again();
   });
 
-  const overlay = { resources: ["."], images, transformers };
-  /** Applies the policies of these objects. */
+  const overlay = { resources: ["."], images };
+  /** Applies the policies of these objects, and the account, whose annotations they compare. */
   async function change(objects: readonly KubeObject[]): Promise<void> {
-    await cluster.apply(...objects.filter(({ kind }) => kind.startsWith("ValidatingAdmission")));
+    await cluster.apply(...objects.filter(({ kind }) => /^Validating|^ServiceA/.test(kind)));
   }
   const untilAdmitted = (more: Partial<Agent>) =>
     until("it is admitted", async () => (await applied(declared(more))) === "");
@@ -372,16 +426,35 @@ describe("beside others", () => {
     await untilAdmitted({ image: `${repository}@${another}` });
   });
 
-  test("the image of an overlay without the transformer is denied, and the answer names the policy's", async () => {
-    await change(await kustomized({ resources: ["."], images }));
-    await untilDenied({ probationSeconds: 31 }, /the image is not global-pull-secret:/);
+  test("an image that the account's annotation does not name is denied, and the answer says where it is", async () => {
+    const named = [{ name: "global-pull-secret", newName: "other.example/gps", newTag: "8" }];
+    await change(await kustomized({ ...overlay, images: named }));
+    const told =
+      /not other\.example\/gps:8, which the annotation globalpullsecret\.io\/agent-image/;
+    await untilDenied({ probationSeconds: 31 }, told);
+    const mirrored = "informer.example/gps:8";
+    await change(
+      await kustomized({ ...overlay, patches: boundsOf([`--agent-image=${mirrored}`]) }),
+    );
+    await untilAdmitted({ image: mirrored });
     await change(await kustomized(overlay));
     await untilAdmitted({ probationSeconds: 31 });
   });
 
-  test("a policy that stamps pods on every update does not keep a grant from them", async () => {
+  test("policies that are created again compare with the ServiceAccount of now; with a Deployment they would not", async () => {
+    assert.equal(await wordAfterwards("v1", "ServiceAccount"), "now");
+    const template = {
+      metadata: { labels },
+      spec: { containers: [{ name: "main", image: "a.example/b:1" }] },
+    };
+    const spec = { replicas: 0, selector: { matchLabels: labels }, template };
+    assert.equal(await wordAfterwards("apps/v1", "Deployment", spec), "before");
+  });
+
+  test("a policy that stamps pods on every update, and one that has added a container, do not keep a grant from them", async () => {
     await stamp();
-    const pod = await podOf({ labels, ownerReferences: [owner] });
+    const side = { name: "side", image: "side.example/car:1" };
+    const pod = await podOf({ labels, ownerReferences: [owner] }, side);
     const granted = { [names.revisionAnnotation]: "1" };
     const metadata = await until("it stamps", async () => {
       const version = versionOf((await admin.get<V1Pod>(pathOf(pod))) ?? pod);

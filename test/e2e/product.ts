@@ -10,7 +10,7 @@ import { until, type WaitOptions } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/kit/image.ts";
 import { objectOf, type Wish } from "../controller/steer.ts";
-import { boundsOf, imageOf } from "../install/overlay.ts";
+import { boundsOf, imagesOf } from "../install/overlay.ts";
 
 const repository = join(import.meta.dirname, "../..");
 
@@ -60,7 +60,7 @@ export async function installProduct(
   const kustomization = {
     resources: [relative(overlay, manifests)],
     components: components.map((name) => relative(overlay, join(manifests, "components", name))),
-    ...imageOf(image, overlay, manifests),
+    images: imagesOf(image),
     patches: [{ target: { kind: "Deployment" }, patch: JSON.stringify(patch) }, ...boundsOf(args)],
   };
   writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization)); // JSON is YAML

@@ -13,7 +13,6 @@ type Overlay = Readonly<{
   components?: readonly string[];
   patches?: readonly object[];
   images?: readonly object[];
-  transformers?: readonly string[];
 }>;
 
 /** An overlay of folders of manifests/, as an administrator writes it. */
@@ -23,11 +22,10 @@ export async function kustomized(overlay: Overlay): Promise<KubeObject[]> {
   try {
     const from = (names: readonly string[] = []) =>
       names.map((name) => relative(folder, join(manifests, name)));
-    const { resources, components, transformers } = overlay;
+    const { resources, components } = overlay;
     const folders = {
       resources: from(resources),
       components: from(components),
-      transformers: from(transformers),
     };
     const text = { ...overlay, ...folders };
     writeFileSync(join(folder, "kustomization.yaml"), JSON.stringify(text)); // JSON is YAML

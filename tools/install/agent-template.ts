@@ -58,7 +58,11 @@ export const proxies = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) 
   name.toLowerCase(),
 ]);
 
-/** The API server adds these to a probe. */
+/** The API server adds these to a container, a probe and a request. */
+const completedContainer = {
+  terminationMessagePath: "/dev/termination-log",
+  terminationMessagePolicy: "File",
+};
 const completedProbe = ["successThreshold"];
 const completedHttpGet = ["scheme"];
 
@@ -76,14 +80,16 @@ export type AgentTemplate = Readonly<{
   volumes: readonly unknown[];
   environment: readonly unknown[];
   probe: Readonly<{ fields: readonly string[]; httpGet: readonly string[]; host: string }>;
-  /** Where the unit stands among the agent's arguments. */
-  arguments: Readonly<{ at: number; flag: string }>;
+  /** The agent's flags, and where the unit's stands among its arguments. */
+  arguments: Readonly<{ flags: readonly string[]; at: number; flag: string }>;
 }>;
 
 export function template(): AgentTemplate {
   const specs = variants();
   const containers = Map.groupBy(
-    specs.flatMap((spec) => [...spec.containers, ...(spec.initContainers ?? [])]),
+    specs
+      .flatMap((spec) => [...spec.containers, ...(spec.initContainers ?? [])])
+      .map((one) => Object.assign({}, completedContainer, one)),
     ({ name }) => name,
   );
   const agent = containers.get(names.agentContainer) ?? [];
@@ -167,5 +173,7 @@ function placeOf(value: string, all: readonly (readonly string[])[]): AgentTempl
   const [at = -1, ...more] = new Set(all.map((args) => args.indexOf(value) - 1));
   const flag = all[0]?.[at];
   if (flag === undefined || more.length > 0) throw new Error(`${value}: has no place of its own`);
-  return { at, flag };
+  // Each flag is followed by its value.
+  const flags = new Set(all.flatMap((args) => args.filter((_, index) => index % 2 === 0)));
+  return { flags: [...flags], at, flag };
 }

@@ -1,5 +1,5 @@
 /**
- * The ValidatingAdmissionPolicies that bound the controller's own account (docs/decisions/0053).
+ * The ValidatingAdmissionPolicies that bound the controller's own account (docs/decisions/0054).
  * They are written from the objects that the controller declares, so that policy and template
  * cannot disagree. A field of the template is pinned, unless agent-template.ts names it as free.
  */
@@ -24,6 +24,8 @@ type Bounds = Readonly<{
   why: readonly string[];
   rules: readonly Rule[];
   conditions?: readonly Variable[];
+  /** The controller's ServiceAccount is the parameter. */
+  hasParameters?: true;
   variables?: readonly Variable[];
   validations: readonly Validation[];
 }>;
@@ -69,17 +71,23 @@ const pods: Bounds = {
 };
 
 /**
- * What the installer decides, as manifests/base has it. manifests/bounds replaces the image with
- * that of the Deployment, the chart all of them with its values. They are not parameters in another
- * object (paramKind): when a policy is deleted and created again, the API server goes on with the
- * parameters that it had read before, if their kind is one of its own (docs/decisions/0053).
+ * What the installer decides: flag of the controller → the value where its ServiceAccount has no
+ * annotation of that name. `images:` of an overlay sets the first one, as manifests/base configures
+ * it, and the chart sets all of them from its values. A ServiceAccount is the parameter because the
+ * API server follows these all the time, in order to authenticate; of a Deployment it would keep
+ * what it had read before the policy was last deleted (docs/decisions/0054).
  */
 export const installed = {
-  image: "global-pull-secret",
-  kubeletDirectory: flags["kubelet-directory"].standard,
-  dbusDirectory: flags["dbus-directory"].standard,
-  kubeletUnit: flags["kubelet-unit"].standard,
+  "agent-image": "",
+  "kubelet-directory": flags["kubelet-directory"].standard,
+  "dbus-directory": flags["dbus-directory"].standard,
+  "kubelet-unit": flags["kubelet-unit"].standard,
 } as const;
+
+export const annotationOf = (flag: keyof typeof installed): string => `globalpullsecret.io/${flag}`;
+
+const given = (flag: keyof typeof installed): string =>
+  `params.metadata.?annotations[?'${annotationOf(flag)}'].orValue('${installed[flag]}')`;
 
 /** Names of the fields that are not as pinned, or that an agent has not. */
 const differing = (object: string, pinned: string, others: string, before: string): string =>
@@ -108,10 +116,11 @@ const { arguments: installedArguments } = template;
 
 const daemonSet: Bounds = {
   name: "global-pull-secret-daemonset",
+  hasParameters: true,
   why: [
-    "The agents run as root on every node. This policy limits the controller's account to agents as",
-    "its own Deployment declares them: with that image (or that of --agent-image), and with the",
-    "directories and the unit of its flags.",
+    "The agents run as root on every node. This policy limits the controller's account to agents of",
+    "this release, with the image, the directories and the unit that annotations of its",
+    "ServiceAccount name.",
   ],
   rules: [
     {
@@ -129,7 +138,10 @@ const daemonSet: Bounds = {
     },
   ],
   variables: [
-    ...Object.entries(installed).map(([name, value]) => ({ name, expression: `r'${value}'` })),
+    { name: "image", expression: given("agent-image") },
+    { name: "kubeletDirectory", expression: given("kubelet-directory") },
+    { name: "dbusDirectory", expression: given("dbus-directory") },
+    { name: "kubeletUnit", expression: given("kubelet-unit") },
     {
       name: "repository",
       expression: `variables.image.lastIndexOf(':') > variables.image.lastIndexOf('/') ?
@@ -182,7 +194,7 @@ variables.containers.map(c, c.name + ' ' + ${ofContainer}.join(', ')).join('; ')
       expression: `variables.containers.all(c, c.image == variables.image ||
   !variables.image.contains('@') && c.image.startsWith(variables.repository + '@') &&
   c.image.substring(size(variables.repository)).matches('^@sha256:[0-9a-f]{64}$'))`,
-      messageExpression: `'the image is not ' + variables.image`,
+      messageExpression: `'the image is not ' + variables.image + ', which the annotation ${annotationOf("agent-image")} of ServiceAccount ${controller} names'`,
     },
     {
       expression: `variables.spec.volumes.all(v, v in variables.volumes || has(v.emptyDir) ||
@@ -209,7 +221,13 @@ v in variables.oldSpec.?volumes.orValue([]))`,
     },
     {
       expression: `variables.containers.all(c, c.name != '${names.agentContainer}' ||
-  size(c.args) > ${installedArguments.at + 1} &&
+  has(c.args) && c.args.all(a, !a.startsWith('-') || a in ${cel(installedArguments.flags)}))`,
+      message: "the flags are not those that the controller gives",
+    },
+    {
+      // The agent refuses a flag that is given twice.
+      expression: `variables.containers.all(c, c.name != '${names.agentContainer}' ||
+  has(c.args) && size(c.args) > ${installedArguments.at + 1} &&
   c.args[${installedArguments.at}] == ${cel(installedArguments.flag)} &&
   c.args[${installedArguments.at + 1}] == variables.kubeletUnit)`,
       message: "the kubelet's unit is not the installer's",
@@ -276,7 +294,7 @@ export const boundsFiles = (): Readonly<Record<string, string>> => ({
 });
 
 function textOf(bounds: Bounds): string {
-  const { name, why, rules, conditions = [], variables, validations } = bounds;
+  const { name, why, rules, conditions = [], hasParameters, variables, validations } = bounds;
   const head = (kind: string) => ({
     apiVersion: "admissionregistration.k8s.io/v1",
     kind,
@@ -287,6 +305,7 @@ function textOf(bounds: Bounds): string {
     ...head("ValidatingAdmissionPolicy"),
     spec: {
       failurePolicy: "Fail",
+      ...(hasParameters && { paramKind: { apiVersion: "v1", kind: "ServiceAccount" } }),
       matchConstraints: {
         namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": names.namespace } },
         resourceRules: rules.map(ruleOf),
@@ -299,9 +318,18 @@ function textOf(bounds: Bounds): string {
       validations: validations.map((one) => Object.assign(onOneLine(one), { reason: "Forbidden" })),
     },
   };
+  const paramRef = {
+    name: controller,
+    namespace: names.namespace,
+    parameterNotFoundAction: "Deny",
+  };
   const binding = {
     ...head("ValidatingAdmissionPolicyBinding"),
-    spec: { policyName: name, validationActions: ["Deny"] },
+    spec: {
+      policyName: name,
+      ...(hasParameters && { paramRef }),
+      validationActions: ["Deny"],
+    },
   };
   const from = "Written from controller/objects by node build/run.mjs tools/docs.ts.";
   const comment = [...why, from].map((line) => `# ${line}\n`).join("");

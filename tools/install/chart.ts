@@ -2,9 +2,9 @@
  * The parts of manifests/chart that say what manifests/ says already, written from it: a chart
  * holds no file from outside its folder, and a link to one is refused by some who read charts.
  */
-import { boundsFiles, installed } from "./bounds.ts";
+import { annotationOf, boundsFiles, installed } from "./bounds.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
-import { valuesSchema, valuesYaml } from "./values-schema.ts";
+import { valueOf, valuesSchema, valuesYaml } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
 type Part = Readonly<{
@@ -43,13 +43,25 @@ const ownPod = `  # The controller's own pod, whose image the agents run; not wi
 `;
 const account = "  - kind: ServiceAccount\n    name: global-pull-secret-controller\n";
 
-/** The value of a flag as a CEL text; its default where it is not set. */
-const flagOr = (flag: Exclude<keyof typeof installed, "image">): string =>
-  `r'{{ (.Values.flags | default dict).${flag} | default ${JSON.stringify(installed[flag])} }}'`;
+/** The annotations by which the policy for the agents' DaemonSet takes what the values say. */
+const image = `    ${annotationOf("agent-image")}: `;
+const ofFlags = (Object.keys(installed) as (keyof typeof installed)[])
+  .filter((flag) => flag !== "agent-image")
+  .map(
+    (flag) => `    {{- with (.Values.flags | default dict).${valueOf(flag)} }}
+    ${annotationOf(flag)}: {{ . | quote }}
+    {{- end }}
+`,
+  );
 
 /** File of manifests/ → how the chart has it. */
 const copied: Readonly<Record<string, Part>> = {
-  "base/serviceaccount.yaml": cluster,
+  "base/serviceaccount.yaml": {
+    ...cluster,
+    values: {
+      [`${image}global-pull-secret\n`]: `${image}{{ include "global-pull-secret.agentImage" . | quote }}\n${ofFlags.join("")}`,
+    },
+  },
   "base/role.yaml": {
     ...cluster,
     values: {
@@ -62,15 +74,7 @@ const copied: Readonly<Record<string, Part>> = {
   "base/viewer.yaml": cluster,
   "base/poddisruptionbudget.yaml": { role: "Cluster", when: several },
   "base/pods-policy.yaml": optional("bounds"),
-  "base/daemonset-policy.yaml": {
-    ...optional("bounds"),
-    values: {
-      [`r'${installed.image}'`]: `r'{{ include "global-pull-secret.agentImage" . }}'`,
-      [`r'${installed.kubeletDirectory}'`]: flagOr("kubeletDirectory"),
-      [`r'${installed.dbusDirectory}'`]: flagOr("dbusDirectory"),
-      [`r'${installed.kubeletUnit}'`]: flagOr("kubeletUnit"),
-    },
-  },
+  "base/daemonset-policy.yaml": optional("bounds"),
   "base/objects-policy.yaml": optional("bounds"),
   "components/network-policy/networkpolicy.yaml": optional("networkPolicy"),
   "components/admission/policy.yaml": optional("admission"),

@@ -38,8 +38,6 @@ const all: readonly Measurement[] = [
   fleetSize,
 ];
 
-useOptimised();
-
 const { values } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
@@ -48,6 +46,7 @@ const { values } = parseArgs({
     write: { type: "boolean", default: false },
   },
 });
+if (!values.quick) useOptimised();
 const chosen = all.filter(({ name }) => values.only?.includes(name) ?? true);
 if (chosen.length < (values.only?.length ?? 1)) {
   throw new Error(`--only: give one of ${all.map(({ name }) => name).join(", ")}`);

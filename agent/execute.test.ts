@@ -20,7 +20,7 @@ import { configJson } from "./delivery/config-json/config-json.ts";
 import { leftBy, type Rewrite } from "./delivery/delivery.ts";
 import { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
-import { BusError } from "./systemd/bus.ts";
+import { BusError, RestartRefused } from "./systemd/bus.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 import { firstJournal } from "./journal/journal.ts";
 
@@ -99,7 +99,7 @@ test("a kubelet of a newer agent's is restarted, and its journal stays as it is"
   assert.equal(readFileSync(join(folder, "journal.json"), "utf8"), "a newer one's");
 });
 
-test("a stopped unit that systemd has unloaded has nothing to reset, and is started; another refusal stops the request", async (t) => {
+test("a refused reset does not keep a kubelet from its restart; a reset without an answer does", async (t) => {
   const { hands, asked, folder } = place(t);
   mkdirSync(folder);
   const refusing = (type: string): Systemd => ({
@@ -111,12 +111,39 @@ test("a stopped unit that systemd has unloaded has nothing to reset, and is star
     { action: "revive", code: "GPS222", ready: false, again: 0, unit: "kubelet.service" },
   ];
   for (const step of steps) {
-    const unloaded = refusing("org.freedesktop.systemd1.NoSuchUnit");
-    assert.equal(await act(step, { ...hands, systemd: unloaded }), "job done");
-    const denied = refusing("org.freedesktop.DBus.Error.AccessDenied");
-    await assert.rejects(act(step, { ...hands, systemd: denied }), /AccessDenied/);
+    // systemd has unloaded a stopped unit, or SELinux says no.
+    for (const why of ["systemd1.NoSuchUnit", "DBus.Error.AccessDenied"]) {
+      const refuses = refusing(`org.freedesktop.${why}`);
+      assert.equal(await act(step, { ...hands, systemd: refuses }), "job done");
+    }
+    const silent = refusing("org.freedesktop.DBus.Error.NoReply");
+    await assert.rejects(act(step, { ...hands, systemd: silent }), /NoReply/);
   }
-  assert.deepEqual(asked, ["restart", "restart"]);
+  assert.deepEqual(asked, Array(4).fill("restart"));
+});
+
+test("a restart that systemd refuses is counted, and one that nobody answered is not", async (t) => {
+  const { hands, folder, deeds } = place(t);
+  mkdirSync(folder);
+  const step: Step = {
+    ...restart,
+    journal: restarting,
+    unasked: restarting,
+    evenUnrecorded: false,
+  };
+  const answering = (type: string): Systemd => ({
+    ...hands.systemd,
+    restart: async (_unit, recorded) => {
+      await recorded();
+      return { refused: new BusError(`org.freedesktop.DBus.Error.${type}`, "scripted") };
+    },
+  });
+  const trying = (type: string) => act(step, { ...hands, systemd: answering(type) });
+  await assert.rejects(trying("NoReply"), BusError);
+  assert.equal(kept(folder).denied, undefined);
+  await assert.rejects(trying("AccessDenied"), RestartRefused);
+  assert.equal(kept(folder).denied.times, 1);
+  assert.equal(deeds.restarts, 0);
 });
 
 test("a credential written into a file that others can read is warned of, and its mode is kept", async (t) => {

@@ -6,12 +6,13 @@ import { removeFolder } from "./journal/folder.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
+import { denied } from "./restart/restart.ts";
 import { codes, say } from "./facts/problems.ts";
 import { FileChanged } from "./files/atomic-write.ts";
 import type { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { keepJournal, setAside } from "./journal/store.ts";
-import { BusError } from "./systemd/bus.ts";
+import { BusError, isAnswer, RestartRefused } from "./systemd/bus.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
 export type Hands = Readonly<{
@@ -71,8 +72,11 @@ async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands)
   });
   // systemd did not take the request: the attempt does not count.
   if ("refused" in asked) {
-    if (unrecorded === undefined) await keep(step.unasked, hands);
-    throw asked.refused;
+    const { refused } = asked;
+    const isNo = refused instanceof BusError && isAnswer(refused);
+    if (unrecorded === undefined)
+      await keep(isNo ? denied(step.unasked, refused.type) : step.unasked, hands);
+    throw isNo ? new RestartRefused(refused.message) : refused;
   }
   hands.deeds.restarted();
   if (unrecorded !== undefined) await keep(step.journal, hands);
@@ -89,13 +93,14 @@ async function revive(unit: string, { systemd, deeds }: Hands): Promise<string> 
 
 /**
  * systemd unloads a stopped unit that nothing refers to, such as one that is not enabled, and
- * counts nothing for it. Whether there is such a unit at all, the request to restart it tells.
+ * counts nothing for it. Whether there is such a unit at all, and whether we may restart it, the
+ * request tells.
  */
 async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
   try {
     await systemd.resetFailed(unit);
   } catch (error) {
-    if (!(error instanceof BusError && error.type.endsWith(".NoSuchUnit"))) throw error;
+    if (!(error instanceof BusError && isAnswer(error))) throw error;
   }
 }
 

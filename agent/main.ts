@@ -62,7 +62,10 @@ async function serve(config: Config): Promise<number> {
   const probe = probeOn(
     config.probePort,
     config.template,
-    () => status.readiness,
+    () => {
+      if (observer.isOutdated()) loop.hint();
+      return status.readiness;
+    },
     () => loop.hint(),
     () => {
       if (flank.answeredUnready() && status.readiness.code === codes.unseen) loop.hint();
@@ -81,6 +84,8 @@ async function serve(config: Config): Promise<number> {
       (path) => targets.has(path),
       () => loop.hint(),
       (why) => log({ code: codes.unwatched }, say(codes.unwatched, why)),
+    ).catch((error: unknown) =>
+      log({ code: codes.unwatched }, say(codes.unwatched, describe(error))),
     );
 
   const lock = new Lock(folder);

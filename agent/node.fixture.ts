@@ -14,6 +14,7 @@ import { granted, isEmpty, ours } from "./facts/grant.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import type { Step } from "./facts/step.ts";
 import type { File, Journal } from "./journal/journal.ts";
+import { denied } from "./restart/restart.ts";
 import { Stopwatch } from "./observe/stopwatch.ts";
 import type { Unit } from "./systemd/unit.ts";
 
@@ -151,7 +152,7 @@ export class World {
     else if (step.action === "restart") {
       if (!this.#keep(step.journal) && !step.evenUnrecorded) return;
       if (cut) return;
-      if (this.fate === "refused") return void this.#keep(step.unasked);
+      if (this.fate === "refused") return void this.#keep(denied(step.unasked, "AccessDenied"));
       this.start(this.fate);
       this.#restarts += 1;
       this.#restarted = this.clock;

@@ -1,6 +1,6 @@
 /** What a look reads and whom it asks: real files, and a systemd and a healthz that are fakes. */
 import assert from "node:assert/strict";
-import fs, { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -66,6 +66,10 @@ class Place {
   }
 
   readonly #opened: () => number;
+
+  get isOutdated(): boolean {
+    return this.#observer.isOutdated();
+  }
 
   /** Half a minute later. */
   async looks(): Promise<Step> {
@@ -145,6 +149,54 @@ test(
     }
   },
 );
+
+test(
+  "writes a journal again that somebody deleted, with what the node had before",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    writeFileSync(node.config, '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="}}}', { mode: 0o600 });
+    const theirs = node.file;
+    await place.rests();
+    const deletions: Readonly<Record<string, () => void>> = {
+      "the folder": () => rmSync(node.folder, { recursive: true }),
+      "the journal": () => rmSync(join(node.folder, "journal.json")),
+      "the bytes of before": () => {
+        for (const name of node.kept)
+          if (name.startsWith("previous")) rmSync(join(node.folder, name));
+      },
+    };
+    for (const [what, make] of Object.entries(deletions)) {
+      make();
+      assert.equal((await place.rests()).code, "GPS200", what);
+      assert.ok(existsSync(join(node.folder, "journal.json")), what);
+    }
+    node.mount(2, { intent: "release" });
+    node.grant(2);
+    assert.equal((await place.rests()).code, "GPS224");
+    assert.equal(node.file, theirs);
+  },
+);
+
+test("shows at each probe that a file changed, without inotify", { skip }, async (t) => {
+  const place = new Place(t);
+  const { config, folder } = place.node;
+  assert.ok(!place.isOutdated, "before the first look");
+  const changes: Readonly<Record<string, () => void>> = {
+    "the Secret is swapped": () => place.node.mount(1, content),
+    "config.json is written": () => writeFileSync(config, "{}"),
+    "config.json is removed": () => rmSync(config),
+    "the folder is gone": () => rmSync(folder, { recursive: true }),
+  };
+  for (const [change, make] of Object.entries(changes)) {
+    await place.rests();
+    await place.looks();
+    assert.ok(!place.isOutdated, `before: ${change}`);
+    make();
+    assert.ok(place.isOutdated, change);
+  }
+});
 
 test("a drift is seen, repaired without a restart, and waited for", { skip }, async (t) => {
   const place = new Place(t);

@@ -11,10 +11,10 @@ import { decide } from "./decide/decide.ts";
 import { owing } from "./facts/bound-unit.ts";
 import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
-import { askHides, unwatched } from "./observe/fitness.ts";
+import { askHides } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
 import { isIdle, type JournalReading } from "./journal/journal.ts";
-import { isOf, type Seen } from "./facts/grant.ts";
+import { failedKey, isOf, type Seen } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
 import type { Delivery, NodeFile } from "./delivery/delivery.ts";
 import { Readings } from "./observe/readings.ts";
@@ -44,8 +44,10 @@ export class Observer {
   readonly #senses: Senses;
   readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
+  /** Kept, because people delete a folder that they do not know. */
+  #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
   #unreachedSince: number | undefined;
-  #seen: Seen = { grant: "unread", journal: 0, fulfilled: false };
+  #seen: Seen = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
 
   constructor(senses: Senses) {
     this.#senses = senses;
@@ -56,6 +58,14 @@ export class Observer {
   /** What the last look has seen. */
   get seen(): Seen {
     return this.#seen;
+  }
+
+  /**
+   * Whether a file is not as the last look found it. It costs a few lstat calls, so that it can be
+   * asked at each probe: a node may have no inotify watch left to give.
+   */
+  isOutdated(): boolean {
+    return this.#readings.isOutdated();
   }
 
   /** The next step. Throws what the file system threw, unless a decision can handle it. */
@@ -72,7 +82,12 @@ export class Observer {
     this.#stopwatch.next();
     const grant = await this.#readings.grant();
     const alone = await acquire();
-    const journal: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
+    const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
+    // What another agent has done since, nobody remembers.
+    if (!alone || read.kind === "newer") this.#journal = undefined;
+    const journal = read.kind === "none" ? (this.#journal ?? read) : read;
+    const vanished = journal !== read;
+    if (journal.kind === "journal") this.#journal = journal;
     const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
     const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
@@ -85,6 +100,7 @@ export class Observer {
       time: bootTime(),
       alone,
       journal,
+      vanished,
       lost: existsSync(join(folder, corruptName)),
       left: journal.kind === "none" && isLeft(folder),
       file,
@@ -111,7 +127,7 @@ export class Observer {
     const known = await this.#askKubelet(facts);
     if (asked === "kubelet") return known;
     const hides = await askHides(config, systemd, unitOf(known));
-    return { ...known, hides, unwatched: unwatched(config.kubeletDirectory) };
+    return { ...known, hides };
   }
 
   async #askKubelet(facts: Facts): Promise<Facts> {
@@ -147,9 +163,11 @@ export class Observer {
       grant,
       journal: known?.revision ?? 0,
       fulfilled: known !== undefined && isIdle(known) && isOf(known, grant),
+      failed: failedKey(known),
     };
     // A node that waits for a grant is Ready although it cannot reach the bus.
     if (step.ready && step.code !== codes.systemdUnknown) this.#unreachedSince = undefined;
+    if (step.action === "leave") this.#journal = undefined;
     if (step.action !== "nothing") this.#readings.forget();
     return step;
   }

@@ -5,7 +5,7 @@
 
 /** Conditions of a FleetSecret → what it means when it is True. */
 export const fleetConditions = {
-  Ready: "Every selected cluster that can be reached has what the source says.",
+  Ready: "Clusters are selected, and every one of them has what the source says.",
   Reconciling: "Not Ready, and the program goes on by itself.",
   Stalled: "Not Ready, and only a person can go on. Never together with Reconciling.",
   Warning: "The object asks for what not everybody intends. It changes no other condition.",
@@ -15,17 +15,19 @@ export const fleetConditions = {
 export const fleetReasons = {
   Done: "Ready: nothing is left to do.",
   Progressing: "Clusters wait, are at it, or are leaving.",
+  NoClusters: "No cluster is selected; look at the labels.",
+  Unreachable: "Some clusters cannot be reached; all others have it.",
   Paused: "`spec.managementState` is Paused.",
-  Refused: "Clusters that answer refuse it, no more than `spec.rollout.maxFailures`.",
+  Refused: "Some clusters cannot take it; the others are served.",
 } as const;
 
 /** Reasons when only a person can go on. */
 export const fleetStalledReasons = {
-  Conflict: "An older FleetSecret has the same target.",
   InventoryUnreadable: "It cannot be read which clusters are selected; everything stays as it is.",
   SourceMissing: "There is no such Secret; what is placed stays.",
   SourceRefused: "The Secret may not be brought anywhere; what is placed stays.",
-  Halted: "More clusters refuse it than `spec.rollout.maxFailures`; no other gets it.",
+  Halted:
+    "The canary and one more cluster, or more than `spec.rollout.maxFailures`, refuse the content; no other gets it.",
   TooManyClusters: "More clusters are selected than one object serves.",
 } as const;
 

@@ -53,6 +53,12 @@ export type FleetSecretSpec = Readonly<{
    */
   managementState?: "Managed" | "Paused";
   /**
+   * What becomes of a Secret that is at the target already and that this object has not placed.
+   * Refuse: it is reported and left alone. Adopt: this object takes it over, replaces its content,
+   * and later deletes it as its own. Default: Refuse.
+   */
+  conflicts?: "Refuse" | "Adopt";
+  /**
    * What becomes of the Secret in a cluster that is no longer served: Delete takes away what was
    * placed there, Orphan leaves it. Default: Delete.
    */
@@ -141,12 +147,17 @@ export type FleetRollout = Readonly<{
   /** How long a cluster must have a change before another one takes its place. Default: 0s. */
   minSuccessTime?: string;
   /**
-   * How long a cluster that answers may take to prove a change until it counts as failed. None: as
-   * long as it wants. Default: None.
+   * How long a cluster that answers may take to prove a change. Then it is reported as failed, and
+   * the next cluster gets its turn. None: as long as it wants. Default: 30m.
    */
   progressDeadline?: string;
-  /** How many clusters may refuse a change before no other gets it. Default: 0. */
-  maxFailures?: number;
+  /**
+   * How many clusters may refuse the content before no other gets it, a number or a percentage of
+   * those that can be reached, one at least. While no cluster has the content, the second refusal
+   * halts; with 0, the first. A cluster that cannot take it for a reason of its own, such as its
+   * rights or its admission, does not count. Default: 5%.
+   */
+  maxFailures?: number | string;
 }>;
 
 /** How long a removal waits. */
@@ -176,8 +187,8 @@ export type FleetSecretStatus = Readonly<{
   /** Every cluster that is served, or was and is not yet given up. */
   clusters?: readonly ClusterStatus[];
   /**
-   * The clusters that failed last, newest first, ten of them at most; counts.failed counts all. One
-   * goes when its cluster has the content.
+   * The clusters that failed, became unreachable or did not take it up last, newest first, ten of
+   * them at most; counts has all. One goes when its cluster has the content.
    */
   failures?: readonly FleetFailure[];
   /** Ready, Reconciling and Stalled, as kstatus reads them, and Warning. */
@@ -212,8 +223,8 @@ export type ClusterStatus = Readonly<{
   /**
    * Waiting: its turn has not come. Progressing: it is being changed, or has not proved it yet.
    * Done: it has what the Secret says, read back there, and its nodes have it where they are asked.
-   * Failed: it answers and refuses, or was too late. Unreachable: it does not answer, and is served
-   * when it does. Leaving: it is no longer selected.
+   * Failed: it answers and refuses, was too late, or its kubeconfig cannot be used. Unreachable: it
+   * does not answer, and is served when it does. Leaving: it is no longer selected.
    */
   state: "Waiting" | "Progressing" | "Done" | "Failed" | "Unreachable" | "Leaving";
   /** Why, with a code where there is one. */

@@ -36,8 +36,8 @@ const rollout: Required<FleetRollout> = {
   canary: 1,
   maxConcurrency: "10%",
   minSuccessTime: "0s",
-  progressDeadline: "None",
-  maxFailures: 0,
+  progressDeadline: "30m",
+  maxFailures: "5%",
 };
 const removal: Required<FleetRemoval> = { grace: "5m", deadline: "1h" };
 const spec: Required<FleetSecretSpec> = {
@@ -48,6 +48,7 @@ const spec: Required<FleetSecretSpec> = {
   target,
   rollout,
   managementState: "Managed",
+  conflicts: "Refuse",
   removalPolicy: "Delete",
   removal,
 };

@@ -124,11 +124,6 @@ export const catalogue = {
     "it is not known whether config.json would hide another file that the kubelet takes credentials from",
     "nothing is changed; look yourself, then write {} to config.json in the kubelet's directory, or give --hidden-files Ignore",
   ],
-  unwatchable: [
-    "GPS234",
-    "no directory can be watched: the node's inotify is used up",
-    "nothing is changed; raise fs.inotify.max_user_instances or fs.inotify.max_user_watches",
-  ],
   providerUnfit: [
     "GPS235",
     "the kubelet's credential provider is not there, or not as it has to be",
@@ -147,7 +142,7 @@ export const catalogue = {
   unwatched: [
     "GPS242",
     "the node does not let us watch files",
-    "looks every 30 s; raise fs.inotify.max_user_instances and fs.inotify.max_user_watches",
+    "looks at them whenever the kubelet probes the agent",
   ],
   withdrawnInDoubt: [
     "GPS250",
@@ -183,6 +178,16 @@ export const catalogue = {
     "GPS258",
     "a new grant is in force, and the kubelet has not seen the node unready for it",
     "ready after the kubelet's next probe",
+  ],
+  restartRefused: [
+    "GPS259",
+    "systemd refuses to restart the kubelet",
+    "after three refusals the previous config.json is put back; allow root the restart of the unit, or set spec.delivery.mode Reread",
+  ],
+  journalVanished: [
+    "GPS260",
+    "the journal disappeared while the agent ran",
+    "it is written again from memory",
   ],
 } as const satisfies Catalogue;
 

@@ -11,6 +11,9 @@ const word: Word = {
   journal: 7,
 };
 
+const message = (line: string, { grant, ...rest }: Word): string =>
+  messageOf(line, { ...rest, key: keyOf(grant) });
+
 const revisions = fc.maxSafeInteger().map((number) => Math.abs(number) % (mostRevision + 1));
 const plain = { noNullPrototype: true } as const;
 const words = fc.record(
@@ -31,35 +34,35 @@ const words = fc.record(
 
 test("reads back each word that is written, and shows people their line", () => {
   const line = "GPS200 the revision is in force (revision 7)";
-  assert.equal(messageOf(line, word), `${line} [proved 7/d-_9/2026-11-26T18:25:07Z 7]`);
+  assert.equal(message(line, word), `${line} [proved 7/d-_9/2026-11-26T18:25:07Z 7]`);
   fc.assert(
     fc.property(words, fc.string({ unit: "binary", maxLength: 2000, size: "max" }), (one, said) => {
-      const message = messageOf(said, one);
-      assert.deepEqual(parseWord(message), one);
-      assert.deepEqual(parseWord(`${message}\n`), one);
-      assert.equal(lineOf(message), said.slice(0, 800));
-      assert.ok(message.length < 1024);
+      const written = message(said, one);
+      assert.deepEqual(parseWord(written), one);
+      assert.deepEqual(parseWord(`${written}\n`), one);
+      assert.equal(lineOf(written), said.slice(0, 800));
+      assert.ok(written.length < 1024);
     }),
   );
 });
 
 test("reads no word from any other text, and never throws", () => {
-  const message = messageOf("GPS200", word);
+  const written = message("GPS200", word);
   const others = [
     undefined,
     "",
     "GPS224 withdrawn (revision 7)",
     "[proved 7/d/template 7]",
-    `${message} and more`,
-    message.replace("proved", "Proved"),
-    message.replace("proved", "ready"),
-    message.replace("7/", "/"),
-    message.replace("7/", "-7/"),
-    message.replace("/d-_9/", "/d 9/"),
-    message.slice(0, -1),
-    message.replace(" 7]", ` ${mostRevision + 1}]`),
-    message.replace(" 7/", ` ${mostRevision + 1}/`),
-    `${"x".repeat(4096)}${message}`,
+    `${written} and more`,
+    written.replace("proved", "Proved"),
+    written.replace("proved", "ready"),
+    written.replace("7/", "/"),
+    written.replace("7/", "-7/"),
+    written.replace("/d-_9/", "/d 9/"),
+    written.slice(0, -1),
+    written.replace(" 7]", ` ${mostRevision + 1}]`),
+    written.replace(" 7/", ` ${mostRevision + 1}/`),
+    `${"x".repeat(4096)}${written}`,
   ];
   for (const other of others) assert.equal(parseWord(other), undefined, other?.slice(0, 80));
   fc.assert(
@@ -70,7 +73,7 @@ test("reads no word from any other text, and never throws", () => {
 });
 
 test("counts the last word only: a line for people cannot forge one", () => {
-  const forged = messageOf("GPS206 x [released 9/d/template 9]", word);
+  const forged = message("GPS206 x [released 9/d/template 9]", word);
   assert.deepEqual(parseWord(forged), word);
 });
 

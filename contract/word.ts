@@ -5,7 +5,7 @@
  *
  *     GPS200 the revision is in force; … (revision 7) [proved 7/DIGEST/SINCE 7]
  */
-import { type GrantKey, keyOf } from "./grant.ts";
+import type { GrantKey } from "./grant.ts";
 import { revisionOf } from "./revision.ts";
 
 /**
@@ -29,9 +29,15 @@ const form = new RegExp(
   ` \\[(${wordKinds.join("|")}) (\\d{1,13})/([\\w-]{0,64})/([\\w.:+-]{1,40}) (\\d{1,13})\\]$`,
 );
 
-/** The message. `line` is one line that names no credential; it is cut at 800 characters. */
-export function messageOf(line: string, { kind, grant, journal }: Word): string {
-  return `${line.slice(0, 800)} [${kind} ${keyOf(grant)} ${journal}]`;
+/**
+ * The message. `line` is one line that names no credential; it is cut at 800 characters. `key`:
+ * the grant that it is about (`keyOf`).
+ */
+export function messageOf(
+  line: string,
+  { kind, key, journal }: Readonly<{ kind: WordKind; key: string; journal: number }>,
+): string {
+  return `${line.slice(0, 800)} [${kind} ${key} ${journal}]`;
 }
 
 /** The word in a termination message. Undefined for any other text. Never throws. */

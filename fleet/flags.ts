@@ -7,18 +7,23 @@ import { Wrong } from "#contract/values.ts";
 import { common } from "#program/flags.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 
+const isNamespace = (name: string): boolean => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name);
+
+const namespaceName = (value: string): string | Wrong =>
+  isNamespace(value) ? value : new Wrong("is not a valid namespace name (example: kube-system)");
+
 /** Reads one namespace's name or several, separated by commas. */
 function namespaces(value: string): readonly string[] | Wrong {
   const names = value.split(",").map((one) => one.trim());
-  const wrong = names.some((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
-  return wrong ? new Wrong("is no list of namespaces; give one such as kube-system,fleet") : names;
+  if (names.every(isNamespace)) return names;
+  return new Wrong("is not a list of namespaces (example: clusters,other-clusters)");
 }
 
 const flags = {
-  "fleet-namespaces": {
-    read: namespaces,
+  "fleet-namespace": {
+    read: namespaceName,
     standard: namespace,
-    what: "namespaces whose FleetSecrets are served, comma-separated",
+    what: "namespace whose FleetSecrets are served",
   },
   "cluster-namespaces": {
     read: namespaces,

@@ -7,13 +7,13 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import { Guests, type Run } from "./guests.ts";
+import { Guests, takesOf, type Run } from "./guests.ts";
 import { selectedBy } from "./inventory/inventory.ts";
-import { order } from "./order/order.ts";
+import { order, type Standing } from "./order/order.ts";
 import { isGivenUp } from "./order/standing.ts";
 import { judge, ownerOf, type Judged } from "./secret/content.ts";
 import { sentence } from "./secret/problems.ts";
-import { membersOf, olderWithTarget, type Members } from "./status/members.ts";
+import { membersOf, rivalsOf, type Members } from "./status/members.ts";
 import { stalledBy } from "./status/stall-reason.ts";
 import { sameStatus, statusOf, type FoundClusters } from "./status/status.ts";
 import { warningsOf } from "./status/warnings.ts";
@@ -59,11 +59,6 @@ export class Fleet {
   async run(object: FleetSecret, all: readonly FleetSecret[]): Promise<Again | undefined> {
     const { home } = this.#place;
     const deleted = object.metadata.deletionTimestamp !== undefined;
-    const conflict = deleted ? undefined : olderWithTarget(object, all);
-    if (conflict !== undefined) {
-      const message = sentence("conflict", pathOf(conflict.metadata));
-      return this.#leave(object, { reason: "Conflict", message });
-    }
     if (!deleted) await writeFinalizer(home, object, true);
     const selected = deleted ? [] : await this.#selected(object);
     if (selected instanceof ApiError) {
@@ -73,20 +68,27 @@ export class Fleet {
       return sooner(again, { seconds: soonSeconds });
     }
     const now = Date.now();
-    const members = membersOf({ object, selected, now });
+    const { claims, older, younger } = rivalsOf(object, all);
+    const known = membersOf({ object, selected, now });
+    const members = { ...known, served: known.served.filter((name) => !claims.has(name)) };
     const source = await this.#source(object);
-    const owner = ownerOf(this.#place.clusterId, object.metadata);
+    const ownerFor = ({ metadata }: FleetSecret) => ownerOf(this.#place.clusterId, metadata);
+    const owner = ownerFor(object);
+    const takes = takesOf(object, older.map(ownerFor), younger.map(ownerFor));
     const run: Run = { object, source, owner, now };
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
-    this.#guests.keep(members.served, going, object.spec);
+    this.#guests.keep(members.served, going, object.spec, takes);
     const left = this.#withdraw(run, members);
     if (deleted && left.length === 0) {
       await writeFinalizer(home, object, false);
       return undefined;
     }
     return sooner(
-      await this.#serve(run, members, left),
+      await this.#serve(run, members, [
+        ...known.served.flatMap((name) => claimed(name, claims.get(name))),
+        ...left.map(({ name, reason }) => ({ name, state: "Leaving" as const, reason })),
+      ]),
       soonest(
         [...left.map(({ next }) => next), ...names.flatMap((one) => this.#guests.again(one, now))],
         now,
@@ -97,16 +99,15 @@ export class Fleet {
   async #serve(
     run: Run,
     { served, cut }: Members,
-    left: readonly Left[],
+    others: readonly Found[],
   ): Promise<Again | undefined> {
     const { object, source, owner, now } = run;
     const judged = served.map((name) => ({ name, ...this.#guests.judge(name, run) }));
-    const { canary = 1, maxConcurrency = "10%", maxFailures = 0 } = object.spec.rollout ?? {};
+    const { canary = 1, maxConcurrency = "10%", maxFailures = "5%" } = object.spec.rollout ?? {};
     const turn = order(judged, { canary, maxConcurrency, maxFailures });
-    const refusing = judged.filter(({ state }) => state === "Failed").map(({ name }) => name);
+    const refusing = judged.filter((one) => isRefusal(one.standing)).map(({ name }) => name);
     const stalled = stalledBy({ source, halted: turn.halted, refusing, cut });
-    const leaving = left.map(({ name, reason }) => ({ name, state: "Leaving" as const, reason }));
-    const clusters = [...judged, ...leaving].map((one) => toldOf(one));
+    const clusters = [...judged, ...others].map((one) => toldOf(one));
     const again = await this.#report(object, { clusters, stalled, source });
     const goesOn = source.ok && object.spec.managementState !== "Paused";
     if (goesOn) {
@@ -221,6 +222,14 @@ export class Fleet {
     return { seconds: 0.1 };
   }
 }
+
+/** A cluster that an older object with the same target has. */
+const claimed = (name: string, by: FleetSecret | undefined): Found[] =>
+  by === undefined
+    ? []
+    : [{ name, state: "Failed", reason: sentence("conflict", pathOf(by.metadata)) }];
+
+const isRefusal = (one: Standing): boolean => ["failed", "retry", "retrying"].includes(one);
 
 /** What status has of a cluster, but for the time. */
 const toldOf = ({ name, state, reason }: Found) =>

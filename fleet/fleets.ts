@@ -1,4 +1,4 @@
-/** Every FleetSecret of the served namespaces, in one loop. */
+/** Every FleetSecret of the served namespace, in one loop. */
 import type { V1Namespace } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { Gauge, type Registry } from "prom-client";
@@ -19,7 +19,7 @@ type Options = Readonly<{
   holds: () => boolean;
   log: Logger;
   registry: Registry;
-  namespaces: readonly string[];
+  namespace: string;
   /** Those whose ClusterProfiles are followed, and those of joined clusters kept. */
   clusterNamespaces: readonly string[];
 }>;
@@ -27,7 +27,7 @@ type Options = Readonly<{
 type Served = { fleet: Fleet; source: AbortController };
 
 export function createFleets(options: Options) {
-  const { home, holds, log, registry, namespaces, clusterNamespaces } = options;
+  const { home, holds, log, registry, namespace, clusterNamespaces } = options;
   const served = new Map<string, Served>();
   const gauge = new Gauge({
     name: "global_pull_secret_fleet_clusters",
@@ -43,8 +43,7 @@ export function createFleets(options: Options) {
     clusterId ??= (await home.get<V1Namespace>("/api/v1/namespaces/kube-system"))?.metadata?.uid;
     if (clusterId === undefined) throw new Error("kube-system has no uid");
     const all: FleetSecret[] = [];
-    for (const one of namespaces)
-      await home.pages<FleetSecret>(fleetSecretsIn(one), {}, (page) => void all.push(...page));
+    await home.pages<FleetSecret>(fleetSecretsIn(namespace), {}, (page) => void all.push(...page));
     const place = { home, clusterId, holds, hint: loop.hint, log: log.warn.bind(log) };
     forget(new Set(all.map(uidOf)));
     if (all.some(({ spec }) => spec.clusterAPI?.clusterNameLabelValue === "Name"))
@@ -123,7 +122,7 @@ export function createFleets(options: Options) {
     async until(signal: AbortSignal): Promise<void> {
       const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
       const watched = { cluster: home, query: {}, hint: loop.hint, failed, signal };
-      const watches = [...namespaces.map(fleetSecretsIn), "/api/v1/namespaces"].map((path) =>
+      const watches = [fleetSecretsIn(namespace), "/api/v1/namespaces"].map((path) =>
         watchCollection({ ...watched, path }),
       );
       watchClusters = () => {

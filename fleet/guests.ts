@@ -40,6 +40,7 @@ export class Guests {
     served: readonly string[],
     leaving: readonly string[] = [],
     spec?: FleetSecret["spec"],
+    takes: Guest["takes"] = () => false,
   ): void {
     const { home, holds, hint } = this.#options;
     const wanted = new Set([...served, ...leaving]);
@@ -56,7 +57,10 @@ export class Guests {
       this.#all.set(name, new Guest({ way: wayOf(spec, name), reach, holds, hint }));
     }
     const going = new Set(leaving);
-    for (const [name, guest] of this.#all) guest.leaving = going.has(name);
+    for (const [name, guest] of this.#all) {
+      guest.leaving = going.has(name);
+      guest.takes = takes;
+    }
   }
 
   judge(name: string, run: Run): Judgement {
@@ -82,7 +86,7 @@ export class Guests {
       return there.present && known?.state === "Done"
         ? { standing: "done", ...said(known) }
         : { standing: "done", state: "Waiting" };
-    const { minSuccessTime = "0s", progressDeadline = "None" } = object.spec.rollout ?? {};
+    const { minSuccessTime = "0s", progressDeadline = "30m" } = object.spec.rollout ?? {};
     return standingOf({
       there,
       busy: guest?.busy === true,
@@ -128,9 +132,25 @@ export class Guests {
   }
 }
 
+/**
+ * Which Secrets of others an object takes over, by the mark of their owner: those of younger
+ * objects with its target, so that no cluster goes without meanwhile; never those of older ones;
+ * and all others where it adopts.
+ */
+export function takesOf(
+  { spec }: Pick<FleetSecret, "spec">,
+  older: readonly string[],
+  younger: readonly string[],
+): Guest["takes"] {
+  return (mark) =>
+    mark === undefined || !older.includes(mark)
+      ? spec.conflicts === "Adopt" || (mark !== undefined && younger.includes(mark))
+      : false;
+}
+
 function refusalAt(guest: Guest | undefined, of: Due, now: number): ClusterFacts["refusal"] {
   const refusal = guest?.refusal(of);
-  return refusal && { why: refusal.why, next: now + refusal.wait };
+  return refusal && { why: refusal.why, own: refusal.own, next: now + refusal.wait };
 }
 
 function wayOf({ via, target, clusterAPI }: FleetSecret["spec"], name: string): Way {
@@ -162,11 +182,15 @@ const said = ({ state, reason }: ClusterStatus) => ({
   ...(reason === undefined ? {} : { reason }),
 });
 
-const refusals: ReadonlySet<string> = new Set([codeOf("refused"), codeOf("mutated")]);
+const refusals: ReadonlySet<string> = new Set([
+  codeOf("refused"),
+  codeOf("mutated"),
+  codeOf("rejected"),
+]);
 
 /** A refusal that the previous controller met. It counts, and is tried once more. */
 function remembered(former: ClusterFacts["former"]): ClusterFacts["refusal"] {
   const code = former?.reason?.slice(0, codeOf("refused").length) ?? "";
   if (former?.state !== "Failed" || !refusals.has(code)) return undefined;
-  return { why: former.reason ?? "", next: former.since };
+  return { why: former.reason ?? "", own: code !== codeOf("rejected"), next: former.since };
 }

@@ -12,7 +12,7 @@ runProgram({
   open: (config, around) =>
     createFleets({
       ...around,
-      namespaces: config["fleet-namespaces"],
+      namespace: config["fleet-namespace"],
       clusterNamespaces: config["cluster-namespaces"],
     }),
 });

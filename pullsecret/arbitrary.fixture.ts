@@ -113,10 +113,14 @@ function crowded(role: "original" | "additional"): fc.Arbitrary<Accepted> {
     "docker.io",
     "index.docker.io",
     "docker.io/foo",
+    // Only an original may have several credentials for one registry.
+    ...(role === "original"
+      ? ["https://a.io", "https://docker.io", "https://index.docker.io/v1/"]
+      : []),
   );
   const pair = fc.constantFrom("u:1", "u:2").map((text) => ({ auth: btoa(text) }));
   return fc
-    .dictionary(registry, pair, { maxKeys: 4 })
+    .dictionary(registry, pair, { maxKeys: role === "original" ? 6 : 4 })
     .map((auths) => parse(Buffer.from(JSON.stringify({ auths })), { name: role, role }))
     .filter((parsed): parsed is Accepted => parsed.ok);
 }

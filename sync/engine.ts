@@ -53,12 +53,8 @@ export class Engine {
 
   /** Reconciles every object once. Rejects where one of the two collections cannot be listed. */
   async run(): Promise<Again | undefined> {
-    const { from, objects, to, made, rights } = this.#side;
-    const all = await metadataOf(from, objects).catch(async (error: unknown) => {
-      if (error instanceof ApiError && error.status === 403) await rights?.hold(undefined);
-      throw error;
-    });
-    await rights?.hold(all.length);
+    const { from, objects, to, made } = this.#side;
+    const all = await metadataOf(from, objects);
     const uids = new Set(all.map(({ uid }) => uid));
     for (const uid of this.#known.keys()) if (!uids.has(uid)) this.#known.delete(uid);
     const there = await elsewhere(metadataOf(to, made)).catch(async (error: unknown) => {
@@ -118,11 +114,11 @@ export class Engine {
   }
 
   async #look(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
-    const { from, to, finalizer, noun, wanted: wantedOf, isOurs, told } = this.#side;
+    const { from, to, noun, wanted: wantedOf, isOurs, told } = this.#side;
     const found = await readObject(from, metadata);
     if (found === undefined) return undefined;
     if (found.metadata.deletionTimestamp !== undefined) return await this.#leave(found);
-    const object = await writeFinalizer(from, found, finalizer, true);
+    const object = await this.#keep(found);
     const judged = judge(object);
     if (!judged.ok)
       return await this.#report(object, made, { reason: "Invalid", message: judged.message });
@@ -147,9 +143,23 @@ export class Engine {
     return { seconds: 0 };
   }
 
+  /** The object with our finalizer, and without that of an earlier version. */
+  async #keep(object: SyncSecret): Promise<SyncSecret> {
+    const { from, finalizer, formerFinalizer } = this.#side;
+    const kept =
+      finalizer === undefined ? object : await writeFinalizer(from, object, finalizer, true);
+    if (formerFinalizer === undefined) return kept;
+    return await writeFinalizer(from, kept, formerFinalizer, false);
+  }
+
   /** Deletes what was made, and removes the finalizer only when that is gone. */
   async #leave(object: SyncSecret): Promise<Again | undefined> {
-    const { from, to, finalizer, isOurs, noun } = this.#side;
+    const { from, to, finalizer, formerFinalizer = "", isOurs, noun, propagation } = this.#side;
+    // Without a finalizer the garbage collector deletes what was made.
+    if (finalizer === undefined) {
+      await writeFinalizer(from, object, formerFinalizer, false);
+      return undefined;
+    }
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const path = this.#pathOf(object);
     const { namespace, name } = object.metadata;
@@ -160,7 +170,7 @@ export class Engine {
       return undefined;
     }
     if (live.metadata.deletionTimestamp === undefined) {
-      await elsewhere(to.remove(path, live.metadata.uid ?? ""));
+      await elsewhere(to.remove(path, live.metadata.uid ?? "", undefined, propagation));
       this.#log.info({ namespace, name, made: live.metadata.name }, `the ${noun} is deleted`);
     }
     const message = `deleted when the ${noun} is gone`;

@@ -11,7 +11,7 @@ export type Writing = "create" | "update" | "recreate";
  * admission there changes it, and would do so at every further write.
  */
 export async function make(
-  { to, made, noun }: Side,
+  { to, made, noun, propagation }: Side,
   step: Writing,
   live: Live | undefined,
   wanted: Wanted,
@@ -19,7 +19,7 @@ export async function make(
   const path = `${made}/${wanted.metadata.name}`;
   if (step === "recreate")
     return await elsewhere(
-      to.remove(path, live?.metadata.uid ?? "", live?.metadata.resourceVersion),
+      to.remove(path, live?.metadata.uid ?? "", live?.metadata.resourceVersion, propagation),
     );
   const reply = await (live === undefined
     ? elsewhere(to.create<Live>(made, wanted))

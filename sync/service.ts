@@ -18,7 +18,7 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedProg
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
   });
-  const { from, objects, to, made, rights } = side;
+  const { from, objects, to, made } = side;
   return {
     silence: loop.silence,
     async until(signal) {
@@ -27,9 +27,6 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedProg
       const watches = [
         watchCollection({ ...watched, cluster: from, path: objects }),
         watchCollection({ ...watched, cluster: to, path: made }),
-        ...(rights?.watched ?? []).map((one) =>
-          watchCollection({ ...watched, cluster: from, ...one }),
-        ),
       ];
       await loop.until(signal);
       await Promise.all(watches);

@@ -22,7 +22,11 @@ export type Side = Readonly<{
   /** What is made, in the log's words: `copy` or `Secret`. */
   noun: string;
   /** Finalizer that keeps a deleted object until what was made from it is gone. */
-  finalizer: string;
+  finalizer?: string;
+  /** A finalizer of an earlier version, which is taken off. */
+  formerFinalizer?: string;
+  /** Whether what depends on what was made goes before it or after it. */
+  propagation: "Foreground" | "Background";
   wanted: (object: SyncSecret, content: SyncContent) => Wanted;
   /** True when the live one was made from the object with that UID, whatever was edited on it. */
   isOurs: (live: V1ObjectMeta, uid: string) => boolean;
@@ -30,13 +34,6 @@ export type Side = Readonly<{
   isCopy?: (metadata: V1ObjectMeta) => boolean;
   /** What the object's status says when the live one is as wanted. */
   told: (live: Live) => Found;
-  /** Our own rights, which a deletion of the namespace could take away before the objects. */
-  rights?: Readonly<{
-    /** Collections to watch besides. */
-    watched: readonly Readonly<{ path: string; query: Readonly<Record<string, string>> }>[];
-    /** Called before each run with the number of objects; undefined: they may not be listed. */
-    hold: (objects: number | undefined) => Promise<void>;
-  }>;
 }>;
 
 /**

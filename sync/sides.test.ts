@@ -41,7 +41,13 @@ test("the management side makes a Secret with the same data, named by the UID, w
   assert.deepEqual(data, content.data);
   assert.partialDeepStrictEqual(metadata.labels, managedBy);
   assert.deepEqual(metadata.ownerReferences, [
-    { apiVersion: "globalpullsecret.io/v1alpha1", kind: "SyncSecret", name: "registry", uid: "77" },
+    {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "SyncSecret",
+      name: "registry",
+      uid: "77",
+      blockOwnerDeletion: true,
+    },
   ]);
 });
 

@@ -60,7 +60,7 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
     namespace: "here",
     uid: "u",
     generation: 1,
-    finalizers: ["globalpullsecret.io/sync", "globalpullsecret.io/sync-tenant"],
+    finalizers: ["globalpullsecret.io/sync-tenant"],
   };
   keep(own, { type: "Opaque", data: { a: "eA==" }, metadata } as Kept);
   const of = side === "tenant" ? tenantSide(cluster, cluster, "there") : undefined;

@@ -7,8 +7,8 @@ import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
 import { type FoundFile, leftBy, type Plan } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
-import { stateOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";
+import { canRestart, isUnaskable, stateOf } from "../facts/kubelet-state.ts";
 import { type Code, codes } from "../facts/problems.ts";
 import { startMeanwhile } from "./unreadable-file.ts";
 
@@ -31,10 +31,13 @@ export function change(
   const drift = same && journal.phase === "applied";
   const lives = same && isStarted(facts, journal);
   const repairs = drift || (same && isRepairing(journal));
-  const rereads = isLeftToReread(facts, journal, planned, repairs, lives);
+  const withdraws = document.intent === "release";
+  const isOnItsOwn = withdraws && isLeftAlone(facts, journal, planned);
+  const rereads = isOnItsOwn || isLeftToReread(facts, journal, planned, repairs, lives);
   const matters = planned.matters && !rereads;
+  // What is withdrawn leaves the node, whatever the node lacks.
   const unfit =
-    drift && !matters
+    withdraws || (drift && !matters)
       ? undefined
       : isIdle(journal)
         ? preflight(facts, planned)
@@ -51,7 +54,7 @@ export function change(
   const undo = undoOf(journal, found, document, drift);
   const left = leftBy(planned);
   const { undo: _undo, renamed, rereads: _rereads, left: _left, ...others } = journal;
-  const { quarantine, grant: _grant, ...rest } = others;
+  const { quarantine, grant: _grant, denied, owed, ...rest } = others;
   const granted = grantedKey(facts.grant);
   const next: Journal = {
     ...rest,
@@ -59,9 +62,11 @@ export function change(
     owned: planned.meanwhile,
     ...boundTo(facts),
     phase: "applying",
-    matters: (journal.phase === "applying" && journal.matters) || matters,
+    matters: !isOnItsOwn && ((journal.phase === "applying" && journal.matters) || matters),
+    ...(owed !== undefined && !isOnItsOwn && { owed }),
     // Attempts are counted for one content, and a process that lives is no failed one.
     ...(!same && { tried: 0, called: false }),
+    ...(same && denied !== undefined && { denied }),
     ...(lives && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
@@ -76,6 +81,17 @@ export function change(
   };
   const apply: Step = atOnce({ action: "apply", code, journal: next, plan: planned, found });
   return facts.unwritable ? startMeanwhile(facts, known, apply) : apply;
+}
+
+/**
+ * Whether the kubelet is left to read its file again after a withdrawal, because nobody can restart
+ * it. A kubelet that may be down because of a change under way is still owed its restart.
+ */
+function isLeftAlone(facts: Facts, journal: Journal, { matters }: Plan): boolean {
+  if (facts.config.restart !== "Always") return false;
+  const owes = matters || journal.matters || journal.owed !== undefined;
+  if (isIdle(journal)) return owes && !canRestart(facts);
+  return owes && isUnaskable(facts) && facts.healthy === true;
 }
 
 /** The journal of a node that we write to for the first time, as far as is known. */

@@ -186,6 +186,14 @@ test("what a revision no longer has is ours until it is out of the file: an agen
   );
 });
 
+test("what a deleted folder recorded is found in the file, and goes with the withdrawal", () => {
+  const again = follow({ journal: { kind: "none" }, file: written });
+  assert.deepEqual(again.steps, ["record GPS226 → applied", "nothing GPS200 ready"]);
+  const { journal, file } = again.end;
+  const { steps, end } = follow({ journal, file, mounted: withdrawn });
+  assert.equal(end.file, absent, steps.join(", "));
+});
+
 test("a withdrawal after a lost journal is not said to be one, unless nothing is there that could be ours", () => {
   const unverified = {
     ...idle,

@@ -9,9 +9,10 @@
 import { change } from "./change.ts";
 import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
-import { firstJournal, isIdle, type Journal } from "../journal/journal.ts";
+import { firstJournal, isIdle, type Journal, unproved } from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
 import { byTable } from "../restart/phases.ts";
+import { awaitRepaired } from "../restart/reread.ts";
 import type { FoundFile, Plan } from "../delivery/delivery.ts";
 import { preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
@@ -19,7 +20,7 @@ import { granted, grantedKey, grantedRevision, isEmpty, isOf, ours } from "../fa
 import { endsFirst, ungranted, waiting } from "./ungranted.ts";
 import { weighed } from "./refusal.ts";
 import { orStale } from "./stale-mount.ts";
-import { stateOf } from "../facts/kubelet-state.ts";
+import { isUnaskable, stateOf } from "../facts/kubelet-state.ts";
 import {
   type Answer,
   ask,
@@ -52,6 +53,7 @@ function chain(facts: Facts): Answer {
     });
   const journal =
     facts.journal.kind === "journal" ? rebound(facts.journal.journal, facts.unit) : undefined;
+  if (facts.vanished && journal !== undefined) return record(codes.journalVanished, journal);
   if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
   // Older agents undid the journal only at the end of the revival.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
@@ -62,7 +64,9 @@ function chain(facts: Facts): Answer {
   const document = ours(facts);
   if (document?.intent === "release" && isUntouched(facts)) return untouched(facts);
   if (!isFound(file)) return unreadable(facts, journal, file);
-  if (journal !== undefined && endsFirst(facts, journal, file))
+  // A withdrawal does not wait until somebody can be asked for a restart.
+  const isUrgent = document?.intent === "release" && isUnaskable(facts);
+  if (journal !== undefined && !isUrgent && endsFirst(facts, journal, file))
     return { ...byTable(facts, journal), ready: false };
   const refusal = voidGrant(facts, journal);
   if (refusal !== undefined) return refusal;
@@ -180,6 +184,8 @@ function asPlanned(
   if (known === undefined) return withoutJournal(facts, found, document, planned);
   const journal = document.intent === "release" ? withoutUndo(known) : known;
   const current = named(planned, document);
+  if (document.intent === "release" && isLeftBehind(facts, journal))
+    return record(codes.toBeReread, unproved({ ...journal, ...current }));
   // The file is in place, so what it lacks is no longer ours.
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
   const { owned, revision, digest, content } = journal;
@@ -187,7 +193,7 @@ function asPlanned(
     return record(codes.toBeWritten, { ...journal, ...current, ...proving(facts, journal) });
   if (journal.phase === "applied" && document.intent === "release") {
     const doubt = journal.unverified === true && facts.lost && found.isUnexplained(document);
-    return doubt ? unverified : leave;
+    return doubt ? unverified : (awaitRepaired(facts, journal) ?? leave);
   }
   return byTable(facts, journal);
 }
@@ -198,6 +204,13 @@ function asPlanned(
  */
 function withoutUndo({ undo: _undo, ...journal }: Journal): Journal {
   return journal;
+}
+
+/** A restart is owed that nobody can be asked for, and the kubelet lives. */
+function isLeftBehind(facts: Facts, journal: Journal): boolean {
+  const owes = journal.matters || journal.owed !== undefined;
+  const isOwed = owes && !isIdle(journal) && facts.config.restart === "Always";
+  return isOwed && isUnaskable(facts) && facts.healthy === true;
 }
 
 /** A kubelet that may not have read the file yet is restarted for a new grant. */

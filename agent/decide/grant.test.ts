@@ -27,6 +27,7 @@ import {
   withdrawn,
   written,
 } from "../facts/facts.fixture.ts";
+import { failedKey } from "../facts/grant.ts";
 import { firstJournal, type Journal } from "../journal/journal.ts";
 import type { Document } from "../delivery/mount.ts";
 
@@ -146,6 +147,16 @@ test("a failure is recorded with its grant, and a change of the served content w
   };
   assert.equal(applied({ grant: seven }), key);
   assert.equal(applied({ grant: "none", mounted: served }), undefined);
+});
+
+test("what failed is told while the node has nothing newer, and not before the change has ended", () => {
+  const { revision } = quarantine;
+  assert.equal(failedKey(failed), quarantine.grant);
+  assert.equal(failedKey({ ...failed, revision: revision - 1 }), quarantine.grant);
+  assert.equal(failedKey({ ...failed, revision: revision + 1 }), undefined);
+  assert.equal(failedKey({ ...failed, phase: "reviving" }), undefined);
+  for (const nothing of [rolledBackUnasked, idle, undefined])
+    assert.equal(failedKey(nothing), undefined);
 });
 
 test("a refused grant is not dead once the journal has it in force: the file is well again, or drifts", () => {

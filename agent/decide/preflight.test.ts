@@ -7,6 +7,7 @@ import {
   idle,
   check,
   facts,
+  follow,
   foreign,
   mounted,
   noBus,
@@ -56,6 +57,7 @@ const rows: readonly (readonly [
   ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 refused"],
   ["a left-over unit, dead beside the kubelet that answers", { unit: stopped }, "GPS230 refused"],
   ["a unit without a process", { unit: { ...unit, mainPid: 0, sub: "exited" } }, "GPS230 refused"],
+  ["a unit that may not be restarted", { unit: { ...unit, refuses: true } }, "GPS259 refused"],
   ["an old systemd", { unit: { unknown: "NRestarts", outdated: true } }, "GPS231 refused"],
   ["healthz off, or on another port", { healthy: false }, "GPS221 refused"],
   ["another file would be hidden", { hides: hidesFile }, "GPS232 refused"],
@@ -65,7 +67,6 @@ const rows: readonly (readonly [
     "GPS232 refused",
   ],
   ["nobody saw whether one would be", { hides: unseen }, "GPS233 refused"],
-  ["no watch is left", { unwatched: "EMFILE" }, "GPS234 refused"],
 ];
 
 test("an unfit node is Ready without a grant, with its reason, also where something is served", () => {
@@ -75,6 +76,9 @@ test("an unfit node is Ready without a grant, with its reason, also where someth
       assert.equal(said({ stopwatch: { file: 2000 }, ...change, ...at }), `${says} ready`, what);
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
 });
+
+/** After the file is written: 305 s later the folder goes, too. */
+const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
 
 test("a withdrawal is never refused: a node that has nothing confirms it, another one waits", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
@@ -86,6 +90,11 @@ test("a withdrawal is never refused: a node that has nothing confirms it, anothe
     assert.equal(said({ ...at, refused: key }), "GPS224 ready", what);
     const step = decide(facts({ file: foreign(), ...at, journal: left }));
     assert.ok(!step.ready && !("refused" in step), what);
+    const isFile = at.file !== undefined;
+    const { steps } = follow({ ...at, file: at.file ?? written, journal: idle });
+    if (!isFile) assert.match(steps[0] ?? "", /^apply GPS226/, what);
+    if (!isFile && change.hides === undefined)
+      assert.deepEqual(steps.slice(1), alone, `${what}: nobody restarts the kubelet`);
   }
   const newer = { kind: "newer", why: "version 9", owes: false } as const;
   assert.equal(said({ ...release, journal: newer }), "GPS222");

@@ -23,7 +23,7 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
   if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
   if (facts.hides === undefined) return ask("fitness");
-  return kubeletAbsent(facts) ?? hiding(facts, planned) ?? unwatched(facts);
+  return kubeletAbsent(facts) ?? hiding(facts, planned);
 }
 
 /** The same for a node that is granted nothing yet: it also lacks what the delivery needs. */
@@ -41,6 +41,8 @@ function kubeletAbsent(facts: Facts): Step | undefined {
   const whole = unitOf(facts);
   if (whole !== undefined && !isRunning(whole))
     return refuse(codes.unitNotRunning, soon, `${whole.name} is ${whole.active}/${whole.sub}`);
+  if (whole?.refuses === true)
+    return refuse(codes.restartRefused, soon, `${whole.name} has RefuseManualStop or the like`);
   if (!facts.healthy) return refuse(codes.kubeletSilent, soon, `127.0.0.1:${config.healthzPort}`);
   return undefined;
 }
@@ -58,10 +60,4 @@ function hiding({ file, hides, journal, lost }: Facts, planned?: Plan): Step | u
   if (!first || journal.kind === "journal" || lost) return undefined;
   if (hides === undefined || hides.kind === "nothing") return undefined;
   return refuse(hides.kind === "file" ? codes.hidesFile : codes.hidesUnknown, resync, hides.what);
-}
-
-function unwatched(facts: Facts): Step | undefined {
-  return facts.unwatched === undefined
-    ? undefined
-    : refuse(codes.unwatchable, resync, facts.unwatched);
 }

@@ -31,7 +31,7 @@ export function rebound(journal: Journal, unit: Facts["unit"]): Journal {
   const { name, invocation } = unit;
   if (journal.unit === name) return journal;
   if (journal.unit === undefined) return { ...journal, unit: name };
-  const { settling: _settling, owed: _owed, ...rest } = journal;
+  const { settling: _settling, owed: _owed, denied: _denied, ...rest } = journal;
   const next = { ...rest, unit: name, tried: 0, called: false };
   if (journal.phase === "applying")
     return { ...next, matters: journal.matters || journal.owed !== undefined };

@@ -60,6 +60,7 @@ export const unit: Unit = {
   mainPid: 1,
   restarts: 0,
   result: "success",
+  refuses: false,
   startLimit: 10_000,
   restartDelay: 100,
 };
@@ -182,6 +183,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
         : "kind" in journal
           ? (journal as Facts["journal"])
           : { kind: "journal", journal },
+    vanished: false,
     time,
     lost: false,
     left: false,
@@ -189,7 +191,6 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     unit,
     healthy: true,
     hides: { kind: "nothing" },
-    unwatched: undefined,
     stopwatch: {
       file: 0,
       running: 0,
@@ -228,12 +229,12 @@ export function inTurn(
 }
 
 function told(
-  { grant, mounted, healthy, unit, stopwatch, hides, unwatched }: Facts,
+  { grant, mounted, healthy, unit, stopwatch, hides }: Facts,
   asked: Asked,
 ): Partial<Facts> {
   if (asked === "mounted") return { grant, mounted };
   if (asked === "healthz") return { healthy };
-  return { unit, healthy, stopwatch, ...(asked === "fitness" && { hides, unwatched }) };
+  return { unit, healthy, stopwatch, ...(asked === "fitness" && { hides }) };
 }
 
 export function stepOf(answered: Answer): Step {

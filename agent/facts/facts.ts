@@ -39,6 +39,8 @@ export type Facts = Readonly<{
   alone: boolean;
   mounted: Mounted | undefined;
   journal: JournalReading;
+  /** The journal is not on the disk: it is what this process read there last. */
+  vanished: boolean;
   /** Since the node's boot; never jumps. */
   time: BootTime;
   /** An unreadable journal was set aside earlier, and is still there. */
@@ -51,8 +53,6 @@ export type Facts = Readonly<{
   healthy: boolean | undefined;
   /** What a new config.json would hide from the kubelet; asked before we first write one. */
   hides: Hides | undefined;
-  /** Why no directory can be watched; asked like `hides`. */
-  unwatched: string | undefined;
   /** How long this process has seen the same, in milliseconds of a clock that never jumps. */
   stopwatch: Readonly<{
     /** The bytes of config.json. */
@@ -88,6 +88,5 @@ export const unasked = {
   unit: undefined,
   healthy: undefined,
   hides: undefined,
-  unwatched: undefined,
   stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0, unreached: 0 },
 } as const;

@@ -12,6 +12,8 @@ export type Seen = Readonly<{
   journal: number;
   /** The journal has what is granted in force. */
   fulfilled: boolean;
+  /** Key of the grant that has failed on this node, which may be one of a pod before this one. */
+  failed: string | undefined;
 }>;
 
 type Named = Readonly<{ revision: number; digest?: string | undefined }>;
@@ -40,6 +42,21 @@ export function grantedRevision(grant: GrantReading): number {
 export function grantedKey(grant: GrantReading): string | undefined {
   const given = granted(grant);
   return given && keyOf(given);
+}
+
+/** Key of the grant that failed last, while the node has nothing newer than what failed. */
+export function failedKey(journal: Journal | undefined): string | undefined {
+  const { phase, revision = 0, quarantine } = journal ?? {};
+  if (phase !== "applied" || quarantine === undefined) return undefined;
+  return quarantine.revision > revision ? quarantine.grant : undefined;
+}
+
+/**
+ * The key of the grant that a word of this pod is about: its own. A pod without a grant tells of
+ * the one that failed: its predecessor began the change and was deleted before the end.
+ */
+export function spokenKey({ grant, failed }: Pick<Seen, "grant" | "failed">): string | undefined {
+  return grant === "none" ? failed : grantedKey(grant);
 }
 
 /** The mounted document that may be applied: what is granted, or without a grant what is served. */

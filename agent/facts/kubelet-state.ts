@@ -42,6 +42,18 @@ export function unitOf({ unit }: Pick<Facts, "unit">): Unit | undefined {
   return unit !== undefined && isWhole(unit) ? unit : undefined;
 }
 
+/** Whether systemd cannot tell of the unit: there is no way to it, or no such unit. */
+export function isUnaskable(facts: Pick<Facts, "unit">): boolean {
+  return unitOf(facts)?.load !== "loaded";
+}
+
+/** Whether a restart of the unit would be granted, and could be proved. */
+export function canRestart(facts: Pick<Facts, "unit" | "healthy">): boolean {
+  const unit = unitOf(facts);
+  const runs = unit !== undefined && unit.load === "loaded" && isRunning(unit);
+  return runs && !unit.refuses && facts.healthy === true;
+}
+
 /** A name for what is under way, if anything: while it stays the same, nothing has progressed. */
 export function progress(unit: UnitFact | undefined): string | undefined {
   return unit !== undefined && isWhole(unit) && isBusy(unit)

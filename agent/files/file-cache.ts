@@ -33,6 +33,11 @@ export class Cached<T extends object> {
     return value;
   }
 
+  /** Whether the file was of another identity when it was last read; false before that. */
+  isOutdated(identity: string | undefined): boolean {
+    return this.#identity !== undefined && identity !== this.#identity;
+  }
+
   /** Frees the memory. How long the file has been unchanged stays known. */
   forget(): void {
     this.#value = undefined;

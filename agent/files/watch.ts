@@ -1,14 +1,14 @@
 /**
- * Hints that something may have changed. A hint carries no data: whoever gets one looks, and also
- * looks periodically without one. Only directories are watched, because a watch on a file goes deaf
- * after two quick renames.
+ * Hints that something may have changed. A hint carries no data: it causes a look, which a probe of
+ * the kubelet causes as well if a file has changed. Only directories are watched, because a watch
+ * on a file goes deaf after two quick renames.
  */
 import { describe } from "./errno.ts";
 
 /**
  * Calls `hint` when a name in one of the directories comes, goes or changes, until the process
- * ends. Never fails: a directory that cannot be watched gives no hints, `deaf` is told why, and the
- * timer must suffice. `relevant` filters by path, because the kubelet's directory is large.
+ * ends. A directory that cannot be watched gives no hints, `deaf` is told why, and the looks at
+ * each probe must suffice. `relevant` filters by path, because the kubelet's directory is large.
  */
 export async function watchDirectories(
   directories: readonly string[],

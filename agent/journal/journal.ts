@@ -83,6 +83,7 @@ export function confirmed(journal: Journal): Journal {
     settling: _settling,
     renamed: _renamed,
     grant: _grant,
+    denied: _denied,
     quarantine,
     ...rest
   } = journal;
@@ -95,6 +96,14 @@ export function confirmed(journal: Journal): Journal {
     // Another content's quarantine outlives the change: that content may come back.
     ...(quarantine !== undefined && quarantine.content !== journal.content && { quarantine }),
   };
+}
+
+/**
+ * The change is over, and no restart proved it: the kubelet reads its file again by itself, and the
+ * node is Ready when it must have done so.
+ */
+export function unproved(journal: Journal): Journal {
+  return { ...confirmed(journal), rereads: "" };
 }
 
 /** Whether nothing is under way, so that a refusal leaves the node as it is. */

@@ -91,6 +91,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     owed: z.optional(z.string()),
     /** Attempts to restart that count, this change. */
     tried: z.number(),
+    /** How often systemd refused the restart of this change, and with which error. */
+    denied: z.optional(z.object({ times: z.number(), why: z.string() })),
     /** Whether the last attempt was ours; false: systemd brought the process back by itself. */
     called: z.boolean(),
     /** The process on probation. */
@@ -128,6 +130,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
         since: z.number(),
         lasts: z.number(),
         told: z.boolean(),
+        /** Why systemd would not restart the kubelet; absent where the kubelet failed. */
+        why: z.optional(z.string()),
         /** Key of the grant that failed: only another grant tries again. */
         grant: z.optional(z.string()),
       }),

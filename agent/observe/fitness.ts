@@ -1,8 +1,5 @@
-/**
- * What only the preflight asks: what a config.json of ours would hide, and whether a directory can
- * be watched.
- */
-import { readFileSync, watch } from "node:fs";
+/** What only the preflight asks: what a config.json of ours would hide. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { podFiles } from "#contract/names.ts";
 import { contentOf } from "./candidates.ts";
@@ -69,18 +66,5 @@ function readSight(file: string): Sight {
   } catch (error) {
     const nothing = hasCode(error, "ENOENT") ? "wrote nothing" : "wrote what cannot be read";
     return { kind: "unseen", why: `the pod's first container ${nothing}` };
-  }
-}
-
-/**
- * Why no directory can be watched, if the kernel has no more watches to give; other trouble is told
- * by whoever meets it.
- */
-export function unwatched(directory: string): string | undefined {
-  try {
-    watch(directory, { persistent: false }).close();
-    return undefined;
-  } catch (error) {
-    return ["EMFILE", "ENFILE", "ENOSPC"].find((code) => hasCode(error, code));
   }
 }

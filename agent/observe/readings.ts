@@ -57,15 +57,35 @@ export class Readings {
 
   /** Throws what the file system threw. */
   journal(): Promise<JournalReading> {
-    const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
-    // The folder's identity counts, too: files with previous bytes may be removed from it.
-    return this.#journal.read(identityOf(dirname(path), path), () => readStore(dirname(path)));
+    const [folder, path] = this.#journalPaths();
+    return this.#journal.read(identityOf(folder, path), () => readStore(folder));
   }
 
   file(): Promise<NodeFile> {
     const { kubeletDirectory } = this.#config;
-    const paths = this.#delivery.names.map((name) => join(kubeletDirectory, name));
-    return this.#file.read(identityOf(...paths), () => this.#delivery.read(kubeletDirectory));
+    return this.#file.read(identityOf(...this.#filePaths()), () =>
+      this.#delivery.read(kubeletDirectory),
+    );
+  }
+
+  /** The folder's identity counts, too: files with previous bytes may be removed from it. */
+  #journalPaths(): readonly [folder: string, journal: string] {
+    const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
+    return [dirname(path), path];
+  }
+
+  #filePaths(): readonly string[] {
+    return this.#delivery.names.map((name) => join(this.#config.kubeletDirectory, name));
+  }
+
+  /** Whether one of the files has changed since it was read last. */
+  isOutdated(): boolean {
+    const { secretDirectory } = this.#config;
+    return (
+      this.#grant.isOutdated(mountOf(secretDirectory)) ||
+      this.#journal.isOutdated(identityOf(...this.#journalPaths())) ||
+      this.#file.isOutdated(identityOf(...this.#filePaths()))
+    );
   }
 
   /** Frees the memory. */

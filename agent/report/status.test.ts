@@ -25,6 +25,7 @@ const seen: Seen = {
   grant: { revision: 7, digest: "d", since: "2026-11-26T18:25:07Z", word: true },
   journal: 6,
   fulfilled: false,
+  failed: undefined,
 };
 const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: 10_000 };
 

@@ -1,8 +1,8 @@
 /** Reports steps: readiness at once, the log and the termination message when there is news. */
-import { BusError, CouldNotAsk } from "../systemd/bus.ts";
+import { BusError, CouldNotAsk, RestartRefused } from "../systemd/bus.ts";
 import { describe } from "../files/errno.ts";
 import { messageOf, type WordKind } from "#contract/word.ts";
-import { grantedRevision, type Seen } from "../facts/grant.ts";
+import { grantedRevision, type Seen, spokenKey } from "../facts/grant.ts";
 import type { Log } from "./log.ts";
 import { News } from "./news.ts";
 import type { Readiness } from "./readiness.ts";
@@ -43,7 +43,7 @@ export class Status {
       this.#readiness = { ready: step.ready, code: step.code, line: signed };
     if (this.#news.take(step, line))
       this.#log({ revision, action: step.action, code: step.code, ready: step.ready }, line);
-    const kind = wordIn(step, seen);
+    const kind = wordIn(step);
     const word = step.ready ? "" : withWord(signed, kind, step, seen);
     if (word === this.#word) return;
     try {
@@ -69,30 +69,23 @@ function revisionOf({ grant, journal }: Seen): number {
 }
 
 /** What the end says of the grant, if it does. */
-function wordIn(step: Step, { grant }: Seen): WordKind | undefined {
-  if (typeof grant === "string") return undefined;
+function wordIn(step: Step): WordKind | undefined {
   return step.action === "give up" ? "failed" : step.action === "end" ? step.word : undefined;
 }
 
-/** The termination message: the line, and the word of this kind. */
-function withWord(
-  line: string,
-  kind: WordKind | undefined,
-  step: Step,
-  { grant, journal }: Seen,
-): string {
-  if (kind === undefined || typeof grant === "string") return line;
-  return messageOf(line, {
-    kind,
-    grant,
-    journal: "journal" in step ? step.journal.revision : journal,
-  });
+/** The termination message: the line, and the word of this kind, if it is about a grant. */
+function withWord(line: string, kind: WordKind | undefined, step: Step, seen: Seen): string {
+  const key = spokenKey(seen);
+  if (kind === undefined || key === undefined) return line;
+  const journal = "journal" in step ? step.journal.revision : seen.journal;
+  return messageOf(line, { kind, key, journal });
 }
 
 /** An error as a step: nothing is changed, and it is tried again. */
 export function trouble(error: unknown): Step {
   const failed = (code: Code, again: Step["again"]) => wait(code, again, describe(error));
   if (error instanceof FileChanged) return failed(codes.changedMeanwhile, 100);
+  if (error instanceof RestartRefused) return failed(codes.restartRefused, "back off");
   if (error instanceof CouldNotAsk || error instanceof BusError)
     return failed(codes.systemdUnknown, "back off");
   if (error instanceof FileError || (error instanceof Error && "syscall" in error))

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import type { Grant } from "#contract/grant.ts";
+import { type Grant, keyOf } from "#contract/grant.ts";
 import type { WordKind } from "#contract/word.ts";
 import { refuse, resync, type Step, tell, wait } from "../facts/step.ts";
 import type { Seen } from "../facts/grant.ts";
@@ -15,7 +15,8 @@ const refusal = refuse("GPS206", 30_000, "it is a symbolic link");
 
 const grant: Grant = { revision: 7, digest: "d", since: "2026-11-26T18:25:07Z", word: false };
 const fulfilled = true;
-const given: Seen = { grant, journal: 7, fulfilled };
+const given: Seen = { grant, journal: 7, fulfilled, failed: undefined };
+const successor: Seen = { grant: "none", journal: 6, fulfilled: false, failed: keyOf(grant) };
 const asked: Seen = { ...given, grant: { ...grant, word: true } };
 const later: Seen = { ...asked, grant: { ...grant, word: true, since: "2026-11-26T19:00:00Z" } };
 
@@ -55,6 +56,20 @@ const due: readonly (readonly [when: string, Step, Seen, shown: string])[] = [
   ],
   ["a grant below the journal", tell("behind", "GPS256"), given, "exit 3 GPS256 behind"],
   ["a grant that failed", tell("failed", "GPS219"), given, "exit 1 GPS219 failed"],
+  ["a grant of the pod before it that failed", inForce, successor, "exit 1 GPS218 failed"],
+  ["that one, not at rest", wait("GPS215", 100), successor, "wait GPS215"],
+  [
+    "that one, and its own was taken back",
+    inForce,
+    { ...successor, grant: { ...grant, revision: 0 } },
+    "nothing GPS200",
+  ],
+  [
+    "that one, and its own is not read yet",
+    inForce,
+    { ...successor, grant: "unread" },
+    "nothing GPS200",
+  ],
   ["a grant that was refused", tell("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
 ];
 for (const [when, step, seen, expected] of due)

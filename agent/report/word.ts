@@ -17,12 +17,18 @@ import { join } from "node:path";
 import { exitCodes } from "#contract/names.ts";
 import type { WordKind } from "#contract/word.ts";
 import { hasCode } from "../files/errno.ts";
-import { granted, grantedKey, type Seen } from "../facts/grant.ts";
+import { granted, grantedKey, type Seen, spokenKey } from "../facts/grant.ts";
 import { codes } from "../facts/problems.ts";
 import { atOnce, type Step } from "../facts/step.ts";
 
 /** A refusal must last this long before it ends the container: it may heal meanwhile. */
 const stands = 10_000;
+
+/** What a pod without a grant says of its predecessor's. */
+const before = {
+  code: codes.rolledBack,
+  detail: "a pod before this one began the change",
+} as const;
 
 const exits: Readonly<Record<WordKind, number>> = {
   proved: exitCodes.done,
@@ -84,7 +90,8 @@ export class Word {
     if (!refuses) this.#refusal = undefined;
     else if (!isSame) this.#refusal = { key, since: this.#clock() };
     const due = dueFor(step, seen);
-    if (due !== undefined && !this.#isSaid(due, seen)) return end(step, due);
+    if (due !== undefined && !this.#isSaid(due, seen))
+      return end(key === undefined ? { ...step, ...before } : step, due);
     if (this.#refusal === undefined || this.#isSaid("unfit", seen)) return step;
     const left = this.#refusal.since + stands - this.#clock();
     if (left <= 0) return end(step, "unfit");
@@ -96,8 +103,8 @@ export class Word {
    * the end. A kill before leaves no mark, and the next container says it. Throws where no mark can
    * be made; a refusal is then not tried again, since the reason for it is worth more.
    */
-  mark(kind: WordKind, { grant }: Pick<Seen, "grant">): void {
-    const key = grantedKey(grant);
+  mark(kind: WordKind, seen: Seen): void {
+    const key = spokenKey(seen);
     // What was taken unasked fails without a word.
     if (key === undefined) return;
     const said = `${kind} ${key}`;
@@ -116,8 +123,8 @@ export class Word {
     }
   }
 
-  #isSaid(kind: WordKind, { grant }: Seen): boolean {
-    return this.#marks.said === `${kind} ${grantedKey(grant)}`;
+  #isSaid(kind: WordKind, seen: Seen): boolean {
+    return this.#marks.said === `${kind} ${spokenKey(seen)}`;
   }
 
   /** As a whole, so that it does not grow with the grants. */
@@ -130,9 +137,11 @@ export class Word {
 }
 
 /** The word that is due at once in this state. */
-function dueFor(step: Step, { grant, fulfilled }: Seen): WordKind | undefined {
+function dueFor(step: Step, seen: Seen): WordKind | undefined {
+  const { grant, fulfilled } = seen;
   const given = granted(grant);
-  if (given === undefined) return undefined;
+  if (given === undefined)
+    return step.action === "nothing" && spokenKey(seen) !== undefined ? "failed" : undefined;
   if (step.ready && step.code === codes.withdrawn) return "released";
   if ("word" in step && step.action !== "end") return step.word;
   return given.word && fulfilled && step.ready ? "proved" : undefined;

@@ -21,11 +21,12 @@ const restartsPerHour = 4;
  * The quarantine after one more rollback: 10 min, doubled by each failure of the content, to 6 h.
  */
 function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["quarantine"]> {
-  const { revision, content, quarantine, grant } = journal;
+  const { revision, content, quarantine, grant, denied } = journal;
   const failures = quarantine?.content === content ? quarantine.failures + 1 : 1;
   const lasts = Math.min(longest, first * 2 ** Math.min(failures - 1, 10));
   const named = grant === undefined ? {} : { grant };
-  return { revision, content, failures, since: now, lasts, told: false, ...named };
+  const why = denied === undefined ? {} : { why: denied.why };
+  return { revision, content, failures, since: now, lasts, told: false, ...named, ...why };
 }
 
 /**
@@ -77,7 +78,9 @@ export function quarantined(
   const { quarantine } = journal;
   const dead = quarantine.grant !== undefined;
   const until = new Date(quarantine.since + quarantine.lasts).toISOString();
-  const failure = `revision ${quarantine.revision}, failure ${quarantine.failures}`;
+  const { why } = quarantine;
+  const reason = why === undefined ? "" : `, systemd refused the restart: ${why}`;
+  const failure = `revision ${quarantine.revision}, failure ${quarantine.failures}${reason}`;
   const detail = dead ? failure : `${failure}, until ${until}`;
   if (quarantine.told)
     return dead

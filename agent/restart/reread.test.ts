@@ -18,6 +18,7 @@ import {
   mounted,
   noBus,
   seven,
+  withdrawn,
 } from "../facts/facts.fixture.ts";
 import type { Journal } from "../journal/journal.ts";
 
@@ -55,6 +56,48 @@ test("a drift whose repair was cut off, or beaten by another writer, restarts no
   assert.ok(!steps.some((step) => step.startsWith("restart")), steps.join(", "));
   const owes = decide(facts({ journal: { ...journal, matters: true }, file: foreign() }));
   assert.ok(owes.action === "apply" && owes.journal.matters);
+});
+
+test("a withdrawal that nobody can restart the kubelet for ends when it must have read the file", () => {
+  const repaired = { ...idle, content: "none", rereads: "", owned: { entries: [], rest: [] } };
+  const at = (seconds: number): FactsChange => ({
+    mounted: withdrawn,
+    file: absent,
+    unit: noBus,
+    journal: { ...repaired, renamed: time },
+    time: { ...time, monotonic: time.monotonic + seconds * 1000 },
+  });
+  check([
+    ["at once", at(0), "wait GPS254"],
+    ["in time", at(305), "record GPS200 → applied"],
+    ["then", { ...at(305), journal: { ...repaired, rereads: undefined } }, "leave GPS224"],
+    [
+      "the bus goes while a restart is owed for an older grant",
+      { mounted: withdrawn, journal: { ...restarting, content: "six" }, unit: noBus },
+      "apply GPS226 → applying",
+    ],
+    [
+      "the bus goes while its restart is owed",
+      {
+        mounted: withdrawn,
+        journal: { ...restarting, content: "none" },
+        file: absent,
+        unit: noBus,
+      },
+      "record GPS254 → applied",
+    ],
+    [
+      "… and the kubelet is down because of it",
+      {
+        mounted: withdrawn,
+        journal: { ...restarting, content: "none", owned: { entries: [], rest: [] } },
+        file: absent,
+        unit: noBus,
+        healthy: false,
+      },
+      "wait GPS210",
+    ],
+  ]);
 });
 
 test("the wait says how long it still is, and is looked at again when it is over", () => {

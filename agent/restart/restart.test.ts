@@ -1,15 +1,20 @@
 /** Restart until proved, as tables. */
+import assert from "node:assert/strict";
 import test from "node:test";
+import type { Journal } from "../journal/journal.ts";
+import { denied } from "./restart.ts";
 import {
   absent,
   check,
   crashed,
+  follow,
   hour,
   limited,
   mounted,
   noBus,
   quarantine,
   renewed,
+  reviving,
   restarting,
   settling,
   stopped,
@@ -173,4 +178,39 @@ test("H18: the agent is not ready before the probation is over, and a kubelet th
       "wait GPS215",
     ],
   ]);
+});
+
+test("three refusals by systemd put the previous file back, or leave a proved one to be read again", () => {
+  const refused = (journal: Journal, times: number) => {
+    let next = journal;
+    for (let time = 0; time < times; time += 1) next = denied(next, "AccessDenied");
+    return next;
+  };
+  const { undo: _undo, ...proved } = restarting;
+  const back = { ...reviving, quarantine: { ...quarantine, told: false, why: "AccessDenied" } };
+  check([
+    ["twice", { journal: refused(restarting, 2) }, "restart GPS212 → restarting"],
+    ["three times", { journal: refused(restarting, 3) }, "record GPS259 → restoring"],
+    ["with nothing to put back", { journal: refused(proved, 3) }, "record GPS254 → applied"],
+    [
+      "… and the kubelet is down",
+      { journal: refused(proved, 3), unit: crashed },
+      "restart GPS212 → restarting",
+    ],
+    ["the file is back", { journal: refused(back, 3), file: absent }, "record GPS218 → applied"],
+    [
+      "… and the kubelet is down",
+      { journal: refused(back, 3), file: absent, unit: crashed },
+      "restart GPS217 → reviving",
+    ],
+  ]);
+  const { steps, last } = follow({ journal: refused(restarting, 3) });
+  assert.deepEqual(steps, [
+    "record GPS259 → restoring",
+    "restore GPS216",
+    "record GPS217 → reviving",
+    "record GPS218 → applied",
+    "give up GPS218 → applied",
+  ]);
+  assert.match(last.detail ?? "", /refused the restart: AccessDenied/);
 });

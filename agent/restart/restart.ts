@@ -8,8 +8,8 @@
  */
 import { answerSeconds, restartAttempts, spacingSeconds } from "#contract/times.ts";
 import type { Facts } from "../facts/facts.ts";
-import type { Journal } from "../journal/journal.ts";
-import { isRestartedBySystemd } from "../facts/kubelet-state.ts";
+import { confirmed, type Journal, unproved } from "../journal/journal.ts";
+import { isRestartedBySystemd, isRunning } from "../facts/kubelet-state.ts";
 import { atOnce, fast, record, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { codes } from "../facts/problems.ts";
@@ -52,7 +52,29 @@ export function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
   return attempt(facts, journal, unit);
 }
 
+/** The journal after systemd has refused a restart once more. */
+export function denied(journal: Journal, why: string): Journal {
+  return { ...journal, denied: { times: (journal.denied?.times ?? 0) + 1, why } };
+}
+
+/**
+ * What follows three refusals: the previous file, or a kubelet that reads its file again by itself.
+ * Undefined while it is down, since nothing else can bring it back.
+ */
+function afterRefusals(facts: Facts, journal: Journal, unit: Unit): Step | undefined {
+  const { times = 0, why } = journal.denied ?? {};
+  if (times < restartAttempts || facts.unwritable) return undefined;
+  if (journal.phase === "restarting" && journal.undo !== undefined) return rollBack(journal, why);
+  if (!isRunning(unit)) return undefined;
+  const { quarantine } = journal;
+  if (journal.phase === "reviving" && quarantine !== undefined && !quarantine.told)
+    return record(codes.rolledBack, confirmed(journal), why);
+  return record(codes.toBeReread, unproved(journal), why);
+}
+
 export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
+  const refused = afterRefusals(facts, journal, unit);
+  if (refused !== undefined) return refused;
   // The journal announces a restart, nothing has started since, and this process asked for none:
   // our predecessor was killed before it asked. Its attempt does not count.
   const unmade = facts.restarts === 0 && journal.called && unit.invocation === journal.owed;
@@ -97,15 +119,13 @@ export function attempts(journal: Journal): number {
 }
 
 /** Puts the previous file back, or revives the kubelet where there is none to put back. */
-export function rollBack(journal: Journal): Step {
+export function rollBack(journal: Journal, why?: string): Step {
   // Nothing to go back to: the content is proved, or a withdrawal. The kubelet is revived with the
   // file as it is.
   const phase = journal.undo === undefined ? "reviving" : "restoring";
-  return record(phase === "restoring" ? codes.notBack : codes.stillDown, {
-    ...journal,
-    phase,
-    called: false,
-  });
+  const otherwise = phase === "restoring" ? codes.notBack : codes.stillDown;
+  const code = why === undefined ? otherwise : codes.restartRefused;
+  return record(code, { ...journal, phase, called: false }, why);
 }
 
 /**

@@ -20,6 +20,18 @@ export class BusError extends OwnError {
   }
 }
 
+/** systemd, or what decides for it, has said no to a restart. */
+export class RestartRefused extends OwnError {}
+
+/** Errors that decide nothing: the same question may be answered a moment later. */
+const passing =
+  /\.(?:NoReply|Timeout|TimedOut|Disconnected|ServiceUnknown|NameHasNoOwner|LimitsExceeded|NoMemory|NoServer|TransactionIsDestructive|TransactionJobsConflicting|ShuttingDown)$/;
+
+/** Whether the error is an answer to the question, such as AccessDenied. */
+export function isAnswer({ type }: BusError): boolean {
+  return !passing.test(type);
+}
+
 type Call = Readonly<{
   destination: string;
   path: string;

@@ -17,6 +17,8 @@ export type Unit = Readonly<{
   restarts: number;
   /** `success`, `exit-code`, `start-limit-hit` … */
   result: string;
+  /** Its configuration forbids a restart that somebody asks for. */
+  refuses: boolean;
   /** Milliseconds; infinity and the switched-off limit are 0. */
   startLimit: number;
   restartDelay: number;
@@ -50,6 +52,8 @@ export async function readUnit(bus: BusConnection, name: string): Promise<Unit> 
       invocation,
       job,
       startLimit,
+      canStart,
+      canStop,
       mainPid,
       restarts,
       result,
@@ -63,6 +67,8 @@ export async function readUnit(bus: BusConnection, name: string): Promise<Unit> 
       get("Unit", "InvocationID"),
       get("Unit", "Job"),
       get("Unit", "StartLimitIntervalUSec"),
+      get("Unit", "CanStart"),
+      get("Unit", "CanStop"),
       get("Service", "MainPID"),
       get("Service", "NRestarts"),
       get("Service", "Result"),
@@ -80,6 +86,7 @@ export async function readUnit(bus: BusConnection, name: string): Promise<Unit> 
       mainPid: number(mainPid),
       restarts: number(restarts),
       result: text(result),
+      refuses: canStart === false || canStop === false,
       startLimit: milliseconds(startLimit),
       restartDelay: milliseconds(restartDelay),
     };

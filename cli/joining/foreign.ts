@@ -8,17 +8,19 @@ import { titleOf } from "./departure.ts";
 import { guardPaths, paths } from "./rights.ts";
 
 /**
- * Whether the account is there; refused where another join has made it. `next`: what to do then.
+ * Whether the account is there; refused where another join has made it, unless that is adopted.
+ * `next`: what to do then.
  */
 export async function refuseForeign(
   there: Cluster,
   joinedBy: string,
   next: string,
+  adopts = false,
 ): Promise<boolean> {
   const account = await there.get<Named>(paths.account);
   if (account === undefined) return false;
   const by = account.metadata?.annotations?.[joinedByAnnotation];
-  if (by !== joinedBy)
+  if (by !== joinedBy && !adopts)
     throw new Refused(
       `${titleOf(paths.account)}: is there, and was made by ${by ?? "somebody else"}; ${next}`,
     );

@@ -46,20 +46,23 @@ const refuses = async (): Promise<never> => await Promise.reject(refusal(422, "P
 const guarded = { create: refuses, apply: refuses } as unknown as Cluster;
 
 /** Two clusters, and a join of the one to the other that names these Secrets. */
-function clusters() {
-  const [host, there] = [memory("host"), memory("east")];
+function clusters(there = memory("east"), hostId = "host") {
+  const host = memory(hostId);
   host.objects.set("/api/v1/namespaces/global-pull-secret-clusters", {});
   const place = { server: "https://east.example", "certificate-authority-data": authority };
   const joinWith = async (...named: readonly string[]) => {
-    const targets = named.map((one) => {
-      const [namespace = "", name = ""] = one.split("/");
-      return { namespace, name };
-    });
+    const targets = named
+      .filter((one) => one !== "adopt")
+      .map((one) => {
+        const [namespace = "", name = ""] = one.split("/");
+        return { namespace, name };
+      });
     const asked = {
       name: "east",
       flags: { context: "east" },
       place,
       targets,
+      adopts: named.at(-1) === "adopt",
       as: async () => guarded,
     };
     await join({ host: host.cluster, there: there.cluster }, asked);
@@ -149,4 +152,15 @@ test("a join again that is refused before anything is written there says that no
   there.forbids = () => true;
   const message = new RegExp(`^${refused}nothing is changed there$`);
   await assert.rejects(joinWith("web/regcred"), { message });
+});
+
+test("a cluster that a lost host has joined is refused, and taken over with its rights by --adopt", async () => {
+  const lost = clusters();
+  await lost.joinWith("web/regcred");
+  const { joinWith, granted } = clusters(lost.there, "rebuilt");
+  await assert.rejects(joinWith(), /was made by host\/east; .*--adopt/);
+  await joinWith("adopt");
+  assert.deepEqual(granted(), ["web/regcred"]);
+  const account = lost.there.objects.get(`${own}/serviceaccounts/global-pull-secret-joined`);
+  assert.match(JSON.stringify(account), /rebuilt\/east/);
 });

@@ -29,6 +29,8 @@ type Asked = Readonly<{
   place: ServerAddress;
   /** None: those of the earlier join, or the usual ones. */
   targets: readonly Target[];
+  /** Takes over what another host's join has made there. */
+  adopts: boolean;
   /** That cluster, as whoever has this token. */
   as: (token: string) => Promise<Cluster>;
 }>;
@@ -50,10 +52,11 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const known = await refuseForeign(
     there,
     joinedBy,
-    "a cluster is joined from one host: remove it from that one first",
+    "a cluster is joined from one host: remove it from that one first, or take it over by --adopt",
+    asked.adopts,
   );
   const named = asked.targets.length > 0;
-  const earlier = () => grantedTargets(there, isMadeBy(joinedBy));
+  const earlier = () => grantedTargets(there, asked.adopts ? () => true : isMadeBy(joinedBy));
   // Where this join names its own, the earlier ones are asked for only to be told.
   const former = known || before ? await (named ? earlier().catch(noneRead) : earlier()) : [];
   const targets = named ? asked.targets : former.length > 0 ? former : usual;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import fc from "fast-check";
+import { keyOf } from "#contract/grant.ts";
 import { messageOf, wordKinds } from "#contract/word.ts";
 import { isAgent, keepPod, modeOf, templateOf, type AgentPod } from "./pods.ts";
 
@@ -222,7 +223,7 @@ const ended = (message: string | undefined, finishedAt: unknown = at(4)) => ({
 });
 for (const kind of wordKinds)
   test(`reads the word ${kind} of a container that was started again`, () => {
-    const message = messageOf("GPS200 a line", { kind, grant, journal: 6 });
+    const message = messageOf("GPS200 a line", { kind, key: keyOf(grant), journal: 6 });
     const lastState = ended(message);
     const status = { containerStatuses: [agentStatus(running, lastState)] };
     const { word, lastExit, message: line } = kept({ status });
@@ -232,7 +233,7 @@ for (const kind of wordKinds)
     assert.deepEqual([lastExit, line], [seconds(4), "GPS200 a line"]);
   });
 
-const proved = messageOf("GPS200 a line", { kind: "proved", grant, journal: 7 });
+const proved = messageOf("GPS200 a line", { kind: "proved", key: keyOf(grant), journal: 7 });
 const endings: readonly (readonly [
   what: string,
   containerStatuses: readonly object[],

@@ -272,7 +272,7 @@ export class World {
     this.#answered.set(uid, keyOf(grant));
     const kind: WordKind = does === "fails" && grant.revision > 0 ? "failed" : "proved";
     const speaks = grant.word || kind === "failed";
-    const word = { kind, grant, journal: grant.revision };
+    const word = { kind, key: keyOf(grant), journal: grant.revision };
     await this.#report(pod, speaks ? messageOf("GPS200 an answer", word) : undefined);
   }
 

@@ -37,7 +37,7 @@ export function failuresOf(
     .slice(0, mostNames)
     .map(({ node, message: said }) => {
       const message = said.slice(0, longestMessage);
-      const [code] = /^GPS\d{3}\b/.exec(message) ?? [];
+      const [code] = /\bGPS\d{3}\b/.exec(message) ?? [];
       const last = before.find((one) => one.node === node && one.code === code);
       const since = last?.since ?? timeOf(now);
       const failure = { node, message, since };
@@ -50,32 +50,37 @@ export type TroubledNode = Readonly<{ node: string; message: string }>;
 
 /** Failed nodes, then excused ones, each with its agent's own words where it has said any. */
 export function troubledOf(progress: Progress): readonly TroubledNode[] {
-  const { view } = progress;
+  const { view, pods } = progress;
+  const byNode = new Map(pods.map((pod) => [pod.node, pod]));
   return [...(view?.failed ?? []), ...(view?.excused ?? [])].map((one) => ({
     node: one.node,
-    message: messageOf(one, progress),
+    message: messageOf(one, byNode.get(one.node)),
   }));
 }
 
 /** Why a node is not served, for people. */
 function messageOf(
-  { node, reason, waitingReason, why }: Listed,
-  { pods }: Pick<Progress, "pods">,
+  { reason, waitingReason, why }: Listed,
+  pod: Progress["pods"][number] | undefined,
 ): string {
+  const said = pod?.word?.kind === "proved" ? undefined : pod?.message;
   const because = waitingReason === undefined ? "" : `: ${waitingReason}`;
+  // An agent that ended by itself did start. Only its own words tell what it waits for.
+  const isRunning = waitingReason === undefined && said !== undefined;
   switch (reason) {
     case "word":
     case "unfit":
     case "behind":
-      return pods.find((pod) => pod.node === node)?.message ?? "its agent refused";
+      return pod?.message ?? "its agent refused";
     case "late":
       return "its agent has not answered in time";
     case "away":
       return "its kubelet has not been reachable for a minute";
     case "not-started":
+      if (isRunning) return `its agent is not Ready: ${said}`;
       return `its agent does not start${because}`;
     case "not-ready":
-      return `its agent is not Ready${because}`;
+      return `its agent is not Ready${isRunning ? `: ${said}` : because}`;
     case "podless":
       return "it has no agent's pod";
     case "admission":

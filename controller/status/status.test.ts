@@ -243,12 +243,29 @@ test("5,000 nodes and 1,000 registries: ten names, ten failures, 200 registries,
 });
 
 test("a node that cannot be served is named with what keeps it from it", () => {
-  const excused = [listed("a", "not-started", "ImagePullBackOff"), listed("b", "podless")];
-  const stage = rollout({ view: { excused } });
+  const excused = [
+    listed("a", "not-started", "ImagePullBackOff"),
+    listed("b", "podless"),
+    listed("c", "not-started"),
+    listed("d", "not-ready"),
+    listed("e", "not-ready"),
+  ];
+  const pods = [
+    { node: "c", message: "GPS218 rolled back" },
+    { node: "d", message: "GPS240 held", word: undefined },
+    { node: "e", message: "GPS200 proved", word: { kind: "proved" } },
+  ] as never;
+  const stage = rollout({ view: { excused }, pods });
   const { failures = [] } = statusOf(factsWith({ stage }), undefined, now);
   assert.deepEqual(
-    failures.map(({ node, message }) => `${node}: ${message}`),
-    ["a: its agent does not start: ImagePullBackOff", "b: it has no agent's pod"],
+    failures.map(({ node, message, code }) => `${node} ${code}: ${message}`),
+    [
+      "a undefined: its agent does not start: ImagePullBackOff",
+      "b undefined: it has no agent's pod",
+      "c GPS218: its agent is not Ready: GPS218 rolled back",
+      "d GPS240: its agent is not Ready: GPS240 held",
+      "e undefined: its agent is not Ready",
+    ],
   );
 });
 

@@ -7,7 +7,11 @@ import type { Seen } from "../way/way.ts";
 export const told = (error: unknown): string =>
   error instanceof ApiError ? error.message : "its answer is not an API server's";
 
-export const away = (error: unknown): string => sentence("unreachable", told(error));
+/** Why a cluster is not reached. A refused account is an answer, and lasts. */
+export const away = (error: unknown): string => {
+  const denied = error instanceof ApiError && [401, 403].includes(error.status);
+  return sentence(denied ? "denied" : "unreachable", told(error));
+};
 
 /**
  * What is known of an object whose reading may be refused, after it failed. What it showed last is

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { KubernetesObject } from "@kubernetes/client-node";
+import type { KubernetesObject, ResponseContext } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
@@ -20,7 +20,12 @@ const standing: Watch = async (signal) => void (await once(signal, "abort"));
  * A cluster that lists these objects, takes every write and refuses every deletion; its watches say
  * nothing, and end so.
  */
-async function guestWith(watch: Watch, items: readonly KubernetesObject[] = [], access?: Access) {
+async function guestWith(
+  watch: Watch,
+  items: readonly KubernetesObject[] = [],
+  access?: Access,
+  refusal?: ApiError,
+) {
   let [writes, deletions] = [0, 0];
   const cluster = {
     async get() {
@@ -30,6 +35,7 @@ async function guestWith(watch: Watch, items: readonly KubernetesObject[] = [], 
     stream: (_path: string, _query: object, signal: AbortSignal) => watch(signal),
     async apply(_path: string, body: Body) {
       writes += 1;
+      if (refusal !== undefined) throw refusal;
       return { ...body, metadata: { ...body.metadata, uid: "u", resourceVersion: "2" } };
     },
     async remove(path: string) {
@@ -80,6 +86,28 @@ test("while the watch stands, the answer to a write counts before its event come
   assert.equal(one.writes(), 1);
 });
 
+const message = (text: string) => JSON.stringify({ reason: "Refused", message: text });
+const answers: readonly (readonly [what: string, status: number, body: string, own: boolean])[] = [
+  ["its rights", 403, message("cannot patch"), true],
+  ["a namespace that is absent", 404, message("namespaces not found"), true],
+  ["a webhook", 422, message('admission webhook "x" denied the request: no'), true],
+  ["a policy", 422, message("ValidatingAdmissionPolicy 'p' with binding 'b' denied request"), true],
+  ["a method that it lacks", 405, "{}", true],
+  ["an invalid content", 422, message("data: Invalid value"), false],
+  ["a content that is too large", 413, "{}", false],
+];
+for (const [what, status, body, own] of answers)
+  test(`counts ${status} for ${what} as ${own ? "that cluster's own trouble" : "a refusal of the content"}`, async () => {
+    const answer = { httpStatusCode: status, headers: {} } as unknown as ResponseContext;
+    const path = "/api/v1/namespaces/kube-system/secrets/pull-secret";
+    const error = ApiError.from("PATCH", path, answer, body);
+    using one = await guestWith(standing, [], undefined, error);
+    await one.guest.change(content, owner);
+    const refusal = one.guest.refusal(content);
+    assert.equal(refusal?.own, own);
+    assert.match(refusal?.why ?? "", own ? /^GPS439/ : /^GPS475/);
+  });
+
 const ours = {
   metadata: {
     name: "pull-secret",
@@ -89,6 +117,27 @@ const ours = {
   },
   ...content,
 };
+
+const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
+  ["of nobody", { ...ours, metadata: { ...ours.metadata, annotations: {} } }],
+  [
+    "of the management cluster before this one, with the same content",
+    {
+      ...ours,
+      metadata: { ...ours.metadata, annotations: { "globalpullsecret.io/fleet-owner": "old/x" } },
+    },
+  ],
+];
+for (const [what, object] of theirs)
+  test(`refuses a Secret ${what}, and adopts it where that is asked for`, async () => {
+    using one = await guestWith(standing, [object]);
+    assert.equal(one.is(), "foreign");
+    one.guest.takes = () => true;
+    assert.equal(one.is(), "other");
+    await one.guest.change(content, owner);
+    assert.equal(one.writes(), 1);
+    assert.equal(one.is(), "has");
+  });
 
 test("a deletion that is refused is asked for again after five seconds at the earliest, later after thirty, whatever becomes of the time of day, and its reason is known meanwhile", async (t) => {
   using one = await guestWith(standing, [ours]);

@@ -8,11 +8,11 @@ import type { AccessReading } from "../inventory/access.ts";
 import { contestOfGuest, same, type Due } from "./contest.ts";
 import { fleetManager } from "./manager.ts";
 import type { ClusterFacts } from "../order/standing.ts";
-import { isPlacedBy, type Content } from "../secret/content.ts";
-import { sentence } from "../secret/problems.ts";
+import { isPlacedBy, ownerMark, type Content } from "../secret/content.ts";
+import { isLasting, sentence } from "../secret/problems.ts";
 import type { Placement, Way } from "../way/way.ts";
 import { Link } from "./link.ts";
-import { told } from "./failure-text.ts";
+import { away, told } from "./failure-text.ts";
 
 /** Most milliseconds until a write that got no answer is tried again. */
 const longestPause = 30_000;
@@ -40,9 +40,11 @@ export class Guest {
   /** A write that got no answer. The guest counts as away until then, by performance.now(). */
   #unanswered: { why: string; times: number; until: number } | undefined;
   /** What was refused, a content or its removal, why, how often, and when it may be tried again. */
-  #refusal: { of: Due; why: string; times: number; next: number } | undefined;
+  #refusal: { of: Due; why: string; own: boolean; times: number; next: number } | undefined;
   #writing = false;
   readonly #contest = contestOfGuest();
+  /** Whether a Secret with this owner's mark, or with none, may be taken over. */
+  takes: (mark: string | undefined) => boolean = () => false;
 
   constructor({ connect, ...options }: Options) {
     const { way, reach, hint } = options;
@@ -89,7 +91,9 @@ export class Guest {
     const objects = this.#objects();
     if ("is" in objects) return objects;
     const found = objects.slice(0, way.placed.length);
-    if (found.some((one) => one !== undefined && !isPlacedBy(one, owner)))
+    const isForeign = (one: KubernetesObject) =>
+      !isPlacedBy(one, owner) && !this.takes(ownerMark(one));
+    if (found.some((one) => one !== undefined && isForeign(one)))
       return { is: "foreign", why: sentence("foreign") };
     if (content === undefined || !way.placed.every((one, at) => isIn(one, found[at]))) {
       const lost = this.#contest.lostUntil(content, performance.now()) !== undefined;
@@ -122,17 +126,20 @@ export class Guest {
   #objects(): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {
     const seen = this.#link.found;
     if (seen === "unknown") return { is: "unknown" };
-    if ("away" in seen) return { is: "away", why: seen.away };
+    if ("away" in seen) return awayFor(seen.away);
     if (this.#unanswered !== undefined && performance.now() < this.#unanswered.until)
-      return { is: "away", why: this.#unanswered.why };
+      return awayFor(this.#unanswered.why);
     return seen.map((one) => (one.is === "shown" ? one.object : undefined));
   }
 
-  /** Why this content, or its removal, was refused, and in how many milliseconds to try again. */
-  refusal(wanted: Due): Readonly<{ why: string; wait: number }> | undefined {
+  /**
+   * Why this content, or its removal, was refused, whether for a reason of the cluster's own, and
+   * in how many milliseconds to try again.
+   */
+  refusal(wanted: Due): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
     const one = this.#refusal;
     if (one === undefined || !same(one.of, wanted)) return undefined;
-    return { why: one.why, wait: one.next - performance.now() };
+    return { why: one.why, own: one.own, wait: one.next - performance.now() };
   }
 
   /** Brings the content there. Never rejects; the watch shows what came of it. */
@@ -193,8 +200,7 @@ export class Guest {
         answered = false;
         const times = (this.#unanswered?.times ?? 0) + 1;
         const pause = Math.min(backoff(times), longestPause);
-        const why = sentence("unreachable", told(error));
-        this.#unanswered = { why, times, until: performance.now() + pause };
+        this.#unanswered = { why: away(error), times, until: performance.now() + pause };
       } else this.#refuse(content, error as Error);
     } finally {
       this.#writing = false;
@@ -206,15 +212,19 @@ export class Guest {
   #refuse(of: Due, error: Error): void {
     const former = this.#refusal;
     const times = former !== undefined && same(former.of, of) ? former.times + 1 : 1;
-    const why = error instanceof Mutated ? error.message : sentence("refused", told(error));
+    const own = of === undefined || !isOfContent(error);
+    const said = () => sentence(own ? "refused" : "rejected", told(error));
     this.#refusal = {
       of,
-      why,
+      why: error instanceof Mutated ? error.message : said(),
+      own,
       times,
       next: performance.now() + Math.max(shortestRetry, backoff(times)),
     };
   }
 }
+
+const awayFor = (why: string) => ({ is: "away", why, lasting: isLasting(why) }) as const;
 
 async function place(
   cluster: Cluster,
@@ -245,5 +255,12 @@ function isAway(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status);
 }
+
+/**
+ * True for an answer that finds the content itself invalid. Rights, a namespace that is absent, and
+ * what admission there denies, with whatever status, are that cluster's own.
+ */
+const isOfContent = (error: unknown): boolean =>
+  error instanceof ApiError && [400, 413, 422].includes(error.status) && !error.isDenial;
 
 class Mutated extends Error {}

@@ -95,7 +95,7 @@ const revoked: readonly (readonly [string, () => Promise<AccessReading>, RegExp]
   [
     "may not be read any more",
     async () => await Promise.reject(forbidden),
-    /^GPS438: .*403 Forbidden/,
+    /^GPS476: .*403 Forbidden/,
   ],
 ];
 const deleted: (typeof revoked)[number] = [

@@ -14,13 +14,15 @@ export type Standing =
   | "repair"
   /** Is being changed, or has been changed and has not proved it yet. */
   | "busy"
+  /** Could not take it for a reason of its own, and may be tried again now, after all others. */
+  | "again"
   /** Answers, and refuses this content. */
   | "failed"
   /** Refused this content, and may be tried again now. */
   | "retry"
   /** Refused this content, and is being tried again: it still counts as refusing it. */
   | "retrying"
-  /** Does not answer, or cannot be served or proved, whatever the content. */
+  /** Cannot be served or proved now, for a reason of its own, whatever the content. */
   | "unreachable";
 
 export type RankedGuest = Readonly<{ name: string; standing: Standing }>;
@@ -29,22 +31,25 @@ export type Pace = Readonly<{
   canary: number;
   /** A number, or a percentage of the clusters that can be reached, such as `10%`. */
   maxConcurrency: number | string;
-  maxFailures: number;
+  /** A number, or a percentage as above. */
+  maxFailures: number | string;
 }>;
 
 export type FleetTurn = Readonly<{
   /** Names of the clusters to change now, sorted. */
   change: readonly string[];
-  /** Too many clusters refuse the content, so no other gets it. */
+  /** The content is refused by the canary or by too many clusters, so no other gets it. */
   halted: boolean;
 }>;
 
 /**
  * The clusters to change now. Clusters that cannot be reached take no slot, are no canary and never
  * count as failed. The first clusters to have the content are the canaries, so a cluster that joins
- * when others have it waits for none. Beyond `maxFailures` only clusters that refuse are tried
- * again. Giving back content that a cluster had already is no change there, so it waits for no
- * other.
+ * when others have it waits for none. A canary that refuses the content is followed by one other:
+ * one cluster alone, which may be hostile, halts nothing unless `maxFailures` is 0. While no
+ * cluster has the content, a second refusal halts. Later more than `maxFailures` do. Then only
+ * clusters that refuse are tried again. Giving back content that a cluster had already is no change
+ * there, so it waits for no other.
  */
 export function order(guests: readonly RankedGuest[], pace: Pace): FleetTurn {
   const named = (...standings: readonly Standing[]) =>
@@ -53,18 +58,23 @@ export function order(guests: readonly RankedGuest[], pace: Pace): FleetTurn {
       .map(({ name }) => name)
       .toSorted();
   const reached = guests.filter(({ standing }) => standing !== "unreachable").length;
-  const halted = named("failed", "retry", "retrying").length > pace.maxFailures;
-  const candidates = halted ? named("retry") : [...named("waiting"), ...named("retry")];
   const busy = named("busy", "soaking", "retrying").length;
   const repairs = named("repair");
   const done = named("done", "repair").length;
+  const bearable = slotsOf(pace.maxFailures, reached);
+  const refusals = named("failed", "retry", "retrying").length;
+  const halted = refusals > (done + named("soaking").length > 0 ? bearable : Math.min(1, bearable));
+  const candidates = halted
+    ? named("retry")
+    : [...named("waiting"), ...named("retry"), ...named("again")];
   const canaries = Math.min(pace.canary, reached);
-  const slots = done < canaries ? canaries - done : slotsOf(pace.maxConcurrency, reached);
+  const slots =
+    done < canaries ? canaries - done : Math.max(1, slotsOf(pace.maxConcurrency, reached));
   return { change: [...repairs, ...candidates.slice(0, Math.max(0, slots - busy))], halted };
 }
 
-/** At least one slot; with none nothing would ever change. */
-function slotsOf(wanted: number | string, reached: number): number {
-  const share = typeof wanted === "number" ? wanted : (Number.parseInt(wanted, 10) / 100) * reached;
-  return Math.max(1, Math.floor(share));
-}
+/** So many clusters. A percentage is one at least. */
+const slotsOf = (wanted: number | string, reached: number): number =>
+  typeof wanted === "number"
+    ? wanted
+    : Math.max(1, Math.floor((Number.parseInt(wanted, 10) / 100) * reached));

@@ -24,6 +24,10 @@ const ago = (state: "Done" | "Progressing" | "Failed", seconds: number, reason?:
   reason,
 });
 
+const no = (own: boolean, wait: number) => ({ why: "", own, next: now + wait });
+
+const lasting = { is: "away", why: "GPS437", lasting: true } as const;
+
 const table: readonly (readonly [
   what: string,
   given: Partial<ClusterFacts>,
@@ -32,6 +36,7 @@ const table: readonly (readonly [
   next?: number,
 ])[] = [
   ["nobody has asked yet", { there: { is: "unknown" } }, "unreachable", "Waiting"],
+  ["its kubeconfig is no use", { there: lasting }, "unreachable", "Failed"],
   ["it is away", { there: away }, "unreachable", "Unreachable"],
   ["it went away in mid-write", { there: away, busy: true }, "unreachable", "Unreachable"],
   [
@@ -44,9 +49,12 @@ const table: readonly (readonly [
   ["a write is on its way", { busy: true }, "busy", "Progressing"],
   ["it has something else", {}, "waiting", "Waiting"],
   ["it had it, and lost it", { former: ago("Done", 9) }, "repair", "Progressing"],
-  ["it refused", { refusal: { why: "", next: now + 9 } }, "failed", "Failed", 9],
-  ["it may be asked again", { refusal: { why: "", next: now } }, "retry", "Failed"],
-  ["it is asked again", { busy: true, refusal: { why: "", next: now } }, "retrying", "Failed"],
+  ["it refused the content", { refusal: no(false, 9) }, "failed", "Failed", 9],
+  ["it may be asked again", { refusal: no(false, 0) }, "retry", "Failed"],
+  ["it is asked again", { busy: true, refusal: no(false, 0) }, "retrying", "Failed"],
+  ["its rights refused the write", { refusal: no(true, 9) }, "unreachable", "Failed", 9],
+  ["its rights may be asked again", { refusal: no(true, 0) }, "again", "Failed"],
+  ["its rights are asked again", { busy: true, refusal: no(true, 0) }, "busy", "Failed"],
   ["it is read back", { there: has("unasked") }, "done", "Done"],
   ["its nodes have it", { there: has("proved") }, "done", "Done"],
   ["its nodes do not have it yet", { there: has("awaited") }, "busy", "Progressing"],
@@ -82,13 +90,13 @@ const table: readonly (readonly [
   [
     "its nodes are late",
     { there: has("awaited"), deadline: 60_000, former: ago("Progressing", 60) },
-    "failed",
+    "unreachable",
     "Failed",
   ],
   [
     "its nodes were late, and still are",
     { there: has("awaited"), deadline: 60_000, former: ago("Failed", 1, late) },
-    "failed",
+    "unreachable",
     "Failed",
   ],
   [
@@ -115,7 +123,7 @@ for (const [what, given, standing, state, next] of table)
     );
   });
 
-const refusal = (seconds: number) => ({ why: "GPS439", next: now + seconds * 1000 });
+const refusal = (seconds: number) => ({ why: "GPS439", own: true, next: now + seconds * 1000 });
 const leaving: readonly (readonly [
   what: string,
   given: Partial<ClusterFacts>,

@@ -12,7 +12,8 @@ export type ClusterFacts = Readonly<{
    */
   there:
     | Readonly<{ is: "unknown" }>
-    | Readonly<{ is: "away"; why: string }>
+    /** `lasting`: for a reason that only a person can end. */
+    | Readonly<{ is: "away"; why: string; lasting?: boolean }>
     | Readonly<{ is: "foreign"; why: string }>
     | Readonly<{ is: "other"; present: boolean }>
     | Readonly<{
@@ -22,8 +23,11 @@ export type ClusterFacts = Readonly<{
       }>;
   /** A write is under way. */
   busy: boolean;
-  /** Why this content, or its removal, was refused. `next`: when it may be tried again. */
-  refusal: Readonly<{ why: string; next: number }> | undefined;
+  /**
+   * Why this content, or its removal, was refused. `own`: for a reason of the cluster's own.
+   * `next`: when it may be tried again.
+   */
+  refusal: Readonly<{ why: string; own: boolean; next: number }> | undefined;
   /** What status last said, if that was about this content. */
   former:
     | Readonly<{ state: ClusterStatus["state"]; since: number; reason?: string | undefined }>
@@ -48,24 +52,26 @@ export type Judgement = Readonly<{
 export function standingOf(facts: ClusterFacts): Judgement {
   const { there, busy, refusal, now } = facts;
   if (there.is === "unknown") return { standing: "unreachable", state: "Waiting" };
-  if (there.is === "away")
-    return { standing: "unreachable", state: "Unreachable", reason: there.why };
+  if (there.is === "away") {
+    const state = there.lasting === true ? "Failed" : "Unreachable";
+    return { standing: "unreachable", state, reason: there.why };
+  }
   // The content is not at fault, so this holds up no other cluster.
   if (there.is === "foreign")
     return { standing: "unreachable", state: "Failed", reason: there.why };
   // The others would get their turns in the instant in which one that refused is tried again.
   if (busy && refusal !== undefined)
-    return { standing: "retrying", state: "Failed", reason: refusal.why };
+    return { standing: refusal.own ? "busy" : "retrying", state: "Failed", reason: refusal.why };
   if (busy) return { standing: "busy", state: "Progressing" };
   if (there.is === "has") return withContent(facts, there.proof, there.why);
   if (refusal === undefined)
     return facts.former?.state === "Done"
       ? { standing: "repair", state: "Progressing" }
       : { standing: "waiting", state: "Waiting" };
-  const { why: reason, next } = refusal;
+  const { why: reason, own, next } = refusal;
   return next <= now
-    ? { standing: "retry", state: "Failed", reason }
-    : { standing: "failed", state: "Failed", reason, next };
+    ? { standing: own ? "again" : "retry", state: "Failed", reason }
+    : { standing: own ? "unreachable" : "failed", state: "Failed", reason, next };
 }
 
 /**
@@ -104,7 +110,8 @@ function withContent(facts: ClusterFacts, proof: string, why: string | undefined
       return { standing: "failed", state: "Failed", ...reason };
     case "awaited": {
       const end = deadline === undefined ? Number.POSITIVE_INFINITY : begunAt(facts) + deadline;
-      if (now >= end) return { standing: "failed", state: "Failed", reason: late };
+      // The content is there, and nothing says that it is at fault: others get their turns.
+      if (now >= end) return { standing: "unreachable", state: "Failed", reason: late };
       const next = Number.isFinite(end) ? { next: end } : {};
       return { standing: "busy", state: "Progressing", ...reason, ...next };
     }

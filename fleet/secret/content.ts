@@ -67,8 +67,12 @@ const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-fleet" }
 export const ownerOf = (clusterId: string, { namespace, name }: V1ObjectMeta): string =>
   `${clusterId}/${namespace}/${name}`;
 
-export const isPlacedBy = ({ metadata }: KubernetesObject, owner: string): boolean =>
-  metadata?.annotations?.[fleetOwnerAnnotation] === owner;
+/** The owner's id on an object; undefined where no FleetSecret placed it. */
+export const ownerMark = ({ metadata }: KubernetesObject): string | undefined =>
+  metadata?.annotations?.[fleetOwnerAnnotation];
+
+export const isPlacedBy = (object: KubernetesObject, owner: string): boolean =>
+  ownerMark(object) === owner;
 
 /** Labels and annotations of what is placed. */
 export const marked = (owner: string) => ({

@@ -13,13 +13,13 @@ export const catalogue = {
   ],
   conflict: [
     "GPS434",
-    "{} is older and has the same target",
-    "give another target, or delete one of the two",
+    "{} is older, has the same target and serves this cluster",
+    "select the cluster by one of the two, or give another target",
   ],
   foreign: [
     "GPS435",
     "the target exists and was not placed by this object",
-    "delete or rename it there; it is not touched",
+    "delete it there, or set spec.conflicts: Adopt; it is not touched",
   ],
   noKubeconfig: [
     "GPS436",
@@ -32,9 +32,19 @@ export const catalogue = {
     "correct it; nothing is connected to",
   ],
   unreachable: ["GPS438", "{}", "no action needed if the cluster is away for a while"],
+  denied: [
+    "GPS476",
+    "our account is not admitted: {}",
+    "renew its credential, or grant it: kubectl pull-secret fleet rbac prints how",
+  ],
   refused: ["GPS439", "{}", "let the target be written, and deleted, there"],
+  rejected: [
+    "GPS475",
+    "its API server finds the content invalid: {}",
+    "correct the Secret; if other clusters take it, look at the admission there",
+  ],
   mutated: ["GPS440", "admission there changes the Secret", "leave the target out of that policy"],
-  halted: ["GPS441", "{} refuse the Secret", "correct the Secret or these clusters"],
+  halted: ["GPS441", "{} refuse the content", "correct the Secret or these clusters"],
   tooMany: [
     "GPS442",
     "1,000 clusters are the most, those that are leaving included: {} are not served",
@@ -91,7 +101,7 @@ export const catalogue = {
   late: [
     "GPS456",
     "its nodes do not have it within rollout.progressDeadline",
-    "look at globalpullsecret/cluster there; it counts as failed until they have",
+    "look at globalpullsecret/cluster there; no other cluster waits for it",
   ],
   excess: [
     "GPS460",
@@ -114,6 +124,13 @@ export const catalogue = {
     "ask for via: Direct where it should be",
   ],
 } as const satisfies Catalogue;
+
+const lasting = (["kubeconfig", "denied", "noProvider", "provider"] as const).map(
+  (kind) => catalogue[kind][0],
+);
+
+/** True for a cluster that is not reached for a reason that only a person can end. */
+export const isLasting = (why: string): boolean => lasting.some((code) => why.startsWith(code));
 
 export const codeOf = (kind: keyof typeof catalogue): string => catalogue[kind][0];
 

@@ -36,6 +36,17 @@ for (const [state, there] of stays)
       there ? [failure("a")] : [],
     ));
 
+test("a cluster that is away, or does not take it up, is named with its reason", () => {
+  const away = "GPS438: no answer; no action needed";
+  const held = "GPS452: Paused; look there";
+  const clusters = [cluster("a", "Unreachable", away), cluster("b", "Waiting", held)];
+  const named = failuresOf(clusters, [], nine).map(({ name, reason }) => [name, reason]);
+  assert.deepEqual(named, [
+    ["a", "GPS438"],
+    ["b", "GPS452"],
+  ]);
+});
+
 test("a failure that repeats itself keeps its time, another one begins anew, and that of a cluster that is gone goes", () => {
   const former = [failure("a"), failure("b"), failure("gone")];
   const clusters = [

@@ -7,9 +7,10 @@ const most = 10;
 type State = Omit<ClusterStatus, "since">;
 
 /**
- * The clusters that failed last, newest first. One stays while it is tried again or cannot be
- * reached, and goes when it has the content or is no longer selected. A failure that repeats itself
- * keeps its time, so that retries write no status.
+ * The clusters that went wrong last, newest first: those that fail, that cannot be reached, or that
+ * do not take the content up. One stays while it is tried again, and goes when it has the content
+ * or is no longer selected. A failure that repeats itself keeps its time, so that retries write no
+ * status.
  */
 export function failuresOf(
   clusters: readonly State[],
@@ -19,12 +20,16 @@ export function failuresOf(
   const before = new Map(former.map((one) => [one.name, one]));
   const failures = clusters.flatMap((one) => {
     const known = before.get(one.name);
-    if (one.state === "Failed") return [newer(failureOf(one, now), known)];
+    if (isTrouble(one)) return [newer(failureOf(one, now), known)];
     const over = one.state === "Done" || one.state === "Leaving";
     return known === undefined || over ? [] : [known];
   });
   return failures.toSorted((a, b) => compare(b.since, a.since)).slice(0, most);
 }
+
+/** A cluster that only waits for its turn has no reason. */
+const isTrouble = ({ state, reason }: State): boolean =>
+  state === "Failed" || (["Unreachable", "Waiting"].includes(state) && reason !== undefined);
 
 /** The state's reason is `code: what; what to do`. */
 function failureOf({ name, reason: whole = "" }: State, since: string): FleetFailure {

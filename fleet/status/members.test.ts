@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
-import { membersOf, mostClusters, olderWithTarget, secondsOf } from "./members.ts";
+import { membersOf, mostClusters, rivalsOf, secondsOf } from "./members.ts";
 
 const now = Date.parse("2026-11-23T12:00:00Z");
 const at = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString();
@@ -89,18 +89,22 @@ test("durations are seconds", () => {
   assert.deepEqual(["0s", "30s", "5m", "1h"].map(secondsOf), [0, 30, 300, 3600]);
 });
 
-test("the older of two with one target keeps it; the same second goes by uid, another target by none", () => {
-  const made = (uid: string, creationTimestamp: Date) =>
-    fleetSecret([], { uid, creationTimestamp });
-  const [old, young, twin] = [
-    made("b", new Date(1)),
-    made("a", new Date(2)),
-    made("c", new Date(1)),
-  ];
+const made = (uid: string, seconds: number, clusters: readonly string[] = []) =>
+  fleetSecret(clusters.map(done), { uid, creationTimestamp: new Date(seconds * 1000) });
+
+test("two objects with one target concern each other in the clusters of both, where the older keeps them", () => {
+  const [old, young, twin] = [made("b", 1, ["x"]), made("a", 2, ["x", "y"]), made("c", 1, ["y"])];
   const all = [young, twin, old];
-  assert.equal(olderWithTarget(old, all), undefined);
-  assert.equal(olderWithTarget(twin, all), old);
-  assert.equal(olderWithTarget(young, all), old);
+  const of = (object: FleetSecret) => {
+    const { claims, older, younger } = rivalsOf(object, all);
+    const uids = (some: readonly FleetSecret[]) =>
+      some.map(({ metadata }) => metadata.uid).join("");
+    const claimed = Array.from(claims, ([name, by]) => `${name}:${by.metadata.uid}`);
+    return [claimed.toSorted((a, b) => (a < b ? -1 : 1)).join(), uids(older), uids(younger)];
+  };
+  assert.deepEqual(of(old), ["", "", "ca"]);
+  assert.deepEqual(of(twin), ["x:b", "b", "a"]);
+  assert.deepEqual(of(young), ["x:b,y:c", "bc", ""]);
   const other = { ...young, spec: { ...young.spec, target: { name: "other" } } };
-  assert.equal(olderWithTarget(other, all), undefined);
+  assert.deepEqual(of(other), ["", "", ""]);
 });

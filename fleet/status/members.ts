@@ -62,13 +62,31 @@ export function secondsOf(text: string): number {
   return Number(number) * ({ s: 1, m: 60, h: 3600 }[unit] ?? 1);
 }
 
-/** The older of two objects with the same target, which keeps it. */
-export function olderWithTarget(object: FleetSecret, all: readonly FleetSecret[]) {
+/** Other objects with the same target, which may meet this one in a cluster. */
+export type Rivals = Readonly<{
+  /** Cluster → the older object that has it. That one keeps it. */
+  claims: ReadonlyMap<string, FleetSecret>;
+  older: readonly FleetSecret[];
+  younger: readonly FleetSecret[];
+}>;
+
+/**
+ * The rivals of an object. Two objects with one target concern each other only in clusters that
+ * both select: there the older one serves, as far as its status names the cluster.
+ */
+export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Rivals {
   const place = ({ spec }: FleetSecret) =>
     `${spec.target.namespace ?? "kube-system"}/${spec.target.name}`;
   const age = ({ metadata }: FleetSecret) =>
     `${new Date(metadata.creationTimestamp ?? 0).toISOString()} ${metadata.uid}`;
-  return all
-    .filter((other) => place(other) === place(object) && age(other) < age(object))
-    .toSorted((a, b) => (age(a) < age(b) ? -1 : 1))[0];
+  const rivals = all
+    .filter((other) => place(other) === place(object) && age(other) !== age(object))
+    .toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
+  const older = rivals.filter((other) => age(other) < age(object));
+  const claims = new Map(
+    older
+      .toReversed()
+      .flatMap((other) => (other.status?.clusters ?? []).map(({ name }) => [name, other] as const)),
+  );
+  return { claims, older, younger: rivals.slice(older.length) };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import type { ClusterStatus } from "#api/fleet-secret.ts";
 import { sameStatus, statusOf, type FoundClusters } from "./status.ts";
 
@@ -34,9 +35,11 @@ const said = (one: FoundClusters): string =>
 const stalled = { reason: "Halted", message: "guest-f refuses it" } as const;
 const warning = { reason: "EveryNamespace", message: "every namespace" } as const;
 const table: readonly (readonly [string, string, string, Partial<FoundClusters>?])[] = [
-  ["nobody is selected", "", "Ready"],
+  ["nobody is selected", "", "Reconciling"],
   ["everybody has it", "DD", "Ready"],
-  ["one cannot be reached", "DU", "Ready"],
+  ["one cannot be reached", "DU", "Reconciling"],
+  ["none can be reached", "UUU", "Reconciling"],
+  ["one refuses and one cannot be reached", "DFU", "Reconciling"],
   ["one waits", "DW", "Reconciling"],
   ["one has it unproved", "DP", "Reconciling"],
   [
@@ -69,7 +72,19 @@ test("numbers are said once, and a leaving cluster is none that should have it",
   });
   assert.equal(
     status.conditions?.[0]?.message,
-    "2 of 6 clusters have it, 1 wait, 1 are at it, 1 refuse it, 1 cannot be reached, 1 are leaving",
+    "2 of 6 clusters have it, 1 wait, 1 are at it, 1 failed, 1 cannot be reached, 1 are leaving",
+  );
+});
+
+test("law: Ready means that at least one cluster is selected and every one has it", () => {
+  const letters = fc.array(fc.constantFrom(...Object.keys(names)), { maxLength: 8 });
+  fc.assert(
+    fc.property(letters, fc.boolean(), (all, paused) => {
+      const ready = said(found(all.join(""), { paused })).startsWith("Ready");
+      const whole = all.length > 0 && all.every((letter) => letter === "D");
+      assert.equal(ready, whole && !paused);
+      assert.ok(said(found(all.join(""), { paused })).split(",").length === 1);
+    }),
   );
 });
 

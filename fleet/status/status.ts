@@ -95,15 +95,18 @@ function conditionsOf(found: FoundClusters): readonly Said[] {
     `${done} of ${selected} clusters have it`,
     ...(waiting > 0 ? [`${waiting} wait`] : []),
     ...(progressing > 0 ? [`${progressing} are at it`] : []),
-    ...(failed > 0 ? [`${failed} refuse it`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
     ...(unreachable > 0 ? [`${unreachable} cannot be reached`] : []),
     ...(leaving > 0 ? [`${leaving} are leaving`] : []),
   ].join(", ");
   const moving = waiting + progressing + leaving > 0;
-  const ready = stalled === undefined && !paused && !moving && failed === 0;
-  const reason = stalled?.reason ?? (paused ? "Paused" : failed > 0 ? "Refused" : reasonOf(moving));
+  const whole = selected > 0 && done === selected && leaving === 0;
+  const ready = stalled === undefined && !paused && whole;
+  const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts));
   const message = stalled?.message ?? numbers;
-  const going = stalled === undefined && !paused && moving;
+  // A cluster that comes back, or is selected later, is served without a person.
+  const going =
+    stalled === undefined && !paused && (moving || unreachable > 0 || (failed === 0 && !whole));
   return [
     { type: "Ready", status: truth(ready), reason, message, observedGeneration },
     { type: "Reconciling", status: truth(going), reason, message: numbers, observedGeneration },
@@ -122,7 +125,13 @@ function warned(warnings: FoundClusters["warnings"], observedGeneration: number)
 }
 
 const truth = (is: boolean) => (is ? "True" : "False");
-const reasonOf = (moving: boolean): FleetReason => (moving ? "Progressing" : "Done");
+
+function reasonOf({ selected, done, failed, unreachable, leaving }: FleetCounts): FleetReason {
+  if (failed > 0) return "Refused";
+  if (done + unreachable < selected || leaving > 0) return "Progressing";
+  if (unreachable > 0) return "Unreachable";
+  return selected === 0 ? "NoClusters" : "Done";
+}
 
 /** True when two statuses say the same, in whatever order: an apply may reorder a list. */
 export function sameStatus(one: FleetSecretStatus, other: FleetSecretStatus | undefined): boolean {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
 import { direct } from "./direct.ts";
+import { keptSecret } from "./excerpt.ts";
 import type { Seen } from "./way.ts";
 
 const target = { namespace: "kube-system", name: "fleet-pull-secret" };
@@ -48,3 +50,12 @@ for (const [what, seen, is, why = /^/] of table)
     assert.equal(proof.is, is);
     assert.match(("why" in proof && proof.why) || "", why);
   });
+
+test("a Secret that somebody made immutable is created again when the content changes", () => {
+  const [placement] = direct(target).placed;
+  const fixed: V1Secret = { type: "Opaque", data: { a: "MQ==" }, immutable: true };
+  const found = keptSecret({ ...secret, ...fixed });
+  const next = { type: "Opaque", data: { a: "Mg==" } };
+  assert.equal(placement?.fixed(found, next), true);
+  assert.equal(placement?.fixed({ ...found, immutable: false } as typeof found, next), false);
+});

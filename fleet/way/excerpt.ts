@@ -14,12 +14,13 @@ const most = 32;
 /** Most keys of a Secret: names of ten characters and empty values, and it is nearly full. */
 const mostKeys = 10_000;
 
-/** A Secret's type and data, whose it is, and its version. */
+/** A Secret's type and data, whether they can be changed, whose it is, and its version. */
 export function keptSecret(object: KubernetesObject): KubernetesObject & V1Secret {
-  const { metadata, type, data } = fields(object);
+  const { metadata, type, data, immutable } = fields(object);
   return defined({
     metadata: metadataOf(metadata),
     type: text(type),
+    immutable: truth(immutable),
     data: dataOf(data),
   });
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
+import fc from "fast-check";
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { resourceSet } from "./resource-set.ts";
+import { nameFor, resourceSet } from "./resource-set.ts";
 
 const owner = "id/kube-system/one";
 const content = {
@@ -89,3 +90,16 @@ for (const [what, status, is] of [
   test(`Cluster API says ${what}: ${is}`, () => {
     assert.equal(way.proof([undefined, { ...found(set), ...status }], undefined).is, is);
   });
+
+test("law: two targets never share a ClusterResourceSet, and kube-system/pull-secret has crs-pull-secret", () => {
+  assert.equal(nameFor(target), "crs-pull-secret");
+  const names = fc.stringMatching(/^[a-z.-]{1,6}$/);
+  const spaces = fc.constantFrom("kube-system", "a", "b");
+  const targets = fc.record({ namespace: spaces, name: names });
+  fc.assert(
+    fc.property(targets, targets, (one, other) => {
+      const same = one.namespace === other.namespace && one.name === other.name;
+      assert.equal(nameFor(one) === nameFor(other), same);
+    }),
+  );
+});

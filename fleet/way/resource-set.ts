@@ -12,8 +12,15 @@ import { word, type Proof } from "./proof.ts";
 import { secretAt, type Where } from "./secret-at.ts";
 import type { Placement, Way } from "./way.ts";
 
-/** Name of both objects. */
-const name = "crs-pull-secret";
+/**
+ * Name of both objects: `crs-NAME` for a target in kube-system. For another namespace, and for a
+ * name with a dot, `crs-NAMESPACE.NAME`, so that no two targets share one.
+ */
+export const nameFor = (target: Where): string =>
+  target.namespace === "kube-system" && !target.name.includes(".")
+    ? `crs-${target.name}`
+    : `crs-${target.namespace}.${target.name}`;
+
 /** The only type of Secret that a ClusterResourceSet takes. */
 const type = "addons.cluster.x-k8s.io/resource-set";
 const apiVersion = "addons.cluster.x-k8s.io/v1beta2";
@@ -24,6 +31,7 @@ export type NameLabelValue = "Namespace" | "Name";
 
 /** Placement for the Cluster, or the Clusters, of `namespace`. `target` is inside them. */
 export function resourceSet(namespace: string, target: Where, value: NameLabelValue): Way {
+  const name = nameFor(target);
   const where = { namespace, name };
   const selector =
     value === "Namespace"

@@ -16,11 +16,12 @@ export function secretAt(
     target: { collection: secretsIn(where.namespace), name: where.name, keep: keptSecret },
     body: (content, owner) => placed(made(content, owner), owner, where),
     has: (found, content, owner) => isPlacedBy(found, owner) && has(found, made(content, owner)),
-    fixed: (found, content) => typeOf(found) !== made(content, "").type,
+    fixed: (found, content) => typeOf(found) !== made(content, "").type || isImmutable(found),
     crowded: (found, content) =>
       Object.keys(dataOf(found)).some((key) => !Object.hasOwn(made(content, "").data, key)),
   };
 }
 
+const isImmutable = ({ immutable }: KubernetesObject & V1Secret): boolean => immutable === true;
 const typeOf = ({ type = "Opaque" }: KubernetesObject & V1Secret): string => type;
 const dataOf = ({ data = {} }: KubernetesObject & V1Secret) => data;

@@ -11,6 +11,8 @@ type Refusal = Readonly<{
   path: string;
   detail?: string;
   retryAfterSeconds?: number;
+  /** An admission policy or webhook denied it. */
+  denied?: boolean;
 }>;
 
 /** The reason of an answer that is larger than it may be. */
@@ -23,6 +25,11 @@ export class ApiError extends Error {
   readonly detail: string | undefined;
   /** Seconds that the server asked for by Retry-After (429, 503); undefined when it did not. */
   readonly retryAfterSeconds: number | undefined;
+  /**
+   * True when a webhook or an admission policy denied it. It chooses the status: 403, 422, 500,
+   * 409, 404 and 429 exist.
+   */
+  readonly isDenial: boolean;
 
   constructor(refusal: Refusal) {
     const detail = refusal.detail ? `: ${refusal.detail}` : "";
@@ -33,6 +40,7 @@ export class ApiError extends Error {
     this.reason = refusal.reason;
     this.detail = refusal.detail;
     this.retryAfterSeconds = refusal.retryAfterSeconds;
+    this.isDenial = refusal.denied === true;
   }
 
   /**
@@ -41,11 +49,6 @@ export class ApiError extends Error {
    */
   get didNothing(): boolean {
     return this.status === 429;
-  }
-
-  /** True when a webhook denied it. It chooses the status: 403, 500, 409, 404 and 429 exist. */
-  get isDenial(): boolean {
-    return this.detail?.includes("denied the request") === true;
   }
 
   /** True when there was an answer, larger than it may be. */
@@ -71,6 +74,7 @@ export class ApiError extends Error {
       ...(/\/(?:sync)?secrets/.test(path) || said.message === undefined
         ? {}
         : { detail: said.message.slice(0, 500) }),
+      denied: /denied (?:the )?request/.test(said.message ?? ""),
       ...(after > 0 ? { retryAfterSeconds: Math.min(after, 60) } : {}),
     });
   }

@@ -50,8 +50,8 @@ export function callsOver(connection: Connection): Cluster {
       const query = { fieldManager: manager, ...dry(options?.dryRun) };
       return ask({ method: HttpMethod.PUT, path, query, body });
     },
-    async remove(path, uid, resourceVersion) {
-      const body = { propagationPolicy: "Background", preconditions: { uid, resourceVersion } };
+    async remove(path, uid, resourceVersion, propagationPolicy = "Background") {
+      const body = { propagationPolicy, preconditions: { uid, resourceVersion } };
       await present(ask({ method: HttpMethod.DELETE, path, body }));
     },
     stream: (path, query, signal, line) => follow(connection, { path, query }, signal, line),

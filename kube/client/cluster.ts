@@ -40,9 +40,15 @@ export interface Cluster {
   /**
    * Deletes the very object of that uid, in that version if one is given. An object that is gone is
    * no error. One that was replaced or changed meanwhile is left alone, and the call fails with
-   * 409: look again.
+   * 409: look again. `Foreground`: it stays until the objects are gone whose owner it is, and that
+   * block its deletion.
    */
-  remove(path: string, uid: string, resourceVersion?: string): Promise<void>;
+  remove(
+    path: string,
+    uid: string,
+    resourceVersion?: string,
+    propagation?: "Background" | "Foreground",
+  ): Promise<void>;
   /** Lines of a list-then-watch request, until the server ends it. */
   stream(
     path: string,

@@ -58,7 +58,7 @@ async function outcome<T>(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, reason, detail = "" } = error;
-    if (error.isDenial) return { is: "refused", status, why: quotable(detail, sent) };
+    if (error.isDenial) return { is: "refused", status, why: quotable(detail, sent) || reason };
     if (status === 404) return { is: "gone" };
     if (status === 409) return { is: "conflict" };
     if (!isRefusal(error)) throw error;

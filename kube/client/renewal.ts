@@ -30,7 +30,7 @@ export function reopened(file: string, open: () => Cluster): Cluster {
     create: (path, body) => current().create(path, body),
     patch: (path, body) => current().patch(path, body),
     replace: (path, body, options) => current().replace(path, body, options),
-    remove: (path, uid, resourceVersion) => current().remove(path, uid, resourceVersion),
+    remove: (...of) => current().remove(...of),
     stream: (path, query, signal, line) => current().stream(path, query, signal, line),
   };
 }

@@ -11,7 +11,7 @@ const requests: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>>
   create: (cluster) => cluster.create(path, {}),
   patch: (cluster) => cluster.patch(path, { metadata: { uid: "u", resourceVersion: "1" } }),
   replace: (cluster) => cluster.replace(path, {}, {}),
-  remove: (cluster) => cluster.remove(path, "u", "1"),
+  remove: (cluster) => cluster.remove(path, "u", "1", "Foreground"),
 };
 
 function recorded() {

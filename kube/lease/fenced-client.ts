@@ -31,9 +31,9 @@ export function fenced(cluster: Cluster, holds: () => boolean): Cluster {
       may("PUT", path);
       return cluster.replace(path, body, options);
     },
-    async remove(path, uid, resourceVersion) {
+    async remove(path, uid, resourceVersion, propagation) {
       may("DELETE", path);
-      return cluster.remove(path, uid, resourceVersion);
+      return cluster.remove(path, uid, resourceVersion, propagation);
     },
   };
 }

@@ -55,11 +55,11 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
     patch: (path, body) => written(path, () => live.patch(path, body)),
     replace: (path, body, options) =>
       written(path, () => live.replace(path, body, options), options),
-    async remove(path, uid, resourceVersion) {
+    async remove(path, uid, resourceVersion, propagation) {
       const { informer } = byPath.get(path) ?? {};
       informer?.doubt();
       try {
-        await live.remove(path, uid, resourceVersion);
+        await live.remove(path, uid, resourceVersion, propagation);
       } finally {
         // A list that was asked for meanwhile may be older than the deed.
         informer?.doubt();

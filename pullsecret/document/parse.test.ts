@@ -368,8 +368,6 @@ const useless: readonly (readonly [key: string, entry: unknown, code: string])[]
   ["a_b:5000", { auth: "dTpw" }, "GPS123"],
   ["[::ffff:10.0.0.1]:5000", { auth: "dTpw" }, "GPS123"],
   ["ftp://a.io", { auth: "dTpw" }, "GPS123"],
-  ["A.io", { auth: "dTpw" }, "GPS124"],
-  ["[FC00::3]:5000", { auth: "dTpw" }, "GPS124"],
   ["a.io:0", { auth: "dTpw" }, "GPS125"],
 ];
 for (const [key, entry, code] of useless)
@@ -382,6 +380,19 @@ for (const [key, entry, code] of useless)
     const original = read(JSON.stringify({ auths: both }), "original");
     assert.equal(verdict(original), "GPS163");
     assert.ok(original.ok && original.entries.length === 2, "an original keeps it");
+  });
+
+/** Keys that serve images with the same capitals alone: nobody can tell whether any image has them. */
+for (const key of ["A.io", "myRegistry.azurecr.io/team", "[FC00::3]:5000", "Registry"])
+  test(`F20, F24: keeps ${key} beside a better entry, and refuses it alone`, () => {
+    assert.equal(verdict(read(document(key))), "!GPS124");
+    const auths = { [key]: { auth: "dTpw" }, "good.io": { auth: "dTpw" } };
+    const parsed = read(JSON.stringify({ auths }));
+    assert.equal(verdict(parsed), "GPS173");
+    assert.equal(parsed.ok && parsed.entries.length, 2);
+    assert.equal(verdict(read(document(key), "original")), "GPS163");
+    const empty = { [key]: {}, "good.io": { auth: "dTpw" } };
+    assert.equal(verdict(read(JSON.stringify({ auths: empty }))), "GPS166");
   });
 
 test("refuses every entry of no use, each with its reason, when there is no better one", () => {
@@ -412,41 +423,74 @@ for (const [why, entry, code] of defects)
     assert.deepEqual(original.ok && original.entries.map(({ registry }) => registry), ["good.io"]);
   });
 
-test("F52: keeps of two spellings in an original the one that is written out, in any order", () => {
-  const pairs = [
-    ["https://a.io", { auth: "dTpw" }],
-    ["a.io", { auth: "djpx" }],
-    ["http://a.io", { auth: "dzpy" }],
-  ] as const;
-  for (const order of [pairs, pairs.toReversed(), [pairs[1], pairs[2], pairs[0]]]) {
-    const auths = Object.fromEntries(order.map((pair) => pair ?? assert.fail()));
-    const parsed = read(JSON.stringify({ auths }), "original");
-    assert.equal(verdict(parsed), "GPS169 GPS169");
-    assert.deepEqual(
-      parsed.ok &&
-        parsed.entries.map(({ registry, credential }) => [registry, credential.encode()]),
-      [["a.io", "djpx"]],
-    );
-    assert.match(verdict(read(JSON.stringify({ auths }))), /^!GPS126/);
-  }
-});
-
-test("F52: keeps of two spellings in an original the one that has a credential", () => {
-  for (const empty of [{}, null, { auth: "" }, { identitytoken: "t" }, { auth: auth(":p") }])
-    for (const keys of [
-      ["a.io", "https://a.io"],
-      ["https://a.io", "a.io"],
-      ["http://a.io", "https://a.io"],
-    ] as const) {
-      const auths = { [keys[0]]: empty, [keys[1]]: { auth: "dTpw" } };
-      const parsed = read(JSON.stringify({ auths }), "original");
-      assert.deepEqual(
-        parsed.ok && parsed.entries.map(({ credential }) => credential.encode()),
-        ["dTpw"],
-        JSON.stringify(auths),
-      );
+/** What becomes of one registry's spellings, which the kubelet tries all, in an order it draws. */
+const spelt: readonly (readonly [
+  why: string,
+  auths: Readonly<Record<string, unknown>>,
+  kept: Readonly<Record<string, string>>,
+  original: string,
+  additional: string,
+])[] = [
+  [
+    "two credentials",
+    { "https://a.io": { auth: "dTpw" }, "a.io": { auth: "djpx" } },
+    { "a.io": "djpx", "https://a.io": "dTpw" },
+    "GPS163",
+    "!GPS126",
+  ],
+  [
+    "three, none of which is the plain one",
+    { "https://a.io": { auth: "dTpw" }, "a.io/v2/": { auth: "djpx" }, "u@a.io": { auth: "dzpy" } },
+    { "a.io/v2/": "djpx", "https://a.io": "dTpw", "u@a.io": "dzpy" },
+    "GPS157 GPS163 GPS163",
+    "!GPS126 GPS126",
+  ],
+  [
+    "one credential twice, which is written once",
+    { "https://a.io": { auth: "dTpw" }, "a.io/v1/": { username: "u", password: "p" } },
+    { "a.io": "dTpw" },
+    "GPS161",
+    "GPS161",
+  ],
+  [
+    "one credential twice beside another",
+    { "https://a.io": { auth: "dTpw" }, "http://a.io": { auth: "dTpw" }, "a.io": { auth: "djpx" } },
+    { "a.io": "djpx", "http://a.io": "dTpw" },
+    "GPS163 GPS161",
+    "!GPS126",
+  ],
+  [
+    "no credential beside one: an anonymous pull may be what works",
+    { "a.io": {}, "https://a.io": { auth: "dTpw" } },
+    { "a.io": "Og==", "https://a.io": "dTpw" },
+    "GPS163 GPS163",
+    "GPS166",
+  ],
+  [
+    "Docker Hub, as docker login writes it and without the path",
+    { "https://index.docker.io/v1/": { auth: "dTpw" }, "index.docker.io": { auth: "djpx" } },
+    { "https://index.docker.io/v1/": "dTpw", "index.docker.io": "djpx" },
+    "GPS163",
+    "!GPS126",
+  ],
+];
+for (const [why, auths, kept, original, additional] of spelt)
+  test(`F52: keeps every credential of an original for one registry, in any order: ${why}`, () => {
+    const members = Object.entries(auths);
+    for (const order of [members, members.toReversed()]) {
+      const text = JSON.stringify({ auths: Object.fromEntries(order) });
+      const parsed = read(text, "original");
+      const codes = verdict(parsed).split(" ").toSorted();
+      assert.deepEqual(codes, original.split(" ").toSorted());
+      assert.ok(parsed.ok);
+      const written = parsed.entries.map(({ registry, credential }) => [
+        registry,
+        credential.encode(),
+      ]);
+      assert.deepEqual(Object.fromEntries(written), kept);
+      assert.equal(verdict(read(text)), additional);
     }
-});
+  });
 
 /** Texts that a tool was to replace, and what only looks a little like one. */
 const placeholders: readonly (readonly [text: string, warned: boolean])[] = [
@@ -501,9 +545,22 @@ const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] 
   ["base64 of something else", auth("u:p"), "GPS103"],
   ["a manifest in YAML", manifest("Secret"), "GPS130"],
   ["a manifest after a comment", `# x\n---\n${manifest('"Secret"')}`, "GPS130"],
-  ["a SealedSecret", manifest("SealedSecret"), "GPS130"],
-  ["a ConfigMap", manifest("ConfigMap"), "GPS103"],
+  ["a manifest with a comment behind its kind", manifest("Secret # x"), "GPS130"],
+  ["a manifest of Windows", manifest("Secret").replaceAll("\n", "\r\n"), "GPS130"],
+  ["a manifest among others", `${manifest("Namespace")}---\n${manifest("Secret")}`, "GPS130"],
   ["a manifest in JSON", '{"kind":"Secret","data":{}}', "GPS130"],
+  ["a SealedSecret", manifest("SealedSecret"), "GPS135"],
+  ["an ExternalSecret", `${manifest("ExternalSecret")}spec:\n  kind: Secret\n`, "GPS135"],
+  ["a ClusterExternalSecret", manifest("'ClusterExternalSecret'"), "GPS135"],
+  ["a SecretStore", manifest("SecretStore"), "GPS135"],
+  ["a ConfigMap", manifest("ConfigMap"), "GPS135"],
+  ["a list", `${manifest("List")}items:\n- kind: Secret\n`, "GPS135"],
+  [
+    "a SealedSecret in JSON",
+    '{"apiVersion":"bitnami.com/v1alpha1","kind":"SealedSecret","spec":{"encryptedData":{}}}',
+    "GPS135",
+  ],
+  ["another text with a kind", "kind: of\nmagic", "GPS103"],
   ["a .dockercfg", '{"https://index.docker.io/v1/":{"auth":"dTpw","email":"a@b.c"}}', "GPS134"],
   ["a .dockercfg of user and password", '{"a.io":{"username":"u","password":"p"}}', "GPS134"],
   ["settings alone", '{"credsStore":"x","plugins":{"a":{"b":"c"}}}', "GPS110"],
@@ -511,6 +568,16 @@ const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] 
 for (const [why, bytes, code] of mistaken)
   test(`F06, F08, F09: names ${why} as ${code}`, () =>
     assert.ok(verdict(read(bytes)).split(/[! ]/).includes(code), verdict(read(bytes))));
+
+test("F09: sends nobody to .data of a manifest that has none, or has it encrypted", () => {
+  for (const kind of ["SealedSecret", "ExternalSecret", "Secretary"])
+    for (const bytes of [manifest(kind), JSON.stringify({ apiVersion: "x/v1", kind, spec: {} })]) {
+      const parsed = read(bytes);
+      const line = formatProblem((!parsed.ok && parsed.problems[0]) || assert.fail());
+      assert.match(line, /: a manifest, but not of a Secret; give a pull secret's JSON/);
+      assert.doesNotMatch(line, /decode|data/);
+    }
+});
 
 test("a source of which nothing is left is told what to give", () => {
   const parsed = read('{"auths":{"a.io":{},"b.io":{}}}');

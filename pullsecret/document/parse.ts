@@ -4,7 +4,7 @@ import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
 import { fold } from "../json/fold.ts";
 import { isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
-import { meaningOf, readKey } from "../registry/key.ts";
+import { hasCapitals, meaningOf, readKey } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem, type ProblemKind } from "../problems/problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
@@ -50,6 +50,7 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   if (isObject(auths)) entries.push(...readEntries(auths, findings));
   else if (auths !== undefined && auths !== null) findings.refuse("notObject", ["auths"]);
   else if (document?.["kind"] === "Secret") findings.refuse("secretManifest", []);
+  else if (document !== undefined && isManifest(document)) findings.dislike("otherManifest", []);
   else if (findings.problems.length === 0) {
     // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object
     // not at all.
@@ -67,7 +68,7 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
     findings.refuse("tooMany", ["auths"]);
     return [];
   }
-  const seen = new Map<string, Seen>();
+  const seen = new Map<string, Seen[]>();
   let leftOut: Steps | undefined;
   for (const key of keys) {
     const path = ["auths", key];
@@ -82,17 +83,10 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
     const credential = readCredential(value, path, findings);
     if (registry === undefined || credential === undefined) continue;
     const meaning = meaningOf(registry);
-    const [one, other] = [seen.get(meaning), { key, registry, credential }];
-    const [kept, spare] = one !== undefined && comesFirst(one, other) ? [one, other] : [other, one];
-    seen.set(meaning, kept);
-    if (spare === undefined) continue;
-    const at = ["auths", spare.key];
-    if (kept.credential.equals(spare.credential)) findings.warn("twice", at, quote(kept.key));
-    // Both are tried, in an order that the kubelet draws at random.
-    else findings.leaveOut("sameRegistry", at, quote(kept.key));
+    seen.set(meaning, [...(seen.get(meaning) ?? []), { key, registry, credential }]);
   }
-  const entries = [...seen.values()].map(({ registry, credential }) => ({ registry, credential }));
-  findings.settle(entries.length > 0);
+  const entries = [...seen.values()].flatMap((spellings) => readSpellings(spellings, findings));
+  findings.settle(entries.some(({ registry }) => !hasCapitals(registry)));
   if (leftOut !== undefined && entries.length === 0 && findings.problems.length === 0) {
     findings.refuse("nothingLeft", leftOut);
   }
@@ -103,14 +97,31 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
 type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
 
 /**
- * Which of two keys of one registry is kept, whatever their order in the document: one with a user,
- * without whom a pull is anonymous; then the spelling that is written out.
+ * The entries of one registry, whose keys differ in their spelling. Each credential stays once. The
+ * kubelet tries several in an order that it draws, so an additional may not have them; an original
+ * keeps them, each under its own key, or the one that works might be lost.
  */
-function comesFirst(one: Seen, other: Seen): boolean {
-  const merits = ({ key, registry, credential }: Seen) =>
-    Number(credential.username !== "") * 2 + Number(key === registry);
-  const [a, b] = [merits(one), merits(other)];
-  return a === b ? one.key < other.key : a > b;
+function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] {
+  const kept: Seen[] = [];
+  for (const one of spellings.toSorted(byPlainness)) {
+    const at = ["auths", one.key];
+    const twin = kept.find(({ credential }) => credential.equals(one.credential));
+    if (twin !== undefined) findings.warn("twice", at, quote(twin.key));
+    else if (kept[0] !== undefined) findings.dislike("sameRegistry", at, quote(kept[0].key));
+    if (twin === undefined) kept.push(one);
+  }
+  return spellings
+    .filter((one) => kept.includes(one))
+    .map(({ key, registry, credential }) => ({
+      registry: kept.length > 1 ? key : registry,
+      credential,
+    }));
+}
+
+/** The spelling that is written out comes first, whatever the order in the document. */
+function byPlainness(one: Seen, other: Seen): number {
+  const merit = ({ key, registry }: Seen) => Number(key === registry);
+  return merit(other) - merit(one) || (one.key < other.key ? -1 : 1);
 }
 
 /**
@@ -129,13 +140,12 @@ function refuseBroken(value: Json, path: Steps, findings: Findings): void {
 }
 
 /** The kubelet falls back to Docker Hub's own entry only when nothing else matches. */
-function warnOfHiddenHub(seen: ReadonlyMap<string, Seen>, findings: Findings): void {
-  const hub = seen.get(meaningOf(dockerHubKey));
-  if (hub === undefined) return;
-  for (const { key, credential } of seen.values()) {
-    if (credential.equals(hub.credential) || !hidesDockerHub(key)) continue;
-    findings.warn("hidden", ["auths", hub.key], quote(key));
-    return;
+function warnOfHiddenHub(seen: ReadonlyMap<string, readonly Seen[]>, findings: Findings): void {
+  for (const hub of seen.get(meaningOf(dockerHubKey)) ?? []) {
+    const hiding = [...seen.values()]
+      .flat()
+      .find(({ key, credential }) => !credential.equals(hub.credential) && hidesDockerHub(key));
+    if (hiding !== undefined) findings.warn("hidden", ["auths", hub.key], quote(hiding.key));
   }
 }
 
@@ -158,11 +168,17 @@ function readRest(document: JsonObject, findings: Findings): JsonObject {
 function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
   if (kind !== "notJson") return kind;
   const text = Buffer.from(bytes).toString("utf8");
-  if (/^kind:\s*["']?\w*Secret\b/m.test(text)) return "secretManifest";
+  const kinds = [...text.matchAll(/^kind:[ \t]*(["']?)(\w+)\1[ \t]*(?:#.*)?\r?$/gm)];
+  if (kinds.some(([, , kind]) => kind === "Secret")) return "secretManifest";
+  if (kinds.length > 0 && /^apiVersion:/m.test(text)) return "otherManifest";
   const isBase64 = /^[A-Za-z0-9+/\s]+(?:={1,2}\s*)?$/.test(text);
   const decoded = isBase64 ? Buffer.from(text, "base64").toString("utf8") : "";
   return /^\s*\{/.test(decoded) ? "base64" : kind;
 }
+
+/** Whether a document is an object of some API, such as a SealedSecret or an ExternalSecret. */
+const isManifest = (document: JsonObject): boolean =>
+  ["apiVersion", "kind"].every((name) => typeof document[name] === "string");
 
 /** Whether a document has registries where a pull secret has `auths`. */
 const isDockercfg = (document: JsonObject): boolean =>

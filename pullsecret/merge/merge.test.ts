@@ -7,6 +7,7 @@ import { protectable } from "./protect.ts";
 import { merge, type Merged, type MergePolicy } from "./merge.ts";
 import type { MergeSource } from "./offer.ts";
 import { parse, type Accepted } from "../document/parse.ts";
+import { imagesOf } from "../registry/key.ts";
 import { formatProblem } from "../problems/problems.ts";
 
 type Keys = Readonly<Record<string, string>>;
@@ -199,11 +200,38 @@ const hubs: readonly (readonly [
     { "docker.io": "o", [hubKey]: "unused" },
   ],
   [
-    "the same credential under another name is another choice",
+    "the same credential under both names, of which the kubelet tries the original's",
     { "docker.io": "o" },
     { [hubKey]: "o" },
+    { "docker.io": "o" },
+    { "docker.io": "o" },
+  ],
+  [
+    "the same credential under both names, of which the kubelet tries the additional's",
     { [hubKey]: "o" },
     { "docker.io": "o" },
+    { [hubKey]: "o", "docker.io": "o" },
+    { [hubKey]: "o" },
+  ],
+  [
+    "the same credential, which the original leaves without images",
+    { [hubKey]: "o", "*.io": "w" },
+    { "docker.io": "o" },
+    { [hubKey]: "o", "docker.io": "o", "*.io": "w" },
+    { [hubKey]: "o", "*.io": "w" },
+  ],
+  [
+    "two credentials in the original, of which a wildcard would hide both",
+    { [hubKey]: "o", "index.docker.io": "p" },
+    { "docker.*": "a" },
+    { [hubKey]: "o", "index.docker.io": "p", "docker.*": "a" },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+      "docker.*": "a",
+    },
   ],
   [
     "a wildcard of the lower source would hide it",
@@ -257,6 +285,90 @@ test("a takeover under Docker Hub's other name is told once", () => {
   ]);
 });
 
+/** original, additional; the codes that each of them is told, the original preferred. */
+const told: readonly (readonly [original: Keys, additional: Keys, codes: string])[] = [
+  [{ [hubKey]: "o:o" }, { "docker.*": "a:a" }, "original GPS172"],
+  [{ [hubKey]: "o:o" }, { "*.io": "a:a" }, "original GPS172"],
+  [
+    { [hubKey]: "o:o" },
+    { "*.io": "a:a", "docker.io/x": "a:a" },
+    "original GPS172, additional GPS165",
+  ],
+  [{ [hubKey]: "o:o" }, { "*.io": "o:o" }, "additional GPS165"],
+  [{ "docker.io": "o:o" }, { "*.io": "a:a" }, ""],
+  [{ "*.io": "o:o" }, { [hubKey]: "a:a" }, "additional GPS162"],
+  [{ [hubKey]: "o:o" }, { "docker.io": "a:a", "*.io": "a:a" }, "additional GPS164, original GPS172"],
+];
+for (const [original, additional, codes] of told)
+  test(`no warning contradicts another, the original preferred: ${Object.keys(original).join()} and ${Object.keys(additional).join()}`, () => {
+    const merged = mergeKeys(original, additional, { conflicts: "original" });
+    assert.ok(merged.ok);
+    const lines = merged.warnings.map(({ source: id, code }) => `${id} ${code}`);
+    assert.equal(lines.join(", "), codes);
+  });
+
+/** The original's own credential, which a protected registry takes from everybody. */
+const owns: readonly (readonly [original: string, additional: string, protect: string])[] = [
+  [hubKey, "docker.io", "docker.io"],
+  ["docker.io", hubKey, "docker.io"],
+  [hubKey, "docker.io", "docker.io/library"],
+  ["index.docker.io", "https://docker.io/v1/", hubKey],
+  ["a.io", "https://a.io/v2/", "a.io"],
+];
+for (const [original, additional, protect] of owns)
+  test(`takes the original's own credential for ${protect} as ${additional}, and no other one`, () => {
+    for (const conflicts of ["additional", "original"] as const) {
+      const merge = (pair: string) =>
+        mergeKeys({ [original]: "u:p" }, { [additional]: pair }, { conflicts, protect: [protect] });
+      assert.ok(merge("u:p").ok);
+      assert.match(lines(merge("u:q")).join(), /^additional: auths\[.*\]: serves images of/);
+    }
+  });
+
+/** An original's spellings of one registry, what a source has for it, and what is written. */
+const spellings: readonly (readonly [
+  why: string,
+  additional: Keys,
+  additionalFirst: Keys,
+  originalFirst: Keys,
+])[] = [
+  [
+    "nothing",
+    { "b.io": "a" },
+    { "a.io": "o", "https://a.io": "p", "b.io": "a" },
+    { "a.io": "o", "https://a.io": "p", "b.io": "a" },
+  ],
+  ["another credential", { "a.io": "a" }, { "a.io": "a" }, { "a.io": "o", "https://a.io": "p" }],
+  [
+    "one of the two credentials, which shall be the only one",
+    { "http://a.io": "p" },
+    { "a.io": "p" },
+    { "a.io": "o", "https://a.io": "p" },
+  ],
+  [
+    "a path of it",
+    { "a.io/x": "a" },
+    { "a.io": "o", "https://a.io": "p", "a.io/x": "a" },
+    { "a.io": "o", "https://a.io": "p", "a.io/x": "a" },
+  ],
+];
+for (const [why, additional, ...expected] of spellings)
+  for (const [at, conflicts] of (["additional", "original"] as const).entries())
+    test(`F52: an original in two spellings, the ${conflicts} preferred, which has ${why}`, () => {
+      const pairs = (keys: Keys) =>
+        Object.fromEntries(Object.entries(keys).map(([key, one]) => [key, `${one}:${one}`]));
+      const original = pairs({ "a.io": "o", "https://a.io": "p" });
+      const merged = mergeKeys(original, pairs(additional), { conflicts });
+      assert.ok(merged.ok);
+      const written = merged.entries.map(({ registry, credential }) => [
+        registry,
+        credential.username,
+      ]);
+      assert.deepEqual(Object.fromEntries(written), expected[at]);
+      const lost = merged.warnings.filter(({ code }) => code === "GPS164").length;
+      assert.equal(lost, imagesOf(Object.keys(additional)[0] ?? "") === "a.io" ? 1 : 0);
+    });
+
 test("an entry that both have shadows nothing that the original did not shadow itself", () => {
   for (const conflicts of ["additional", "original"] as const) {
     const merged = mergeKeys(
@@ -309,6 +421,18 @@ const protections: readonly (readonly [protect: string, additional: string, refu
   ["https://Quay.io/v2/", "quay.io/team", true],
   ["Docker.io", "https://index.docker.io/v1/", true],
   ["[FC00::3]:5000", "[fc00::3]:5000", true],
+  ["docker.io/nginx", "docker.io/library/nginx", true],
+  ["docker.io/nginx/", "docker.io/library/nginx", true],
+  ["docker.io/nginx", "docker.io/nginx", true],
+  ["docker.io/nginx", "docker.io/library", true],
+  ["docker.io/nginx", "docker.io/library/redis", false],
+  ["docker.io/nginx", "docker.io/team", false],
+  ["docker.io/library/nginx", "docker.io/library/nginx", true],
+  ["*.io/nginx", "docker.io/library/nginx", true],
+  ["quay.io/nginx", "docker.io/library/nginx", false],
+  ["https://quay.io/v2", "quay.io", true],
+  ["quay.io/v1", "quay.io/team", true],
+  ["*:5000", "registry:5000", true],
 ];
 
 test("a protected registry is served by no additional entry, whatever the conflict policy", () => {
@@ -328,27 +452,70 @@ test("a protected registry is served by no additional entry, whatever the confli
   }
 });
 
-test("F54: refuses to protect what no image name can have", () => {
-  for (const name of [
-    "",
-    "quay.io/*",
-    "QUAY.IO/Team",
-    "hub.docker.com",
-    "registry-1.docker.io",
-    "a b",
-  ])
-    assert.ok(protectable(name) instanceof Wrong, name);
-  for (const name of ["Quay.io", "quay.io:443", "*.io", "docker.io", "[fc00::3]:5000"])
-    assert.equal(protectable(name), name);
+/** What protects nothing, or far less than it seems to, and the line about it. */
+const unprotectable: readonly (readonly [value: string, line: RegExp])[] = [
+  ["", /^is empty; give/],
+  [" ", /^is empty; give/],
+  ["quay.io/*", /^is no registry; name it/],
+  ["QUAY.IO/Team", /^is no registry; name it/],
+  ["a b", /^is no registry; name it/],
+  ["nginx", /^is no registry; name it/],
+  ["quay.io/team:1", /^is no registry; name it/],
+  ["quay.io.", /^is no registry; name it/],
+  ["quay.io:*", /^is no registry; name it/],
+  ["fc00::/7", /^is no registry; name it/],
+  ["[fc00::]/7", /^is no registry; name it/],
+  ["index.docker.io/nginx", /^is no part of image names; give docker\.io/],
+  ["https://index.docker.io/v1/nginx", /^is no part of image names; give docker\.io/],
+  ["hub.docker.com", /give docker\.io for Docker Hub$/],
+  ["registry.hub.docker.com", /give docker\.io for Docker Hub$/],
+  ["registry-1.docker.io", /give docker\.io for Docker Hub$/],
+  ["docker.com", /give docker\.io for Docker Hub$/],
+  ["*.docker.io", /give docker\.io for Docker Hub$/],
+  ["https://Hub.Docker.com/", /give docker\.io for Docker Hub$/],
+  ["*", /^means only hosts without a dot/],
+  ["**", /^means only hosts without a dot/],
+  ["*/team", /^means only hosts without a dot/],
+  ["quay.io:", /^has no port from 1 to 65535/],
+  ["quay.io:0", /^has no port from 1 to 65535/],
+  ["quay.io:05000", /^has no port from 1 to 65535/],
+  ["quay.io:0443", /^has no port from 1 to 65535/],
+  ["quay.io:65536", /^has no port from 1 to 65535/],
+  ["10.0.0.0/8", /^is a range of addresses/],
+  ["192.168.0.0:5000/16", /^is a range of addresses/],
+];
+for (const [value, line] of unprotectable)
+  test(`F54: refuses to protect ${JSON.stringify(value)}`, () => {
+    const wrong = protectable(value);
+    assert.ok(wrong instanceof Wrong);
+    assert.match(wrong.message, line);
+    assert.match(wrong.message, /; (?:give|name|correct) /, "what to do");
+    const merged = mergeKeys({}, {}, { protect: [value] });
+    assert.match(lines(merged).join(), /^protect: ".*": not a registry that can be protected; /);
+  });
+
+test("F54: a protected registry is served under no capitals either", () => {
+  const merged = mergeKeys({}, { "QUAY.io": "x:y", "b.io": "x:y" }, { protect: ["quay.io"] });
+  assert.deepEqual(lines(merged).length, 1);
+  assert.match(lines(merged).join(), /"QUAY\.io".*"quay\.io", which is protected/);
 });
 
-test("a registry that cannot be protected is a problem, not a missing protection", () => {
-  const merged = mergeKeys({}, {}, { protect: ["QUAY.IO/*"] });
-  assert.ok(!merged.ok);
-  assert.match(
-    lines(merged).join(),
-    /^protect: "QUAY.IO\/\*": not a registry that can be protected; /,
-  );
+test("F54: takes what protects something", () => {
+  for (const name of [
+    "Quay.io",
+    "quay.io:443",
+    "*.io",
+    "*.*",
+    "docker.io",
+    "docker.io/nginx",
+    "index.docker.io",
+    "https://index.docker.io/v1/",
+    "[fc00::3]:5000",
+    "10.0.0.1:5000/team",
+    "*:5000",
+    "localhost",
+  ])
+    assert.equal(protectable(name), name);
 });
 
 function fits(padding: number): Merged {

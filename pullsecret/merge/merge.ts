@@ -6,17 +6,23 @@ import {
   agree,
   called,
   isOriginal,
-  isSame,
   offersOf,
   type MergeSource,
   type Offer,
   type Offers,
 } from "./offer.ts";
 import { maxEntries, type Entry } from "../document/parse.ts";
-import { catalogue, problem, type Problem } from "../problems/problems.ts";
+import { problem, type Problem } from "../problems/problems.ts";
 import { findProtected } from "./protect.ts";
 import { findShadows } from "./shadow.ts";
-import { dockerHubImages, dockerHubKey, hidesDockerHub } from "../registry/registry.ts";
+import {
+  asImages,
+  dockerHubImages,
+  dockerHubKey,
+  hidesDockerHub,
+  identity,
+  isHubLogin,
+} from "../registry/registry.ts";
 
 export type MergedEntry = Entry &
   Readonly<{
@@ -38,16 +44,17 @@ export type Merged =
 export type MergePolicy = Readonly<{
   /** Whose credential stays when the original and another source have one for the same registry. */
   conflicts: "original" | "additional";
-  /** Registries that only the original may serve, or who has the original's own credential. */
+  /** Registries that only the original may serve, or a source with the original's own credential. */
   protect: readonly string[];
 }>;
 
 /**
- * Merges accepted sources, given with the highest first and the original last. Each registry of any
- * source is in the result once, sorted. The highest source wins, for the images and not only for
- * the spelling: of Docker Hub's two names only those of the winner are in the result. Where lower
- * ones agree with it, the entry counts as the lowest's, so that withdrawing a higher one changes
- * nothing there. The warnings include those of all sources.
+ * Merges accepted sources, given with the highest first and the original last. The result is sorted,
+ * and has each registry of any source once; in several spellings only where an original that wins
+ * has several credentials for it. The highest source wins, for the images and not only for the
+ * spelling: it replaces Docker Hub under both of its names. Where lower ones agree with it, the
+ * entry counts as the lowest's, so that withdrawing a higher one changes nothing there. The warnings
+ * include those of all sources.
  */
 export function merge(
   sources: readonly MergeSource[],
@@ -55,36 +62,58 @@ export function merge(
 ): Merged {
   const rest = sources.find(isOriginal)?.accepted.rest ?? {};
   const offers = offersOf(sources);
-  const taken = new Map<string, string>();
   const entries: MergedEntry[] = [];
   const warnings = sources.toReversed().flatMap(({ accepted }) => accepted.warnings);
-  for (const [images, offered] of offers) {
+  for (const offered of offers.values()) {
     const won = winner(offered, conflicts);
-    const shadows = offered.filter((offer) => !agree(offer, won)).map(({ id }) => id);
-    taken.set(images, won.id);
-    entries.push(...won.all.map((entry) => ({ ...entry, from: won.id, shadows })));
-    for (const other of offered)
-      if (shadows.includes(other.id)) warnings.push(conflict(offered, won, other));
+    const lost = offered.filter((offer) => !agree(offer, won));
+    const shadows = lost.map(({ id }) => id);
+    entries.push(...writtenFor(offered, won, conflicts).map((entry) => ({ ...entry, shadows })));
+    warnings.push(...lost.map((other) => conflict(offered, won, other)));
   }
   const foreign = [...offers.values()].flatMap(foreignTo);
-  const promoted = promotedHub(sources, offers, conflicts);
-  if (promoted !== undefined && !isOriginal({ id: promoted.entry.from }))
-    foreign.push({ id: promoted.entry.from, registry: promoted.entry.registry });
-  const problems = findProtected(foreign, protect);
+  const promoted = promotedHub(sources, offers, conflicts, entries);
   if (promoted !== undefined) {
-    entries.push(promoted.entry);
+    foreign.push(...promoted.foreign);
+    entries.push(...promoted.entries);
     warnings.push(promoted.warning);
   }
+  const problems = findProtected(foreign, protect);
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
-  const shadowed = findShadows(sources, taken);
-  // What is promoted is hidden no longer.
-  const isCured = ({ code }: Problem) => promoted !== undefined && code === catalogue.hidden[0];
-  warnings.push(...shadowed.filter((one) => !isCured(one)));
+  warnings.push(...findShadows(sources, entries));
   if (entries.length > maxEntries) problems.push(problem("tooMany", "merged", "auths"));
   if (secretSize(entries, rest) > documentLimits.bytes)
     problems.push(problem("mergedTooBig", "merged", "document"));
   return problems.length > 0 ? { ok: false, problems } : { ok: true, entries, rest, warnings };
 }
+
+/**
+ * What is written for the same images: all of the winner's entries. Where it has Docker Hub under
+ * docker login's key alone, `docker.io` of a higher source that agrees stays beside it: the kubelet
+ * tries that key before wildcards, and also after a path of it. An original that is preferred stays
+ * as it is.
+ */
+function writtenFor(
+  offers: Offers,
+  won: Offer,
+  conflicts: MergePolicy["conflicts"],
+): readonly (Entry & Readonly<{ from: string }>)[] {
+  const all = won.all.map((entry) => ({ ...entry, from: won.id }));
+  const isPreferred = conflicts === "original" && isOriginal(won);
+  if (isPreferred || !won.tried.every(({ registry }) => isHubLogin(registry))) return all;
+  const higher = offers.slice(0, offers.indexOf(won)).toReversed();
+  const named = higher.find(
+    (offer) => agree(offer, won) && !offer.tried.some(({ registry }) => isHubLogin(registry)),
+  );
+  return [...all, ...(named?.tried ?? []).map((entry) => ({ ...entry, from: named?.id ?? "" }))];
+}
+
+type Promoted = Readonly<{
+  entries: readonly MergedEntry[];
+  /** What is to be judged as if the source had it. */
+  foreign: readonly Readonly<{ id: string; registry: string }>[];
+  warning: Problem;
+}>;
 
 /**
  * Docker Hub's entry under `docker.io`, where a wildcard of a lower source would leave docker
@@ -95,27 +124,36 @@ function promotedHub(
   sources: readonly MergeSource[],
   offers: ReadonlyMap<string, Offers>,
   conflicts: MergePolicy["conflicts"],
-): Readonly<{ entry: MergedEntry; warning: Problem }> | undefined {
+  written: readonly MergedEntry[],
+): Promoted | undefined {
   const hub = offers.get(dockerHubImages);
-  if (hub === undefined) return undefined;
+  if (hub === undefined || written.some(({ registry }) => identity(registry) === dockerHubImages))
+    return undefined;
   const highest = (one: Offers) => (conflicts === "original" && one.find(isOriginal)) || one[0];
   const rank = ({ id }: Offer) =>
     conflicts === "original" && isOriginal({ id }) ? -1 : sources.findIndex((one) => one.id === id);
   const top = highest(hub);
-  if (winner(hub, conflicts).all.some(({ registry }) => registry !== dockerHubKey))
-    return undefined;
   const hiding = [...offers]
     .filter(([images]) => images !== dockerHubImages && hidesDockerHub(images))
     .map(([, one]) => highest(one))
     .filter((one) => !agree(one, top));
   const [first] = hiding;
   if (first === undefined || hiding.some((one) => rank(one) <= rank(top))) return undefined;
-  const { credential } = top.entry;
   const shadows = hub.filter((offer) => !agree(offer, top)).map(({ id }) => id);
+  const entries = top.tried.map(({ registry, credential }) => ({
+    registry: top.tried.length > 1 ? asImages(registry) : dockerHubImages,
+    credential,
+    from: top.id,
+    shadows,
+  }));
   const path = formatPath(["auths", dockerHubKey]);
+  const hidden = quote(first.tried[0].registry);
   return {
-    entry: { registry: dockerHubImages, credential, from: top.id, shadows },
-    warning: problem("promoted", top.id, path, quote(first.entry.registry), called(first.id)),
+    entries,
+    foreign: foreignTo(hub).some(({ id }) => id === top.id)
+      ? [{ id: top.id, registry: dockerHubImages }]
+      : [],
+    warning: problem("promoted", top.id, path, hidden, called(first.id)),
   };
 }
 
@@ -123,23 +161,23 @@ function promotedHub(
 function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Offer {
   const original = conflicts === "original" ? offers.find(isOriginal) : undefined;
   if (original !== undefined) return original;
-  const differs = offers.findIndex((offer) => !isSame(offer, offers[0]));
+  const differs = offers.findIndex((offer) => !agree(offer, offers[0]));
   return (differs < 0 ? offers.at(-1) : offers[differs - 1]) ?? offers[0];
 }
 
 /** Told of the higher one, whichever of the two wins. */
 function conflict(offers: Offers, won: Offer, lost: Offer): Problem {
   const [higher, lower] = offers.indexOf(won) < offers.indexOf(lost) ? [won, lost] : [lost, won];
-  const path = formatPath(["auths", higher.entry.registry]);
+  const path = formatPath(["auths", higher.tried[0].registry]);
   return problem("conflict", higher.id, path, called(lower.id), `${called(won.id)}'s is used`);
 }
 
-/** Offers of other sources than the original, and not with its own credential. */
+/** Entries of other sources than the original, unless the source agrees with it. */
 function foreignTo(offers: Offers): Readonly<{ id: string; registry: string }>[] {
   const original = offers.find(isOriginal);
   return offers
-    .filter((offer) => original === undefined || !isSame(offer, original))
-    .map(({ id, entry: { registry } }) => ({ id, registry }));
+    .filter((offer) => original === undefined || !agree(offer, original))
+    .map(({ id, tried: [{ registry }] }) => ({ id, registry }));
 }
 
 /**

@@ -2,20 +2,41 @@
 import { Wrong } from "#contract/values.ts";
 import { formatPath, quote } from "../problems/keypath.ts";
 import { problem, type Problem } from "../problems/problems.ts";
-import { hostOf, identity, isHubPage, overlaps, spelling } from "../registry/registry.ts";
+import { isPort } from "../registry/key.ts";
+import {
+  dockerHubImages,
+  hasWildcard,
+  hostOf,
+  identity,
+  isHubPage,
+  overlaps,
+  spelling,
+} from "../registry/registry.ts";
+import { splitPort } from "../registry/url.ts";
 
 /**
- * Reads a value of `--protect`, or of spec.protectedRegistries. One that protects nothing would be
- * believed in, so it is refused.
+ * Reads a value of `--protect`, or of spec.protectedRegistries. One that protects nothing, or far
+ * less than it seems to, would be believed in, so it is refused.
  */
 export function protectable(value: string): string | Wrong {
-  if (value.trim() === "") return new Wrong("is empty; give a registry such as quay.io");
+  const reason = value.trim() === "" ? "is empty; give a registry such as quay.io" : whyNot(value);
+  return reason === undefined ? value : new Wrong(reason);
+}
+
+function whyNot(value: string): string | undefined {
   const registry = identityOf(value);
-  if (registry === undefined)
-    return new Wrong("is no registry; name it as image names have it, such as quay.io");
-  return isHubPage(registry)
-    ? new Wrong("is no host of image names; give docker.io for Docker Hub")
-    : value;
+  if (/^(?:https?:\/\/)?index\.docker\.io\/(?!v[12]\/?$)./i.test(value))
+    return "is no part of image names; give docker.io with that path";
+  if (registry === undefined) return "is no registry; name it as image names have it, such as quay.io";
+  const { host, port } = splitPort(hostOf(registry));
+  if (hostOf(registry).endsWith(":") || (port !== "" && !isPort(port)))
+    return "has no port from 1 to 65535 as image names have it; correct or remove the port";
+  if (isHubPage(registry)) return "is no host of image names; give docker.io for Docker Hub";
+  if (hasWildcard(registry) && !host.includes(".") && port === "")
+    return "means only hosts without a dot, because * stays in one part of a name; give each registry";
+  if (/^[0-9]+(?:\.[0-9]+){3}(?::[0-9]+)?\/[0-9]{1,2}$/.test(registry))
+    return "is a range of addresses, which protects none of them; give each registry, such as 10.0.0.1:5000";
+  return undefined;
 }
 
 /**
@@ -29,28 +50,43 @@ export function findProtected(
 ): Problem[] {
   const problems: Problem[] = [];
   for (const name of protect) {
-    const guarded = identityOf(name);
-    if (guarded === undefined || isHubPage(guarded)) {
+    if (protectable(name) instanceof Wrong) {
       problems.push(problem("badProtect", "protect", quote(name)));
       continue;
     }
-    // `a.io/v1/foo` is the registry a.io/foo as a key, and also the beginning of an image's name:
-    // both are meant.
-    const asImage = identityOf(spelling(withoutCase(name))) ?? guarded;
+    const guarded = guardedBy(name);
     for (const { id, registry } of entries) {
       const meant = identityOf(registry) ?? "";
-      if (!overlaps(meant, guarded) && !overlaps(meant, asImage)) continue;
+      if (!guarded.some((one) => overlaps(meant, one))) continue;
       problems.push(problem("protected", id, formatPath(["auths", registry]), quote(name)));
     }
   }
   return problems;
 }
 
+/** All that a name may mean: too much protection is noticed, too little is not. */
+function guardedBy(name: string): readonly string[] {
+  const registry = identityOf(name) ?? "";
+  const host = hostOf(registry);
+  const path = registry.slice(host.length);
+  const guarded = [registry];
+  // `a.io/v1/foo` is the registry a.io/foo as a key, and also the beginning of an image's name.
+  const asImage = identityOf(spelling(withoutCase(name)));
+  if (asImage !== undefined) guarded.push(asImage);
+  // `https://a.io/v1` is the API of a.io to all readers but the kubelet.
+  if (/^\/v[12]$/.test(path)) guarded.push(host);
+  // `docker.io/nginx` is an account, and also the image that is looked up as docker.io/library/nginx.
+  const isOfHub = host !== "" && overlaps(host, dockerHubImages);
+  const official = /^\/([^/]+)\/?$/.exec(path)?.[1];
+  if (isOfHub && official !== undefined) guarded.push(`${dockerHubImages}/library/${official}`);
+  return guarded;
+}
+
 /** The registry that is meant, without what does not make it another one. */
 function identityOf(name: string): string | undefined {
   const registry = identity(withoutCase(name));
   const host = registry === undefined ? "" : hostOf(registry);
-  if (registry === undefined || !/:0*443$/.test(host)) return registry;
+  if (registry === undefined || !host.endsWith(":443")) return registry;
   const plain = host.slice(0, host.lastIndexOf(":")) + registry.slice(host.length);
   // An IPv6 address, or a host without a dot, is no host of image names without a port.
   return identity(spelling(plain)) ?? registry;

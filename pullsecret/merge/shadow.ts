@@ -1,14 +1,16 @@
 /** Finds entries that take images from another source's entry for another registry. */
-import { imagesOf } from "../registry/key.ts";
+import { imagesOf, meaningOf } from "../registry/key.ts";
 import { formatPath, quote } from "../problems/keypath.ts";
 import { called, isOriginal, type MergeSource } from "./offer.ts";
 import { problem, type Problem } from "../problems/problems.ts";
 import {
+  dockerHubImages,
   dockerHubKey,
   hasWildcard,
   hidesDockerHub,
   hostOf,
   identity,
+  isHubLogin,
   isTriedBefore,
   overlaps,
 } from "../registry/registry.ts";
@@ -16,23 +18,29 @@ import {
 /** An entry that others may shadow; `registry` is its identity. */
 type Known = Readonly<{ id: string; registry: string }>;
 
+type Written = Readonly<{ registry: string; from: string }>;
+
 /**
  * Warnings about registries that sources other than the original supply, at most one for each.
  * Either the kubelet tries the entry before one of a source that has none for that registry,
  * whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source leaves Docker
- * Hub's own entry no image to serve. `taken`: images, by imagesOf → id of the source that serves
- * them.
+ * Hub's own entry no image to serve. `written`: what all sources are merged to.
  */
 export function findShadows(
   sources: readonly MergeSource[],
-  taken: ReadonlyMap<string, string>,
+  written: readonly Written[],
 ): Problem[] {
-  const had = new Map(sources.map(({ id, accepted }) => [id, imagesIn(accepted)]));
+  const used = sources.map(({ id, accepted }) => ({ id, entries: usedOf(accepted) }));
+  const had = new Map(
+    used.map(({ id, entries }) => [id, new Set(entries.map(({ registry }) => imagesOf(registry)))]),
+  );
+  // Where it is written under that name, the kubelet tries it by that name.
+  const isNamed = written.some(({ registry }) => identity(registry) === dockerHubImages);
   // Backwards: of `quay.io` and `quay.io/openshift` the nearer one is named.
-  const known = sources
-    .flatMap(({ id, accepted }) => accepted.entries.map(({ registry }) => ({ id, registry })))
+  const known = used
+    .flatMap(({ id, entries }) => entries.map(({ registry }) => ({ id, registry })))
     .flatMap(({ id, registry }) => {
-      const meant = identity(registry);
+      const meant = isNamed && isHubLogin(registry) ? dockerHubImages : identity(registry);
       return meant === undefined ? [] : [{ id, registry: meant }];
     })
     .toSorted((a, b) => (a.registry > b.registry ? -1 : Number(a.registry < b.registry)));
@@ -41,19 +49,21 @@ export function findShadows(
     const others = isOriginal(source) ? [] : known.filter((one) => one.id !== id);
     if (others.length === 0) return [];
     const near = nearby(others);
+    const own = new Set(
+      written.filter(({ from }) => from === id).map(({ registry }) => meaningOf(registry)),
+    );
     return accepted.entries.flatMap(({ registry: key }) => {
-      const images = imagesOf(key);
-      const isOther = (one: Known) => had.get(one.id)?.has(images) !== true;
-      return taken.get(images) === id ? shadowOf(id, key, others, near, isOther) : [];
+      if (!own.has(meaningOf(key)) || (isNamed && isHubLogin(key))) return [];
+      const isOther = (one: Known) => had.get(one.id)?.has(imagesOf(key)) !== true;
+      return shadowOf(id, key, others, near, isOther);
     });
   });
 }
 
-/** The images that a source's entries serve. Docker Hub's own key serves none beside a wildcard. */
-function imagesIn({ entries }: MergeSource["accepted"]): ReadonlySet<string> {
+/** The entries of a source that serve images. Docker login's key serves none beside a wildcard. */
+function usedOf({ entries }: MergeSource["accepted"]): MergeSource["accepted"]["entries"] {
   const isHidden = entries.some(({ registry }) => hidesDockerHub(registry));
-  const used = entries.filter(({ registry }) => !(isHidden && registry === dockerHubKey));
-  return new Set(used.map(({ registry }) => imagesOf(registry)));
+  return entries.filter(({ registry }) => !(isHidden && isHubLogin(registry)));
 }
 
 function shadowOf(
@@ -66,7 +76,7 @@ function shadowOf(
   const path = formatPath(["auths", key]);
   const registry = identity(key) ?? key;
   const hides = (one: Known) => hidesDockerHub(one.registry) && isOther(one);
-  const hiding = key === dockerHubKey ? others.find(hides) : undefined;
+  const hiding = isHubLogin(key) ? others.find(hides) : undefined;
   if (hiding !== undefined) return [problem("hidden", id, path, quote(hiding.registry))];
   const shadowed = near(registry).find(
     (one) =>

@@ -12,8 +12,8 @@ export class Findings {
   readonly source: NamedSource;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
-  /** Of entries that serve nothing: problems where no other entry is of use, else warnings. */
-  readonly #useless: Problem[] = [];
+  /** Of entries of no or little use: what is told of each, without and with a better entry. */
+  readonly #useless: Readonly<{ alone: Problem; beside: Problem }>[] = [];
 
   constructor(source: NamedSource) {
     this.source = source;
@@ -40,12 +40,24 @@ export class Findings {
    */
   useless(kind: ProblemKind, path: Steps, ...details: string[]): boolean {
     if (this.source.role === "original") this.dislike(kind, path, ...details);
-    else this.#useless.push(problem(kind, this.source.name, formatPath(path), ...details));
+    else {
+      const alone = problem(kind, this.source.name, formatPath(path), ...details);
+      this.#useless.push({ alone, beside: leftOut(alone) });
+    }
     return this.source.role === "additional";
   }
 
+  /** The entry serves few images: kept, also in an additional that has better ones. */
+  doubtful(kind: ProblemKind, beside: ProblemKind, path: Steps): void {
+    if (this.source.role === "original") return this.dislike(kind, path);
+    const [alone, warning] = [kind, beside].map((one) =>
+      problem(one, this.source.name, formatPath(path)),
+    ) as [Problem, Problem];
+    this.#useless.push({ alone, beside: warning });
+  }
+
   /**
-   * Left out of an original, whose nodes live with it; refused in an additional, whose author can
+   * Left out of an original, because it cannot be written; refused in an additional, whose author can
    * correct it.
    */
   leaveOut(kind: ProblemKind, path: Steps, ...details: string[]): void {
@@ -54,10 +66,10 @@ export class Findings {
     else this.warnings.push(leftOut(found));
   }
 
-  /** To be called at the end. `used`: whether some entry of the source is of use. */
+  /** To be called at the end. `used`: whether some entry of the source is of use without doubt. */
   settle(used: boolean): void {
-    if (used) this.warnings.push(...this.#useless.map(leftOut));
-    else this.problems.push(...this.#useless);
+    if (used) this.warnings.push(...this.#useless.map(({ beside }) => beside));
+    else this.problems.push(...this.#useless.map(({ alone }) => alone));
   }
 
   /** Legal but surprising. */

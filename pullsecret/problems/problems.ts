@@ -98,8 +98,8 @@ export const catalogue = {
   ],
   capitals: [
     "GPS124",
-    "capitals in the host",
-    "write the host in lower case: the kubelet compares letter by letter",
+    "capitals in the host, which only images with the same capitals match",
+    "write the host in lower case, in image names too",
   ],
   badPort: ["GPS125", "the port is not a number from 1 to 65535", "correct or remove the port"],
   sameRegistry: [
@@ -125,7 +125,7 @@ export const catalogue = {
   secretManifest: [
     "GPS130",
     "a Secret manifest, not a pull secret",
-    "give the JSON that .data[.dockerconfigjson] holds, decoded",
+    "give the JSON that is its .dockerconfigjson: decode it from data, or take it from stringData",
   ],
   colonInUser: [
     "GPS131",
@@ -146,6 +146,11 @@ export const catalogue = {
     "GPS134",
     "registries without auths around them, as in the old .dockercfg",
     'put {"auths": ...} around the document',
+  ],
+  otherManifest: [
+    "GPS135",
+    "a manifest, but not of a Secret",
+    "give a pull secret's JSON, or apply the SealedSecret or ExternalSecret to the cluster",
   ],
 
   disagree: ["GPS151", "auth and {} disagree", "remove one: auth is used"],
@@ -229,6 +234,11 @@ export const catalogue = {
     "GPS172",
     "is written as docker.io as well, before {} of {}",
     "no action needed if intended: it takes over those images",
+  ],
+  fewImages: [
+    "GPS173",
+    "serves only images that are written with the same capitals",
+    "write the host in lower case, in image names too",
   ],
 } as const satisfies Catalogue;
 

@@ -32,12 +32,12 @@ export function readKey(key: string, path: Steps, findings: Findings): string | 
     const kind = key === "" ? "emptyKey" : key.length > longest ? "longKey" : "deadKey";
     return findings.useless(kind, path) ? undefined : key;
   }
-  const { host, port } = splitPort(hostOf(registry));
-  let useless = false;
-  if (/[A-Z]/.test(host)) useless = findings.useless("capitals", path);
-  if ((port !== "" && !isPort(port)) || hostOf(registry).endsWith(":"))
-    useless = findings.useless("badPort", path);
-  if (useless) return undefined;
+  const { port } = splitPort(hostOf(registry));
+  if ((port !== "" && !isPort(port)) || hostOf(registry).endsWith(":")) {
+    if (findings.useless("badPort", path)) return undefined;
+  }
+  // Image names may have capitals, and are compared letter by letter; few have them.
+  if (hasCapitals(registry)) findings.doubtful("capitals", "fewImages", path);
   if (port === "443") findings.warn("defaultPort", path, port);
   if (hasWildcard(registry)) findings.warn("wildcard", path);
   const isVersion = /^[^/]*\/v[12]$/.test(registry);
@@ -79,7 +79,13 @@ export function imagesOf(registry: string): string {
   return served(meaningOf(registry));
 }
 
-function isPort(port: string): boolean {
+/** Whether a host has capitals. */
+export function hasCapitals(registry: string): boolean {
+  return /[A-Z]/.test(hostOf(identity(registry) ?? ""));
+}
+
+/** Whether image names have such a port: without leading zeros. */
+export function isPort(port: string): boolean {
   return /^[1-9][0-9]{0,4}$/.test(port) && Number(port) <= 65_535;
 }
 

@@ -65,12 +65,12 @@ export function isHubWithoutSlash(key: string): boolean {
 }
 
 /**
- * Whether this is Docker Hub's real host, or its web site: no image of docker.io is looked up under
- * either.
+ * Whether this is a host of Docker's that serves images, pages or tokens of Docker Hub: no image of
+ * docker.io is looked up under it.
  */
 export function isHubPage(registry: string): boolean {
   const { host } = splitPort(hostOf(registry));
-  return host === dockerHubRegistry || host === "hub.docker.com";
+  return host !== dockerHub && /(?:^|\.)docker\.com$|\.docker\.io$/.test(host);
 }
 
 /** Whether docker login in a browser keeps its own tokens under this key. */
@@ -140,6 +140,16 @@ export function overlaps(one: string, other: string): boolean {
 export function isTriedBefore(first: string, second: string): boolean {
   if (second === dockerHub) return first !== dockerHub;
   return first !== dockerHub && first > second;
+}
+
+/** Whether a key is docker login's for Docker Hub, in any spelling. */
+export function isHubLogin(key: string): boolean {
+  return identity(key) === dockerHub;
+}
+
+/** A key of docker login's for Docker Hub as one of `docker.io`, which is tried before wildcards. */
+export function asImages(key: string): string {
+  return key.replace(/(^|[/@])index\.docker\.io(?=[/?#]|$)/, `$1${dockerHubImages}`);
 }
 
 /**

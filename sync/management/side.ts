@@ -6,23 +6,19 @@ import { isSecretOf, secretOf } from "../rules/copies.ts";
 import type { Side } from "../side.ts";
 
 /**
- * Keeps a copy until its Secret is gone, and the Role and RoleBinding of the namespace until its
- * last copy is gone.
+ * The finalizer that version 0.2 put on copies. The garbage collector now deletes the Secret of a
+ * copy, so it is only taken off.
  */
-export const finalizer = "globalpullsecret.io/sync";
+const formerFinalizer = "globalpullsecret.io/sync";
 
-export const managementSide = (
-  cluster: Cluster,
-  namespace: string,
-  rights?: Side["rights"],
-): Side => ({
+export const managementSide = (cluster: Cluster, namespace: string): Side => ({
   from: cluster,
   objects: syncSecretsIn(namespace),
   to: cluster,
   made: secretsIn(namespace),
   noun: "Secret",
-  finalizer,
-  ...(rights === undefined ? {} : { rights }),
+  formerFinalizer,
+  propagation: "Background",
   wanted: secretOf,
   isOurs: isSecretOf,
   told: ({ metadata: { name = "", resourceVersion = "" } }) => ({

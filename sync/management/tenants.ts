@@ -11,7 +11,6 @@ import type { Metrics } from "../metrics.ts";
 import { metadataOf } from "../objects.ts";
 import type { ServedProgram } from "#program/run.ts";
 import { serveSide } from "../service.ts";
-import { rightsIn } from "./rights.ts";
 import { managementSide } from "./side.ts";
 
 const namespaces = "/api/v1/namespaces";
@@ -37,8 +36,7 @@ export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): S
   function begin(namespace: string): void {
     const stop = new AbortController();
     const its = log.child({ tenant: namespace });
-    const rights = rightsIn(cluster, namespace, its);
-    const served = serveSide(managementSide(cluster, namespace, rights), its, metrics);
+    const served = serveSide(managementSide(cluster, namespace), its, metrics);
     tenants.set(namespace, { stop, ended: served.until(stop.signal) });
     log.info({ namespace }, "a tenant's namespace is served");
   }

@@ -29,6 +29,7 @@ export type Wanted = Readonly<{
       kind: string;
       name: string;
       uid: string;
+      blockOwnerDeletion: true;
     }>[];
   }>;
   type: string;
@@ -64,7 +65,8 @@ export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wante
       namespace,
       labels,
       annotations: opaque ? { ...annotations, [originalType]: type } : annotations,
-      ownerReferences: [{ apiVersion, kind: "SyncSecret", name, uid }],
+      // A deletion of the copy in the foreground waits until this Secret is gone.
+      ownerReferences: [{ apiVersion, kind: "SyncSecret", name, uid, blockOwnerDeletion: true }],
     },
     type: opaque ? "Opaque" : type,
     data,

@@ -40,11 +40,6 @@ export const catalogue = {
     "it is itself a copy from another cluster, and is not copied on",
     "run the tenant's side in the tenant's cluster; on an object of your own remove our label",
   ],
-  notHeld: [
-    "GPS468",
-    "a deletion of namespace {} would hang: its Role and RoleBinding cannot be held until then",
-    "apply manifests/sync/management again; it is tried again",
-  ],
 } as const satisfies Catalogue;
 
 export type Kind = keyof typeof catalogue;

@@ -51,7 +51,11 @@ function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
     has(live.annotations, metadata.annotations) &&
     (metadata.ownerReferences ?? []).every((ours) =>
       (live.ownerReferences ?? []).some(
-        (one) => one.uid === ours.uid && one.name === ours.name && one.kind === ours.kind,
+        (one) =>
+          one.uid === ours.uid &&
+          one.name === ours.name &&
+          one.kind === ours.kind &&
+          one.blockOwnerDeletion === ours.blockOwnerDeletion,
       ),
     )
   );

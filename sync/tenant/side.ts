@@ -18,6 +18,8 @@ export const tenantSide = (home: Cluster, management: Cluster, namespace: string
   made: syncSecretsIn(namespace),
   noun: "copy",
   finalizer: "globalpullsecret.io/sync-tenant",
+  // The Secret of a copy goes first, and then the copy.
+  propagation: "Foreground",
   wanted: (object, content) => copyOf(object, content, namespace),
   // Only a copy can be named by the UID of the object.
   isOurs: () => true,

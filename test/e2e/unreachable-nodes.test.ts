@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
@@ -90,16 +89,10 @@ test("H4: an unreachable node that returns catches up by itself, and the budget 
     ],
   });
   await product.untilServed(cluster, 2);
-  const path = "{.spec.updateStrategy.rollingUpdate.maxUnavailable}";
-  const budget = (): Promise<string> =>
-    cluster.kubectl(
-      "get",
-      "daemonset",
-      names.agentName,
-      "-n",
-      names.namespace,
-      "-o",
-      `jsonpath=${path}`,
-    );
-  await until("the budget is one node", async () => (await budget()) === "1", { seen: budget });
+  const since = Date.now();
+  await product.writeAdditional(cluster, product.documentOf(cluster, "third"));
+  await product.untilServed(cluster, 3);
+  const all = await restarts(cluster, since);
+  assert.equal(all.length, 4);
+  assert.equal(mostAtOnce(all, 3000), 1, JSON.stringify(all));
 });

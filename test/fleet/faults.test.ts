@@ -146,7 +146,7 @@ test("a credential that expired makes a cluster unreachable, and the renewed kub
     ),
   );
   await source("2");
-  await untilState(home, "real", "Unreachable", "401");
+  await untilState(home, "real", "Failed", "401");
   real = await fleet.guestOf(real.cluster);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
   await placed("2");

@@ -312,7 +312,7 @@ test("a cluster's kubeconfig that asks for more than a connection is named with 
   await source("1");
   await placedIn("1", b);
   for (const [at, [code]] of hostile.entries())
-    await untilState(home, names[at] ?? "", "Unreachable", code);
+    await untilState(home, names[at] ?? "", "Failed", code);
   const asked = auditOf(a.cluster, { since }).filter(
     ({ userAgent }) => userAgent === "global-pull-secret-fleet",
   );
@@ -328,44 +328,21 @@ test("a cluster's kubeconfig that asks for more than a connection is named with 
   await home.cluster.kubectl("label", "namespace", first, "capi-pull-secret-");
 });
 
-test("of two objects with one target the older keeps it, and the other is Stalled", async () => {
+test("of two objects with one target the older keeps the clusters of both, and the other serves its own", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
-  await home.cluster.apply(fleetSecret({}, "second"));
-  await until("the second is Stalled", async () => {
-    const conditions = (await fleet.objectIn(home, "second"))?.status?.conditions;
-    return conditions?.find(({ type }) => type === "Stalled")?.reason === "Conflict";
+  const selection = { namespaceSelector: { matchLabels: { second: "b" } } };
+  await home.cluster.kubectl("label", "namespace", "guest-b", "second=b", "capi-pull-secret-");
+  await home.cluster.apply(fleetSecret({ clusterAPI: selection }, "second"));
+  const second = async () => (await fleet.objectIn(home, "second"))?.status?.clusters?.[0];
+  await until("the second has guest-b, after the first", async () => {
+    return (await second())?.state === "Done";
   });
-  await untilState(home, "guest-a", "Done");
-});
-
-test("with --fleet-namespaces the FleetSecrets of another namespace are served too, each by its own Secret, with the rights that the page names", async () => {
-  const namespace = "team-a";
-  const its = (object: object) => ({ ...object, metadata: { name: "pull-secret", namespace } });
-  await home.cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
-  await home.cluster.apply(...fleet.rightsIn(namespace));
-  const theirs = pullSecret("source-pull-secret", document({ "quay.io": "robot:team" }));
-  await home.cluster.apply({ ...theirs, metadata: { name: "source-pull-secret", namespace } });
-  await home.cluster.apply(its(fleetSecret()));
-  await source("1");
-  await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
-  const since = new Date().toISOString();
-  controller = fleet.startFleet(home, { flags: [`--fleet-namespaces=kube-system,${namespace}`] });
-  await placedIn("team", a);
-  await home.cluster.apply(fleetSecret());
-  await until("kube-system's is served as well, and is the younger of two", async () => {
-    const stalled = (await fleet.objectIn(home))?.status?.conditions?.find(
-      ({ type }) => type === "Stalled",
-    );
-    return stalled?.reason === "Conflict" && stalled.message?.includes(namespace);
-  });
-  await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", namespace);
-  await placedIn("1", a);
-  const refused = auditOf(home.cluster, { since }).filter(
-    ({ user, code }) => user.endsWith(":global-pull-secret-fleet") && code === 403,
-  );
-  assert.deepEqual(refused, []);
+  await home.cluster.kubectl("label", "namespace", "guest-b", "capi-pull-secret=true");
+  await untilState(home, "guest-b", "Done");
+  await until("the first has it again", async () => (await second())?.reason?.startsWith("GPS434"));
+  await home.cluster.kubectl("label", "namespace", "guest-b", "second-");
 });
 
 const profiles = { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] };
@@ -443,10 +420,11 @@ test("what a spec leaves out is read back as it is meant", async () => {
       canary: 1,
       maxConcurrency: "10%",
       minSuccessTime: "0s",
-      progressDeadline: "None",
-      maxFailures: 0,
+      progressDeadline: "30m",
+      maxFailures: "5%",
     },
     managementState: "Managed",
+    conflicts: "Refuse",
     removalPolicy: "Delete",
     removal: { grace: "5m", deadline: "1h" },
   });

@@ -176,19 +176,6 @@ export async function untilPlaced(
 const manifest = (file: string): unknown =>
   load(readFileSync(join(root, "manifests/fleet", file), "utf8"));
 
-type Granting = Readonly<{ metadata: object; rules?: readonly { resources: readonly string[] }[] }>;
-
-/** What another namespace needs, whose FleetSecrets are served: as docs/fleet.md says. */
-export function rightsIn(namespace: string): readonly object[] {
-  const role = manifest("role.yaml") as Granting;
-  const binding = manifest("rolebinding.yaml") as Granting;
-  const rules = role.rules?.filter(({ resources }) => !resources.includes("leases"));
-  return [
-    { ...role, rules, metadata: { ...role.metadata, namespace } },
-    { ...binding, metadata: { ...binding.metadata, namespace } },
-  ];
-}
-
 type Container = Readonly<{
   command: readonly string[];
   env: readonly Readonly<{ name: string; value?: string }>[];
@@ -207,18 +194,13 @@ function deployed() {
 type Start = Readonly<{
   /** With the limits of its Deployment. */
   asDeployed?: boolean;
-  /** What its Deployment may be given besides, such as `--fleet-namespaces=kube-system,team-a`. */
-  flags?: readonly string[];
   /** For a test of how it ends: nobody starts it again when it has lost its Lease. */
   once?: boolean;
 }>;
 
-export function startFleet(
-  { kubeconfig }: Home,
-  { asDeployed = false, flags = [], once = false }: Start = {},
-) {
+export function startFleet({ kubeconfig }: Home, { asDeployed = false, once = false }: Start = {}) {
   const { flags: limits, env } = asDeployed ? deployed() : { flags: [], env: {} };
-  const all = ["--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", ...flags];
+  const all = ["--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0"];
   const argv = [process.execPath, ...limits, join(root, "dist/fleet.cjs"), ...all];
   const start = () => startProgram(argv, env);
   const program = once ? start() : keepRunning(start, lostLease);

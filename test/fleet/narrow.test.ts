@@ -68,7 +68,7 @@ test("with the component the account reads the kubeconfigs that are granted it a
   await untilPlaced(guest, { ".dockerconfigjson": Buffer.from(content).toString("base64") });
   await untilState(home, "guest-a", "Done");
   // What is not granted is told, and holds up no other; granted, it is served.
-  await untilState(home, "guest-b", "Unreachable", "403 Forbidden");
+  await untilState(home, "guest-b", "Failed", "403 Forbidden");
   await home.cluster.apply(...(await granted("guest-b")));
   await untilState(home, "guest-b", "Done");
 });

@@ -240,8 +240,7 @@ function pausesSince(since: string): readonly number[] {
   return times.slice(1).map((at, index) => at - (times[index] ?? 0));
 }
 
-test("a cluster that refuses the content stops the fleet and is asked in pauses, a new process keeps that, and allowed it goes on", async (t) => {
-  await selectB(false);
+test("a cluster that refuses the write holds up no other and is asked in pauses, a new process keeps that, and allowed it is served", async (t) => {
   t.after(() => letWrite(true));
   await letWrite(false);
   await declare();
@@ -252,21 +251,15 @@ test("a cluster that refuses the content stops the fleet and is asked in pauses,
   const [failure] = (await fleet.objectIn(home))?.status?.failures ?? [];
   assert.deepEqual([failure?.name, failure?.reason], ["guest-a", "GPS439"]);
   assert.match(failure?.message ?? "", /^PATCH \/\S+: 403 Forbidden; let the target be written/);
-  const halted = async () => (await conditionOf("Stalled"))?.reason === "Halted";
-  await until("it is Stalled", halted);
+  await untilState(home, "guest-b", "Done");
   await until("it was asked again", () => writesIn(a, since).length > 1, { timeout: 20_000 });
   assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
-  await selectB(true);
-  await untilState(home, "guest-b", "Waiting");
+  assert.equal((await conditionOf("Ready"))?.reason, "Refused");
   await controller[Symbol.asyncDispose]();
   controller = fleet.startFleet(home);
   const anew = new Date().toISOString();
   await until("the new process has asked", () => writesIn(a, anew).length > 0);
-  await stays(
-    "the other one has nothing",
-    async () => (await halted()) && (await fleet.targetIn(b)) === undefined,
-    3000,
-  );
+  assert.equal((await conditionOf("Stalled"))?.status, "False");
   await letWrite(true);
   await placed("1");
   for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
@@ -324,11 +317,11 @@ async function mutate(): Promise<void> {
   });
 }
 
-test("a cluster whose admission changes the content fails, and where one may fail the others get it", async (t) => {
+test("a cluster whose admission changes the content fails, and the others get it", async (t) => {
   await selectB(false);
   t.after(() => a.cluster.kubectl("delete", mutating, "empties", "--ignore-not-found"));
   await mutate();
-  await declare({ rollout: { canary: 0, maxConcurrency: 1, maxFailures: 1 } });
+  await declare({ rollout: { canary: 0, maxConcurrency: 1, maxFailures: 0 } });
   await source("1");
   controller = fleet.startFleet(home);
   await untilState(home, "guest-a", "Failed", "GPS440");

@@ -216,5 +216,8 @@ function restore(w: World): void {
       nodes.delete(name);
       pods.delete(name);
     }
+  // The pods of then are back.
+  for (const name of w.truth.lostAgents)
+    if (w.templates.get(pods.get(name)?.template ?? -1)?.starts) w.truth.lostAgents.delete(name);
   w.truth.withdrawn.clear();
 }

@@ -112,7 +112,8 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
       if (!w.api.ds) w.truth.forgotten.clear();
       w.api.ds = { template: w.api.want };
       w.truth.lostAgents.clear();
-      w.truth.upgradeBudget = 0;
+      // An upgrade before this one has noted as many as the budget was then.
+      w.truth.upgradeBudget = w.api.state.replaced.length;
       log(w, `controller: writes template ${w.api.want.n}`);
     },
     promote() {

@@ -64,6 +64,8 @@ export function checkWindow(w: World, node: string): void {
 export function checkAlone(w: World, granted: Pod): void {
   const { secret, budget, pods } = w.api;
   if (!secret || secret.digest === RELEASE || budget >= 100) return;
+  // What the controller sees may be a second old.
+  if (w.t < w.truth.lowered.t + 2) return;
   if (w.truth.proved.has(secret.digest + secret.mode)) return;
   for (const pod of pods.values()) {
     if (pod.uid === granted.uid || pod.grant?.rev !== secret.rev) continue;
@@ -100,9 +102,14 @@ export function checkRestart(w: World, m: Machine, why: string): void {
     fail("restart once", `${m.name} restarts for content that its kubelet has`);
 }
 
-/** Content that breaks kubelets reaches at most `maxUnavailable` + `maxFailures` nodes. */
+/**
+ * Content that breaks kubelets reaches at most `maxUnavailable` + `maxFailures` nodes. Promoted
+ * content counts as proved: joiners take it without a grant, and nodes that were excused follow.
+ */
 export function noteBroken(w: World, m: Machine, content: Digest): void {
   const { truth } = w;
+  const { secret } = w.api;
+  if (secret?.digest === content && secret.served === secret.rev) return;
   const broken = (truth.broken.get(content) ?? new Set<number>()).add(m.id);
   truth.broken.set(content, broken);
   const limit = truth.limit.get(content) ?? 0;
@@ -159,7 +166,7 @@ export function checkPrompt(w: World): void {
   const want = wantedDigest(api);
   const isOwed = api.ds && api.secret && withdraws(api.secret.digest, want) && !api.paused;
   const isHindered = (): boolean =>
-    t < w.deadUntil || w.busyUntil > t || (want !== RELEASE && isChanging(w));
+    t < Math.max(w.deadUntil, w.busyUntil, w.lateUntil) || (want !== RELEASE && isChanging(w));
   truth.owed = isOwed && !isHindered() ? truth.owed + 1 : 0;
   if (truth.owed > promptly) fail("prompt withdrawal", `${want} is not published`);
 }

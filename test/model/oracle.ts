@@ -461,7 +461,8 @@ class Turn {
       const pod = this.#api.pods.get(name);
       const confirmed =
         pod?.grant?.rev === rev && this.#verdicts.get(pod) === "proved" && !this.#granted.has(pod);
-      return confirmed || created > at;
+      // The pod of a Node that was replaced under its name is not gone yet.
+      return confirmed || (created > at && (pod?.created ?? Infinity) > at);
     });
     if (all || this.#clock.api - at > FORGET) this.#hands.complete(all);
   }

@@ -194,10 +194,28 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
+    "ends the change of a pod that was deleted, and says without a grant that it failed",
+    step(async () => {
+      systemd.script = [crashes, crashes, crashes, comesBack];
+      systemd.onCall = (member) => member === "RestartUnit" && agent.child.kill("SIGKILL");
+      node.mount(6, secret("6"));
+      grant(6);
+      assert.equal(await agent.ended(endsWithin), "SIGKILL");
+      systemd.onCall = () => {};
+      node.newPod();
+      node.ungrant();
+      await start();
+      assert.deepEqual(await ends(1), wordOf("failed", 6, 5));
+      await isReady();
+      assert.deepEqual(read(), fileOf("5"));
+    }),
+  );
+
+  test(
     "gives everything back, confirms it by word, and leaves no folder",
     step(async () => {
-      node.mount(6, {}, servedFilesFor(0, "same"));
-      grant(6);
+      node.mount(7, {}, servedFilesFor(0, "same"));
+      grant(7);
       assert.equal(
         await restartsIn(async () => assert.equal((await ends(0))?.kind, "released")),
         1,
@@ -213,12 +231,12 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
     step(async () => {
       node.ungrant();
       await isReady("GPS201");
-      node.mount(8, secret("8"), servedFilesFor(7, secret("7")));
+      node.mount(9, secret("9"), servedFilesFor(8, secret("8")));
       assert.equal(await restartsIn(() => isReady()), 1);
-      assert.deepEqual(read(), fileOf("7"));
-      node.mount(8, secret("8"), servedFilesFor(8, "same"));
+      assert.deepEqual(read(), fileOf("8"));
+      node.mount(9, secret("9"), servedFilesFor(9, "same"));
       assert.equal(await restartsIn(() => isReady()), 0);
-      assert.deepEqual(read(), fileOf("7"));
+      assert.deepEqual(read(), fileOf("8"));
       told += agent.output;
     }),
   );

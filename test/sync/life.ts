@@ -131,6 +131,7 @@ export function lifeTests(rig: () => Rig): void {
         kind: "SyncSecret",
         name: copy?.metadata.name,
         uid: copy?.metadata.uid,
+        blockOwnerDeletion: true,
       },
     ]);
     const digest = createHash("sha256").update(name).digest("hex").slice(0, 8);

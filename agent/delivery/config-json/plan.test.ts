@@ -62,8 +62,8 @@ const file = fc.option(fc.oneof({ weight: 5, arbitrary: text }, { weight: 1, arb
   nil: undefined,
 });
 
-/** Docker Hub may be ours under both of its names. */
-const registries = [...spellings.map(([first]) => first), "docker.io"];
+/** Docker Hub may be ours under both of its names, and an original's registry in two spellings. */
+const registries = [...spellings.map(([first]) => first), "docker.io", "https://a.io"];
 const ours = fc.dictionary(
   fc.constantFrom(...registries),
   fc.record({ password, original: fc.boolean() }),
@@ -413,17 +413,25 @@ function auth(one: string) {
   return { auth: Buffer.from(`ours:${one}`).toString("base64") };
 }
 
-test("after a lost journal additional entries that equal ours are taken for ours, original ones for the node's", () => {
-  const bytes = JSON.stringify({
-    auths: { "a.io": auth("x"), "d.io": auth("o"), "z.io": theirEntry },
-  });
+test("without a journal additional entries that equal ours are ours in every spelling, original ones the node's", () => {
   const document = mounted({
     "a.io": { password: "x", original: false },
     "d.io": { password: "o", original: true },
   });
-  const planned = plan(found(bytes), undefined, document, true);
-  assert.equal(planned.changed, false);
-  const journal = { ...firstJournal(planned.before), owned: planned.owned };
-  const after = JSON.parse(apply(bytes, journal, nothing).bytes ?? "");
-  assert.deepEqual(after, { auths: { "d.io": auth("o"), "z.io": theirEntry } });
+  const spelled: readonly (readonly [auths: object, isSame: boolean])[] = [
+    [{ "a.io": auth("x") }, true],
+    [{ "https://a.io": auth("x") }, false],
+    [{ "a.io": { username: "ours", password: "x", email: "" } }, false],
+  ];
+  for (const lost of [true, false])
+    for (const [mine, isSame] of spelled) {
+      const auths = { ...mine, "d.io": auth("o"), "z.io": theirEntry };
+      const bytes = JSON.stringify({ auths });
+      const planned = plan(found(bytes), undefined, document, lost);
+      assert.equal(planned.changed, !isSame);
+      const now = "absent" in planned.file ? "" : planned.file.bytes.toString();
+      const journal = { ...firstJournal(planned.before), owned: planned.owned };
+      const after = JSON.parse(apply(now, journal, nothing).bytes ?? "");
+      assert.deepEqual(after, { auths: { "d.io": auth("o"), "z.io": theirEntry } });
+    }
 });

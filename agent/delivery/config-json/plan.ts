@@ -29,16 +29,17 @@ export function plan(
 
 type Draft = Omit<Plan, "meanwhile" | "excess">;
 
-/** `anew`: the journal was lost, and the node may have something of ours. */
+/** `anew`: a journal was set aside, and the node may have more of ours than we know. */
 function planPut(
   found: Present,
   journal: Journal | undefined,
   desired: Desired,
   anew: boolean,
 ): Draft {
-  const result = put(found.document, journal?.owned ?? nothingOwned, desired, anew);
+  const isFirst = journal === undefined;
+  const result = put(found.document, journal?.owned ?? nothingOwned, desired, isFirst);
   const changed = healed(found) || !meanTheSame(result.document, found.document);
-  const before = journal?.before ?? (anew ? withoutOurs(found, result.owned) : previous(found));
+  const before = journal?.before ?? withoutOurs(found, result.owned);
   const file = changed ? asFile(result.document, found, journal?.left ?? before) : previous(found);
   const matters = anew || mattering(found, result.document);
   return { changed, matters, file, owned: result.owned, before };
@@ -128,8 +129,10 @@ function documentOf(file: File): NodeDocument {
   return reading.kind === "document" ? reading.document : emptyDocument;
 }
 
+/** The file as it was before us, as far as it can be told without a journal. */
 function withoutOurs(found: Present, owned: Owned): File {
   const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
+  if (meanTheSame(document, found.document)) return previous(found);
   return meanTheSame(document, emptyDocument)
     ? { absent: true }
     : asFile(document, found, previous(found));

@@ -25,12 +25,15 @@ export type MergeResult = Readonly<{ document: NodeDocument; owned: Owned }>;
  */
 const generations = 8;
 
-/** Puts `desired` in force over `current`. Applying the result again changes nothing. */
+/**
+ * Puts `desired` in force over `current`. Applying the result again changes nothing. `isFirst`: no
+ * journal records what is ours.
+ */
 export function put(
   current: NodeDocument,
   owned: Owned,
   desired: Desired,
-  lost = false,
+  isFirst = false,
 ): MergeResult {
   const gone = {
     entries: owned.entries.filter(({ key }) => !desired.entries.has(key)),
@@ -44,16 +47,16 @@ export function put(
   const taken = new Set<string>();
   const entries = [...desired.entries].map(([key, { value, original, vacant }]) => {
     const mine = known.get(key);
-    // After a lost journal, an additional entry equal to ours counts as ours. Otherwise it could
-    // never be withdrawn.
-    const ours = (raw: RawJson, at: string) =>
+    // Without a journal, an additional entry equal to ours counts as ours, in whatever spelling. It
+    // may have been lost, and a withdrawal would put back the very credential that it takes away.
+    const ours = (raw: RawJson) =>
       (mine !== undefined && isOurs(raw, mine)) ||
-      (at === key && lost && !mine && !original && digest(raw) === digest(value));
+      (isFirst && !original && isOurs(raw, { wrote: [digest(value)] }));
     const beside = aliases(cleared, key).filter(
       (alias) => alias === key || !(desired.entries.has(alias) || taken.has(alias)),
     );
     for (const alias of beside) taken.add(alias);
-    const foreign = beside.filter((alias) => !ours(auths.get(alias), alias));
+    const foreign = beside.filter((alias) => !ours(auths.get(alias)));
     const displaced = foreign.map((alias) => ({
       key: alias,
       raw: JSON.stringify(auths.get(alias)),
@@ -153,7 +156,7 @@ function knownValues(
  * password, or under `https://`. Taken for theirs, it would be given back on removal, and the
  * withdrawn credential would stay on the node.
  */
-function isOurs(raw: RawJson, { wrote }: Own): boolean {
+function isOurs(raw: RawJson, { wrote }: Pick<Own, "wrote">): boolean {
   return wrote.includes(digest(raw)) || wrote.includes(digest(plain(raw)));
 }
 

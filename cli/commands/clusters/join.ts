@@ -41,6 +41,10 @@ export const join = command(
         ...toggle,
         what: "trust the roots of the controller's machine, for a server behind a public authority",
       },
+      adopt: {
+        ...toggle,
+        what: "take it over from another host, or from this one as it was before it was rebuilt",
+      },
       secret: {
         read: target,
         repeated: true,
@@ -48,7 +52,7 @@ export const join = command(
       },
     },
   },
-  async ({ NAME: name, secret, ...how }, io) => {
+  async ({ NAME: name, secret, adopt, ...how }, io) => {
     const { context } = how;
     const place = addressFor(await io.place(how), how, context);
     const [host, there] = await Promise.all([io.reach(hostOf(how)), io.reach(how)]);
@@ -59,7 +63,7 @@ export const join = command(
       "tls-server-name": how["tls-server-name"],
       "system-roots": how["system-roots"],
     };
-    const asked = { name, flags, place, targets: secret, as };
+    const asked = { name, flags, place, targets: secret, adopts: adopt, as };
     const expires = await joinCluster({ host, there }, asked);
     io.out(`${name}: joined; its token is good until ${expires.toISOString()}\n`);
     io.out("next: kubectl pull-secret clusters list\n");

@@ -96,6 +96,10 @@ rules:
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets/status]
     verbs: [update]
+  # For owner references that block a deletion, where the API server asks for it (OwnerReferencesPermissionEnforcement).
+  - apiGroups: [globalpullsecret.io]
+    resources: [syncsecrets/finalizers]
+    verbs: [update]
   - apiGroups: [""]
     resources: [secrets]
     verbs: [get, list, watch, create, update, delete]

@@ -124,6 +124,7 @@ class FakeKubelet {
       mainPid: this.#up ? 1000 : 0,
       restarts: 0,
       result: this.#up ? "success" : "exit-code",
+      refuses: false,
       startLimit: 10_000,
       restartDelay: 1000,
     };

@@ -80,6 +80,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** How often healthz was asked: once a look of the agent. */
   looks = 0;
   startLimitMicros = 0n;
+  canStop = true;
   /**
    * Methods called, in order, such as `RestartUnit`, `Get LoadState` or `Get LoadState of another`.
    */
@@ -259,6 +260,8 @@ export class ScriptedSystemd implements AsyncDisposable {
       InvocationID: new Variant("ay", this.invocation),
       Job: new Variant("(uo)", [this.job, "/"]),
       StartLimitIntervalUSec: new Variant("t", this.startLimitMicros),
+      CanStart: new Variant("b", true),
+      CanStop: new Variant("b", this.canStop),
     };
   }
 

@@ -32,16 +32,18 @@ export function isAtWork({ journal }: ModelNode, { ending, mounted }: ModelPod):
 export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
   const grant = grantOf(mounted.annotations);
   const key = grant === undefined ? "" : keyOf(grant);
-  const ends = (kind: WordKind, exitCode: number, line: string): Answer => {
-    const of = grant ?? { revision: 0, digest: "", since: "none" };
-    const message = messageOf(line, { kind, grant: of, journal: node.journal?.revision ?? 0 });
+  const ends = (kind: WordKind, exitCode: number, line: string, about = key): Answer => {
+    const message = messageOf(line, { kind, key: about, journal: node.journal?.revision ?? 0 });
     return pod.state.container.last?.message === message
       ? answerAfter(kind)
       : { exitCode, message };
   };
   if (node.kubelet === "down") {
-    rollBack(node, key);
-    return ends("failed", exitCodes.gaveUp, `${catalogue.rolledBack[0]} it died`);
+    // A pod without a grant tells of its predecessor's.
+    const { begun } = node.journal ?? {};
+    const failed = key || (begun ? keyOf({ ...begun, since: "before" }) : "");
+    rollBack(node, failed);
+    return ends("failed", exitCodes.gaveUp, `${catalogue.rolledBack[0]} it died`, failed);
   }
   finish(node);
   if (pod.seen.key !== key) {

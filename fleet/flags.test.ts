@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseFleetConfig } from "./flags.ts";
+
+const table: readonly (readonly [value: string, ok: boolean])[] = [
+  ["fleet", true],
+  ["kube-system,fleet", false],
+  ["Fleet", false],
+  ["", false],
+];
+for (const [value, ok] of table)
+  test(`--fleet-namespace=${value}: ${ok ? "is taken" : "is refused"}, because it names one namespace`, () => {
+    const parsed = parseFleetConfig([`--fleet-namespace=${value}`]);
+    assert.equal(parsed.ok, ok);
+    assert.ok(!parsed.ok || parsed.value["fleet-namespace"] === value);
+  });

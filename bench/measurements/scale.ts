@@ -3,6 +3,7 @@
  * replaced in an hour, and the controller at rest afterwards.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { progress } from "#test/cluster/run.ts";
 import type { Measurement } from "../result/bench.ts";
 import { publishedIn, putAndWait } from "../testbed/change.ts";
 import { measure, type BenchResult } from "../result/result.ts";
@@ -83,7 +84,11 @@ async function atRest(simulated: Simulated): Promise<number> {
   await sleep(90_000);
   const before = await simulated.usage();
   await sleep(restMinutes * 60_000);
-  return (await simulated.usage()).cpuSeconds - before.cpuSeconds;
+  const after = await simulated.usage();
+  // What it has read explains most of it.
+  const [asked, read] = [after.requests - before.requests, after.bytes - before.bytes];
+  progress(`at rest: ${asked} requests, ${(read / 1e6).toFixed(1)} MB read`);
+  return after.cpuSeconds - before.cpuSeconds;
 }
 
 function rowsOf(

@@ -29,6 +29,7 @@ import { inParallel } from "#test/harness/nodes/requests.ts";
 import { applyManifests } from "#test/install/overlay.ts";
 import { slotOf } from "../observe/healthz.ts";
 import { type Budget, secrets } from "../testbed/objects.ts";
+import { probationSeconds } from "../testbed/testbed.ts";
 import { unreachableNode, fakeNode } from "./fake-node.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
@@ -141,9 +142,9 @@ export class Simulated implements Disposable {
 
   /** The node that begins a rollout stays: one that disappears has failed. */
   get canary(): string | undefined {
-    return this.driver.starts.findLast(
-      ({ revision }, at, all) => all.findIndex((one) => one.revision === revision) === at,
-    )?.node;
+    const { starts } = this.driver;
+    const newest = starts.at(-1)?.revision;
+    return starts.find(({ revision }) => revision === newest)?.node;
   }
 
   #nextName(): string {
@@ -154,7 +155,7 @@ export class Simulated implements Disposable {
   /** Starts the controller with this budget; returns once it is ready. */
   async startController(maxUnavailable: Budget): Promise<void> {
     const port = 18080 + slotOf(this.cluster);
-    await steer(this, { rollout: { maxUnavailable } });
+    await steer(this, { rollout: { maxUnavailable, probation: `${probationSeconds}s` } });
     const flags = [
       `--kubeconfig=${this.#kubeconfig}`,
       `--agent-image=${agentImage}`,

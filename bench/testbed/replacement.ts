@@ -15,8 +15,8 @@ export const replacementName = "bench-replacement";
 
 const hash = "bench.example/hash";
 const script = `trap "exit 0" TERM
-cat /secret/config >/host/var/lib/bench-config.json
-/bin/busybox chroot /host systemctl restart kubelet.service
+/bin/busybox nsenter -t 1 -m /bin/sh -c \
+  "cat >/var/lib/bench-config.json && systemctl restart kubelet.service" </secret/config
 while :; do sleep 3600 & wait $!; done`;
 
 /** Milliseconds from the two requests until the last node's kubelet is healthy. */
@@ -68,12 +68,9 @@ function daemonSet(testbed: Testbed, revision: string, maxUnavailable: Budget): 
     name: "agent",
     image: testbed.shellImage,
     command: ["/bin/sh", "-c", script],
-    // It would not ask systemd from where it takes for another root.
-    env: [{ name: "SYSTEMD_IGNORE_CHROOT", value: "1" }],
-    volumeMounts: [
-      { name: "secret", mountPath: "/secret" },
-      { name: "host", mountPath: "/host" },
-    ],
+    // For the node's own systemctl.
+    securityContext: { privileged: true },
+    volumeMounts: [{ name: "secret", mountPath: "/secret" }],
   };
   return {
     apiVersion: "apps/v1",
@@ -88,13 +85,11 @@ function daemonSet(testbed: Testbed, revision: string, maxUnavailable: Budget): 
           automountServiceAccountToken: false,
           enableServiceLinks: false,
           hostNetwork: true,
+          hostPID: true,
           tolerations: [{ operator: "Exists" }],
           priorityClassName: "system-node-critical",
           containers: [container],
-          volumes: [
-            { name: "secret", secret: { secretName: replacementName } },
-            { name: "host", hostPath: { path: "/" } },
-          ],
+          volumes: [{ name: "secret", secret: { secretName: replacementName } }],
         },
       },
     },

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -14,15 +15,24 @@ import { dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { act } from "./execute.ts";
 import { parseConfig } from "./config/config.ts";
-import { mounted, restarting, reviving } from "./facts/facts.fixture.ts";
+import {
+  absent,
+  decide,
+  facts,
+  idle,
+  mounted,
+  restarting,
+  reviving,
+} from "./facts/facts.fixture.ts";
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
-import { leftBy, type Rewrite } from "./delivery/delivery.ts";
+import type { Rewrite } from "./delivery/delivery.ts";
 import { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { BusError, RestartRefused } from "./systemd/bus.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 import { firstJournal } from "./journal/journal.ts";
+import { keepJournal } from "./journal/store.ts";
 
 function place(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gps-act-"));
@@ -87,6 +97,25 @@ test("a kubelet that is down is restarted though that cannot be recorded, and th
   assert.deepEqual([kept(folder).phase, deeds.unwritable], ["reviving", false]);
 });
 
+test("a file that may not be replaced leaves the journal as it was, and is not tried for a minute", async (t) => {
+  for (const code of ["EBUSY", "EPERM", "EROFS", "EACCES"])
+    for (const journal of [idle, undefined]) {
+      const { hands, folder, deeds } = place(t);
+      if (journal !== undefined) await keepJournal(folder, journal);
+      const before = journal && kept(folder);
+      const write = () =>
+        Promise.reject(Object.assign(new Error(`${code}: rename`), { code, syscall: "rename" }));
+      const delivery = { ...hands.delivery, write };
+      const step = decide(facts({ file: absent, ...(journal && { journal }) }));
+      assert.ok(step.action === "apply");
+      await assert.rejects(act(step, { ...hands, delivery }), /rename/);
+      assert.match(deeds.barred() ?? "", new RegExp(code));
+      assert.equal(deeds.unwritable, false);
+      if (journal === undefined) assert.ok(!existsSync(join(folder, "journal.json")));
+      else assert.deepEqual(kept(folder), before);
+    }
+});
+
 test("a kubelet of a newer agent's is restarted, and its journal stays as it is", async (t) => {
   const { hands, asked, folder } = place(t);
   mkdirSync(folder);
@@ -146,7 +175,7 @@ test("a restart that systemd refuses is counted, and one that nobody answered is
   assert.equal(deeds.restarts, 0);
 });
 
-test("a credential written into a file that others can read is warned of, and its mode is kept", async (t) => {
+test("a file that others could read is closed to them, with a warning", async (t) => {
   const { hands, file } = place(t);
   const write = async (mode: number) => {
     writeFileSync(file, "{}");
@@ -154,12 +183,15 @@ test("a credential written into a file that others can read is warned of, and it
     const found = configJson.read(dirname(file));
     assert.ok(found.kind === "file");
     const planned = found.plan(undefined, mounted, false);
-    const journal = { ...firstJournal(planned.before), left: leftBy(planned) };
+    const journal = {
+      ...firstJournal(planned.before),
+      ...(planned.left && { left: planned.left }),
+    };
     const said = await act(
       { action: "apply", code: "GPS226", ready: false, again: 0, journal, plan: planned, found },
       hands,
     );
-    assert.equal(statSync(file).mode & 0o777, mode);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
     return said;
   };
   assert.match((await write(0o644)) ?? "", /^GPS253 .*mode 644/);

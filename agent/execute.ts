@@ -8,10 +8,11 @@ import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
 import { denied } from "./restart/restart.ts";
 import { codes, say } from "./facts/problems.ts";
+import { describe, hasCode } from "./files/errno.ts";
 import { FileChanged } from "./files/atomic-write.ts";
 import type { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
-import { keepJournal, setAside } from "./journal/store.ts";
+import { keepJournal, putJournalBack, setAside } from "./journal/store.ts";
 import { BusError, isAnswer, RestartRefused } from "./systemd/bus.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
@@ -34,9 +35,8 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
     case "end":
       return undefined;
     case "apply":
-      await keep(step.journal, hands);
-      await write(step.plan, step.found, hands);
-      return warning(step.plan);
+      await apply(step, hands);
+      return warning(step);
     case "restore":
       await write(step.plan, step.found, hands);
       return undefined;
@@ -55,6 +55,29 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
       await removeFolder(under(hands, nodeFiles.folder), () => hands.lock.giveUp());
       return undefined;
   }
+}
+
+type ToApply = Extract<Step, { action: "apply" }>;
+
+async function apply(step: ToApply, hands: Hands): Promise<void> {
+  try {
+    await keep(step.journal, hands);
+    await write(step.plan, step.found, hands);
+  } catch (error) {
+    const { former, plan } = step;
+    // What lies beside config.json goes first, and would be touched already.
+    if (former !== undefined && plan.first === undefined && isForbidden(error)) {
+      await putJournalBack(under(hands, nodeFiles.folder), former.journal);
+      hands.deeds.unwritable = false;
+      hands.deeds.bar(describe(error));
+    }
+    throw error;
+  }
+}
+
+/** chattr +i, a file system that is read-only, a mount in the file's place, SELinux. */
+function isForbidden(error: unknown): boolean {
+  return ["EBUSY", "EPERM", "EROFS", "EACCES"].some((code) => hasCode(error, code));
 }
 
 async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands): Promise<string> {
@@ -104,10 +127,10 @@ async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
   }
 }
 
-/** A warning about the file that was written, if its mode deserves one. */
-function warning({ file, kept }: Rewrite): string | undefined {
-  if (kept || "absent" in file || (file.mode & 0o044) === 0) return undefined;
-  return say(codes.readableByOthers, `mode ${file.mode.toString(8)}`);
+/** A warning about the file that was replaced, if its mode deserved one. */
+function warning({ plan: { left }, found: { now } }: ToApply): string | undefined {
+  if ("absent" in now || left?.was !== now.mode) return undefined;
+  return say(codes.readableByOthers, `mode ${now.mode.toString(8)}`);
 }
 
 /** Whether anything is put in place: what only takes away provokes nobody. */

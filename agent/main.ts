@@ -54,7 +54,7 @@ async function serve(config: Config): Promise<number> {
 
   const delivery = deliveryOf(config);
   const deeds = new Deeds(clock);
-  const systemd = systemdOver(config.dbusDirectory, stopping.signal);
+  const systemd = systemdOver(config, stopping.signal);
   const log = openLog(config.node);
   const status = new Status(log, (line) => writeFileSync(config.terminationLog, line), clock);
   const loop = new Loop(stopping.signal, clock);
@@ -97,7 +97,7 @@ async function serve(config: Config): Promise<number> {
     swept ||= lock.held;
     return alone;
   };
-  const healthz = () => askHealthz(config.healthzPort);
+  const healthz = () => askHealthz(config.healthzPort, config.healthzAddress);
   const observer = new Observer({
     config,
     systemd,

@@ -8,9 +8,11 @@ import { nodeFiles } from "#contract/names.ts";
 import { bootTime } from "./files/boot.ts";
 import type { Config } from "./config/config.ts";
 import { decide } from "./decide/decide.ts";
+import { isFound } from "./decide/unreadable-file.ts";
 import { owing } from "./facts/bound-unit.ts";
 import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
+import { isElsewhere } from "./observe/own-pod.ts";
 import { askHides } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
 import { isIdle, type JournalReading } from "./journal/journal.ts";
@@ -88,7 +90,9 @@ export class Observer {
     const journal = read.kind === "none" ? (this.#journal ?? read) : read;
     const vanished = journal !== read;
     if (journal.kind === "journal") this.#journal = journal;
-    const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
+    const found: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
+    const barred = isFound(found) ? deeds.barred() : undefined;
+    const file: NodeFile = barred === undefined ? found : { kind: "refused", why: barred };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
     const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
     const held = (name: string, value: string | undefined) => this.#stopwatch.held(name, value);
@@ -99,6 +103,7 @@ export class Observer {
       now: now(),
       time: bootTime(),
       alone,
+      elsewhere: isElsewhere(config),
       journal,
       vanished,
       lost: existsSync(join(folder, corruptName)),

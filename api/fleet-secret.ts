@@ -90,6 +90,11 @@ export type ClusterAPISource = Readonly<{
    * says.
    */
   namespaceSelector: NamespaceSelector;
+  /**
+   * Which Clusters of these namespaces are served, by the labels of the Cluster objects. Left out,
+   * all of them.
+   */
+  clusterSelector?: ClusterSelector;
 }>;
 
 /**
@@ -99,6 +104,29 @@ export type ClusterAPISource = Readonly<{
 export type NamespaceSelector = Readonly<{
   /** The labels that a namespace must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
+  /** Conditions on labels, all of which must hold. */
+  matchExpressions?: readonly LabelExpression[];
+}>;
+
+/** A condition on one label. */
+export type LabelExpression = Readonly<{
+  /** The label's name. */
+  key: string;
+  /** What must hold of its value. */
+  operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+  /** Values of In and NotIn. */
+  values?: readonly string[];
+}>;
+
+/**
+ * Which Clusters of these namespaces are served, by the labels of the Cluster objects. Left out,
+ * all of them.
+ */
+export type ClusterSelector = Readonly<{
+  /** The labels that a Cluster must have, all of them. */
+  matchLabels?: Readonly<Record<string, string>>;
+  /** Conditions on labels, all of which must hold. */
+  matchExpressions?: readonly LabelExpression[];
 }>;
 
 /**
@@ -122,6 +150,8 @@ export type ClusterProfilesSource = Readonly<{
 export type ClusterProfileSelector = Readonly<{
   /** The labels that a ClusterProfile must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
+  /** Conditions on labels, all of which must hold. */
+  matchExpressions?: readonly LabelExpression[];
 }>;
 
 /**

@@ -4,6 +4,7 @@
 export const syncConditions = {
   Ready: "The Secret in the management cluster holds what is declared.",
   Stalled: "Not Ready, and only a person can go on.",
+  Warning: "It is served, and soon will not be. It changes no other condition.",
 } as const;
 
 /** Reasons when it is Ready, or when the program goes on by itself. */
@@ -21,6 +22,13 @@ export const syncStalledReasons = {
   Refused: "The API server, or admission, refuses or changes it, or somebody keeps undoing it.",
 } as const;
 
+/** Reasons of Warning. */
+export const syncWarningReasons = {
+  TokenEnds: "The token for the management cluster ends soon, and could not be renewed.",
+  None: "There is nothing to warn of.",
+} as const;
+
 export type SyncConditionType = keyof typeof syncConditions;
 /** A reason of any condition. */
 export type SyncReason = keyof typeof syncReasons | keyof typeof syncStalledReasons;
+export type SyncWarningReason = keyof typeof syncWarningReasons;

@@ -45,13 +45,13 @@ export type SyncSecretStatus = Readonly<{
   secretName?: string;
   /** That Secret's, when it was last seen as declared. */
   resourceVersion?: string;
-  /** Ready and Stalled, as kstatus reads them. */
+  /** Ready and Stalled, as kstatus reads them, and Warning. */
   conditions?: readonly SyncSecretCondition[];
 }>;
 
 /** A condition. */
 export type SyncSecretCondition = Readonly<{
-  /** Ready or Stalled. */
+  /** Ready, Stalled or Warning. */
   type: SyncConditionType;
   /** Whether it is so. */
   status: "True" | "False" | "Unknown";

@@ -14,18 +14,32 @@ import type {
   FleetSecretSpec,
   FleetSecretStatus,
   FleetSecretTarget,
+  ClusterSelector,
+  LabelExpression,
   NamespaceSelector,
 } from "./fleet-secret.ts";
 
 const time = "2026-11-23T09:00:00Z";
 
 const secretRef: Required<FleetSecretReference> = { name: "source-pull-secret" };
-const namespaceSelector: Required<NamespaceSelector> = { matchLabels: {} };
+const expression: Required<LabelExpression> = { key: "tier", operator: "In", values: ["gold"] };
+const namespaceSelector: Required<NamespaceSelector> = {
+  matchLabels: {},
+  matchExpressions: [expression],
+};
+const clusterSelector: Required<ClusterSelector> = {
+  matchLabels: {},
+  matchExpressions: [expression],
+};
 const clusterAPI: Required<ClusterAPISource> = {
   namespaceSelector,
   clusterNameLabelValue: "Namespace",
+  clusterSelector,
 };
-const selector: Required<ClusterProfileSelector> = { matchLabels: {} };
+const selector: Required<ClusterProfileSelector> = {
+  matchLabels: {},
+  matchExpressions: [expression],
+};
 const clusterProfiles: Required<ClusterProfilesSource> = {
   namespaces: ["global-pull-secret-clusters"],
   selector,

@@ -26,10 +26,6 @@ const table: Readonly<Record<string, readonly [body: string, line: Expected]>> =
     failed(/does not load within 1.5 s/),
   ],
   "fails a file that lacks a module": ['await import("./absent.mjs");', failed(/absent/)],
-  "fails a file that sets a timer while it loads": [
-    "setTimeout(() => {}, 300);",
-    failed(/sets a timer/),
-  ],
   "fails a test that a timer registers": [
     'setTimeout(() => test("late", () => {}), 300);',
     failed(/registered after all files had loaded/),

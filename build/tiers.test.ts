@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
+import { load } from "js-yaml";
 import { allTests } from "#tools/pages/promises-page.ts";
 import { promises, shownBy } from "#tools/pages/promises.ts";
 import { withoutCluster } from "./summary.ts";
@@ -68,4 +69,12 @@ test("test:all runs every point of a file of which test:cluster takes a sample",
     assert.match(readFileSync(long, "utf8"), new RegExp(`import.*"./${basename(file)}"`), file);
     assert.equal(tierOf(long), "all");
   }
+});
+
+test("the weekly workflow runs every shard", () => {
+  const path = join(import.meta.dirname, "../.github/workflows/all.yml");
+  const { jobs } = load(readFileSync(path, "utf8")) as {
+    jobs: { shard: { strategy: { matrix: { shard: string[] } } } };
+  };
+  assert.deepEqual(jobs.shard.strategy.matrix.shard, shards);
 });

@@ -5,6 +5,7 @@ import { fleet } from "./commands/see/fleet.ts";
 import { diff } from "./commands/see/diff.ts";
 import { explain } from "./commands/see/explain.ts";
 import { apply } from "./commands/clusters/apply.ts";
+import { deleteManifests } from "./commands/clusters/delete.ts";
 import { join } from "./commands/clusters/join.ts";
 import { list } from "./commands/clusters/list.ts";
 import { remove as removeCluster } from "./commands/clusters/remove.ts";
@@ -41,6 +42,7 @@ export const commands: Readonly<Record<string, Command>> = {
   "clusters join": join,
   "clusters remove": removeCluster,
   "clusters apply": apply,
+  "clusters delete": deleteManifests,
   merge,
   check,
   explain,

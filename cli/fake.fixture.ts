@@ -151,6 +151,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
     reach: () => Promise.resolve(cluster),
     place: () => Promise.resolve(place),
     contexts: () => Promise.resolve(["fake"]),
+    namespace: () => Promise.resolve("shop"),
     documents: () => Promise.resolve([]),
     yaml: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
     signal: signal ?? new AbortController().signal,

@@ -28,6 +28,7 @@ const io: Io = {
   reach: async (how) => (await cluster()).reach(how),
   place: async (how) => (await cluster()).place(how),
   contexts: async (kubeconfig) => (await cluster()).contextsOf(kubeconfig),
+  namespace: async (how) => (await cluster()).namespaceOf(how),
   yaml: async (value) => (await yaml()).dumpYaml(value),
   documents: async (text) => (await yaml()).loadDocuments(text),
   get signal() {

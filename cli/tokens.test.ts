@@ -3,16 +3,18 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import { redactKey } from "#pullsecret/problems/keypath.ts";
-import { planted, tokens } from "#pullsecret/tokens.fixture.ts";
+import { marked, planted, tokens } from "#pullsecret/tokens.fixture.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "./fake.fixture.ts";
-import { object } from "./object.fixture.ts";
+import { object, standing } from "./object.fixture.ts";
 
-function cluster(document: string): FakeCluster {
+function cluster(document: string, token: string): FakeCluster {
   const fake = new FakeCluster();
   const keys = Object.keys((JSON.parse(document) as { auths: object }).auths);
-  const registries = keys.map((key) => ({ registry: redactKey(key), source: "original" }));
-  fake.objects.set(globalPullSecretPath, object({ status: { registries } }));
+  // As an older controller, or another writer of the status, might have it: raw.
+  const registries = keys.map((registry) => ({ registry, source: "original" }));
+  const text = marked.includes(token) ? token : "another";
+  const conditions = standing("person", "Halted", `revision 8 failed on n7: ${text}`);
+  fake.objects.set(globalPullSecretPath, object({ status: { registries, conditions } }));
   const data = { ".dockerconfigjson": Buffer.from(document).toString("base64") };
   fake.objects.set(additionalPath, { ...pullSecret({}), data });
   return fake;
@@ -52,7 +54,7 @@ for (const token of tokens)
     const [good = ""] = documents;
     let lines = 0;
     const run = async (argv: readonly string[], input: string) => {
-      const { out, err } = await call(argv, { cluster: cluster(good), input });
+      const { out, err } = await call(argv, { cluster: cluster(good, token), input });
       lines += `${out}${err}`.split("\n").length;
       for (const secret of secrets)
         assert.ok(!`${out}${err}`.includes(secret), `${argv.join(" ")}: ${out}${err}`);

@@ -82,7 +82,7 @@ export const catalogue = {
   kubeletSilent: [
     "GPS221",
     "the kubelet's healthz does not answer",
-    "nothing is begun until it does; check --healthz-port, and that the kubelet's healthzPort is not 0",
+    "nothing is begun until it does; check --healthz-port and --healthz-address, and that the kubelet's healthzPort is not 0",
   ],
   newerJournal: [
     "GPS222",
@@ -156,8 +156,8 @@ export const catalogue = {
   ],
   readableByOthers: [
     "GPS253",
-    "a credential was written into a config.json that others than its owner can read",
-    "its mode is kept as it is; chmod 600 it unless that is intended",
+    "others than its owner could read config.json",
+    "only its owner can as long as our entries are in it; then it gets its mode back",
   ],
   toBeReread: [
     "GPS254",
@@ -188,6 +188,16 @@ export const catalogue = {
     "GPS260",
     "the journal disappeared while the agent ran",
     "it is written again from memory",
+  ],
+  elsewhere: [
+    "GPS261",
+    "the mounted directory is not the kubelet's",
+    "nothing is changed; give the kubelet's --root-dir as --kubelet-directory",
+  ],
+  noSystemd: [
+    "GPS262",
+    "this node has no systemd that could restart its kubelet",
+    "nothing is changed; set spec.delivery.mode Reread, or leave the node out with --agent-node-selector",
   ],
 } as const satisfies Catalogue;
 

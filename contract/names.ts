@@ -154,6 +154,8 @@ export const mountPaths = {
   kubelet: "/host/kubelet",
   /** The directory that holds system_bus_socket. */
   dbus: "/host/dbus",
+  /** The directory of systemd's own socket, /run/systemd. */
+  systemd: "/host/systemd",
   /** An emptyDir of the pod's own: it outlives the container, and no other pod can write to it. */
   pod: "/run/global-pull-secret",
   /** The node's root directory, in the pod's first container only. */
@@ -242,7 +244,7 @@ export const credentialFiles = [
 export const firstContainerName = "look";
 
 /** Environment of the agent's container, filled by the downward API. */
-export const agentEnvironment = { node: "NODE_NAME" } as const;
+export const agentEnvironment = { node: "NODE_NAME", uid: "POD_UID" } as const;
 
 /**
  * How an agent's container ends. `refused` and a `released` end happen once in a pod's life: they

@@ -1,4 +1,5 @@
 /** Readers of what flags take: each gives the value, or says what is wrong and what to give. */
+import { isIP } from "node:net";
 
 /** What is wrong with a value; what to give instead. It ends a sentence that names the flag. */
 export class Wrong {
@@ -98,6 +99,24 @@ export function duration(value: string): number | Wrong {
 /** Seconds; `0s` is none. */
 function pause(value: string): number | Wrong {
   return value === "0s" ? 0 : duration(value);
+}
+
+/** `auto`, or an IP address. */
+export function ip(value: string): string | Wrong {
+  if (value === auto || isIP(value) > 0) return value;
+  return new Wrong("is not an IP address; give auto, or one such as 10.0.0.1");
+}
+
+/** A type of SELinux; empty: the container runtime's. */
+export function selinuxType(value: string): string | Wrong {
+  if (/^(?:[a-z][a-z0-9_]{0,62})?$/.test(value)) return value;
+  return new Wrong("is not a type of SELinux; give one such as spc_t or super_t");
+}
+
+/** A profile of AppArmor as Kubernetes knows it. */
+export function appArmorProfile(value: string): string | Wrong {
+  if (/^(?:Unconfined|RuntimeDefault|Localhost\/[A-Za-z0-9._/-]{1,200})$/.test(value)) return value;
+  return new Wrong("is not a profile; give Unconfined, RuntimeDefault or Localhost/NAME");
 }
 
 /** Seconds, from `least` to `most` of them. */

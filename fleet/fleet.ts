@@ -9,14 +9,19 @@ import { sooner, type Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { Guests, takesOf, type Run } from "./guests.ts";
 import { selectedBy } from "./inventory/inventory.ts";
+import { servedVersion } from "./inventory/selector.ts";
 import { order, type Standing } from "./order/order.ts";
 import { isGivenUp } from "./order/standing.ts";
 import { judge, ownerOf, type Judged } from "./secret/content.ts";
 import { sentence } from "./secret/problems.ts";
 import { membersOf, rivalsOf, type Members } from "./status/members.ts";
-import { stalledBy } from "./status/stall-reason.ts";
-import { sameStatus, statusOf, type FoundClusters } from "./status/status.ts";
-import { warningsOf } from "./status/warnings.ts";
+import {
+  stalledBy,
+  sameStatus,
+  statusOf,
+  type FoundClusters,
+  warningsOf,
+} from "./status/status.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
 export type FleetPlace = Readonly<{
@@ -78,6 +83,8 @@ export class Fleet {
     const run: Run = { object, source, owner, now };
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
+    if (object.spec.via === "ClusterResourceSet")
+      this.#guests.speak(await servedVersion(home, "addons.cluster.x-k8s.io"));
     this.#guests.keep(members.served, going, object.spec, takes);
     const left = this.#withdraw(run, members);
     if (deleted && left.length === 0) {
@@ -133,8 +140,9 @@ export class Fleet {
     try {
       return await selectedBy(this.#place.home, spec);
     } catch (error) {
-      // The inventory is not served or not granted, which a person has to correct. Status tells it.
-      if (error instanceof ApiError && [403, 404].includes(error.status)) return error;
+      // The inventory is not served or not granted, or the selector is invalid, which a person has
+      // to correct. Status tells it.
+      if (error instanceof ApiError && [400, 403, 404].includes(error.status)) return error;
       throw error;
     }
   }

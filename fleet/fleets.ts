@@ -2,7 +2,7 @@
 import type { V1Namespace } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { Gauge, type Registry } from "prom-client";
-import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import type { ClusterAPISource, ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
@@ -11,6 +11,7 @@ import { allClusters, clusterProfilesIn, fleetSecretsIn, secretsIn } from "#kube
 import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { Fleet, type FleetPlace } from "./fleet.ts";
+import { servedVersion } from "./inventory/selector.ts";
 import { createKeeper } from "./joined/keeper.ts";
 import { pathOf } from "./write.ts";
 
@@ -37,7 +38,7 @@ export function createFleets(options: Options) {
   });
   let clusterId: string | undefined;
   /** Begins the watch of Cluster API's Clusters, which only objects with that inventory need. */
-  let watchClusters: (() => void) | undefined;
+  let watchClusters: ((path: string) => void) | undefined;
 
   async function run(): Promise<Again | undefined> {
     clusterId ??= (await home.get<V1Namespace>("/api/v1/namespaces/kube-system"))?.metadata?.uid;
@@ -46,8 +47,10 @@ export function createFleets(options: Options) {
     await home.pages<FleetSecret>(fleetSecretsIn(namespace), {}, (page) => void all.push(...page));
     const place = { home, clusterId, holds, hint: loop.hint, log: log.warn.bind(log) };
     forget(new Set(all.map(uidOf)));
-    if (all.some(({ spec }) => spec.clusterAPI?.clusterNameLabelValue === "Name"))
-      watchClusters?.();
+    if (
+      all.some(({ spec: { clusterAPI } }) => clusterAPI !== undefined && needsClusters(clusterAPI))
+    )
+      watchClusters?.(allClusters(await servedVersion(home, "cluster.x-k8s.io")));
     const answers = await Promise.all(all.map((one) => serve(one, all, place)));
     count(all);
     return answers.reduce(sooner, undefined);
@@ -125,8 +128,8 @@ export function createFleets(options: Options) {
       const watches = [fleetSecretsIn(namespace), "/api/v1/namespaces"].map((path) =>
         watchCollection({ ...watched, path }),
       );
-      watchClusters = () => {
-        watches.push(watchCollection({ ...watched, path: allClusters }));
+      watchClusters = (path) => {
+        watches.push(watchCollection({ ...watched, path }));
         watchClusters = undefined;
       };
       const keeper = createKeeper({ home, log, namespaces: clusterNamespaces });
@@ -141,5 +144,8 @@ export function createFleets(options: Options) {
     },
   };
 }
+
+const needsClusters = ({ clusterNameLabelValue, clusterSelector }: ClusterAPISource): boolean =>
+  clusterNameLabelValue === "Name" || clusterSelector !== undefined;
 
 const uidOf = ({ metadata }: FleetSecret): string => metadata.uid ?? "";

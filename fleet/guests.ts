@@ -1,8 +1,7 @@
 /** The clusters of one object, each with its connection and its standing. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import type { Due } from "./guest/contest.ts";
-import { Guest } from "./guest/guest.ts";
+import { type Due, Guest } from "./guest/guest.ts";
 import { readAccess } from "./inventory/inventory.ts";
 import type { Standing } from "./order/order.ts";
 import {
@@ -26,9 +25,16 @@ export type Run = Readonly<{ object: FleetSecret; source: Judged; owner: string;
 export class Guests {
   readonly #options: Options;
   readonly #all = new Map<string, Guest>();
+  #version = "v1beta2";
 
   constructor(options: Options) {
     this.#options = options;
+  }
+
+  /** From now on Cluster API is told in this version. */
+  speak(version: string): void {
+    if (version !== this.#version) this.keep([]);
+    this.#version = version;
   }
 
   get(name: string): Guest | undefined {
@@ -54,7 +60,7 @@ export class Guests {
       // A ClusterResourceSet is placed beside the Cluster, in the management cluster.
       const beside = spec.via === "ClusterResourceSet";
       const reach = beside ? home : async () => await readAccess(home, name);
-      this.#all.set(name, new Guest({ way: wayOf(spec, name), reach, holds, hint }));
+      this.#all.set(name, new Guest({ way: wayOf(spec, name, this.#version), reach, holds, hint }));
     }
     const going = new Set(leaving);
     for (const [name, guest] of this.#all) {
@@ -153,11 +159,15 @@ function refusalAt(guest: Guest | undefined, of: Due, now: number): ClusterFacts
   return refusal && { why: refusal.why, own: refusal.own, next: now + refusal.wait };
 }
 
-function wayOf({ via, target, clusterAPI }: FleetSecret["spec"], name: string): Way {
+function wayOf(
+  { via, target, clusterAPI }: FleetSecret["spec"],
+  name: string,
+  version: string,
+): Way {
   const { namespace = "kube-system" } = target;
   const where = { namespace, name: target.name };
   return via === "ClusterResourceSet"
-    ? resourceSet(name, where, clusterAPI?.clusterNameLabelValue ?? "Namespace")
+    ? resourceSet(name, where, { ...clusterAPI, version })
     : direct(where);
 }
 

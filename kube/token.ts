@@ -1,4 +1,4 @@
-/** A token of a joined cluster: asked of it, and kept as a Secret in the management cluster. */
+/** Tokens of our accounts in other clusters: how they are asked for, and when they are renewed. */
 import { Buffer } from "node:buffer";
 import {
   boundName,
@@ -13,23 +13,26 @@ import type { Cluster } from "./client/cluster.ts";
 
 type Issued = Readonly<{ token: string; issued: Date; expires: Date }>;
 
-const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+/** An account, and the Secret beside it that its tokens are bound to. */
+type Account = Readonly<{ namespace: string; name: string; bound: string }>;
+
+/** That of a joined cluster. */
+const joined: Account = { namespace, name: joinedName, bound: boundName };
 
 /**
- * A token of the joined cluster's account, bound to the Secret beside it: it is void as soon as
- * that Secret is deleted. 30 days are asked for; the server may give fewer, and what it says is
- * believed.
+ * A token of the account, bound to the Secret beside it: it is void as soon as that Secret is
+ * deleted. 30 days are asked for; the server may give fewer, and what it says is believed.
  */
-export async function requestToken(cluster: Cluster): Promise<Issued> {
+export async function requestToken(cluster: Cluster, account = joined): Promise<Issued> {
   const issued = new Date();
   const reply = await cluster.create<{ status?: { token?: string; expirationTimestamp?: string } }>(
-    `${accounts}/${joinedName}/token`,
+    `/api/v1/namespaces/${account.namespace}/serviceaccounts/${account.name}/token`,
     {
       apiVersion: "authentication.k8s.io/v1",
       kind: "TokenRequest",
       spec: {
         expirationSeconds: tokenSeconds,
-        boundObjectRef: { apiVersion: "v1", kind: "Secret", name: boundName },
+        boundObjectRef: { apiVersion: "v1", kind: "Secret", name: account.bound },
       },
     },
   );
@@ -55,3 +58,29 @@ export function tokenSecret({ token, issued, expires }: Issued) {
     data: { [tokenKey]: Buffer.from(token).toString("base64") },
   };
 }
+
+/** fresh · due: half of its time is over · expired · unknown: its times are not known. */
+export type Age = "fresh" | "due" | "expired" | "unknown";
+
+/** The age of a token that is good from `issued` to `expires`, in milliseconds. Pure. */
+export function ageOfToken(issued: number, expires: number, now: number): Age {
+  if (Number.isNaN(issued) || Number.isNaN(expires)) return "unknown";
+  if (now >= expires) return "expired";
+  return now >= (issued + expires) / 2 ? "due" : "fresh";
+}
+
+/**
+ * From when until when a token is good, as it contains it, in milliseconds; NaN where it is not a
+ * JSON Web Token. Nothing is verified: the API server that takes it does that. Pure.
+ */
+export function timesIn(token: string): Readonly<{ issued: number; expires: number }> {
+  try {
+    const [, payload = ""] = token.split(".");
+    const { iat, exp } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Claims;
+    return { issued: Number(iat) * 1000, expires: Number(exp) * 1000 };
+  } catch {
+    return { issued: Number.NaN, expires: Number.NaN };
+  }
+}
+
+type Claims = Readonly<{ iat?: unknown; exp?: unknown }>;

@@ -9,6 +9,8 @@ export type Health = Readonly<{
   ready: () => Readonly<{ ready: boolean; says: string }>;
 }>;
 
+type Answer = Readonly<{ status: number; body: string; type?: string }>;
+
 /** Resolves when the port is open; rejects when it cannot be. */
 export async function serve(
   listen: { host: string; port: number },
@@ -16,9 +18,12 @@ export async function serve(
   metrics: Registry,
 ): Promise<Server> {
   const server = createServer((request, response) => {
-    void answer(request.url ?? "", health, metrics).then(({ status, body, type }) => {
-      response.writeHead(status, { "Content-Type": type ?? "text/plain" }).end(body);
-    });
+    void answer(request.url ?? "", health, metrics)
+      // One gauge that throws must not end the program.
+      .catch((): Answer => ({ status: 500, body: "the answer could not be made\n" }))
+      .then(({ status, body, type }) => {
+        response.writeHead(status, { "Content-Type": type ?? "text/plain" }).end(body);
+      });
   });
   server.requestTimeout = 10_000;
   return new Promise((resolve, reject) => {
@@ -27,11 +32,7 @@ export async function serve(
   });
 }
 
-async function answer(
-  url: string,
-  health: Health,
-  metrics: Registry,
-): Promise<{ status: number; body: string; type?: string }> {
+async function answer(url: string, health: Health, metrics: Registry): Promise<Answer> {
   switch (url.split("?")[0]) {
     case "/healthz": {
       const sick = health.sick();

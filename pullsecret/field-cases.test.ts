@@ -1,8 +1,10 @@
 /** Documents and images as people have them: what we say, and what the kubelet would do. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { parse } from "./document/parse.ts";
 import { explain } from "./kubelet/explain.ts";
 import { readAsKubelet } from "./kubelet/kubelet.ts";
@@ -27,11 +29,12 @@ type Case = Readonly<{
   at?: string;
   auths?: Record<string, string>;
   tries?: readonly string[];
-  first?: string;
   users?: readonly (readonly string[])[];
   invalid?: true;
   absent?: string;
-  shown?: readonly [file: string, text: string];
+  codes?: string;
+  tests?: readonly [file: string, ...names: string[]];
+  documented?: readonly [file: string, heading: string, ...sentences: string[]];
 }>;
 
 const cases = JSON.parse(
@@ -70,21 +73,20 @@ function decoded(document: string): Record<string, string> {
   return Object.fromEntries(pairs) as Record<string, string>;
 }
 
+const codesOf = (problems: readonly Problem[]): string =>
+  problems.map(({ code }) => code).join(" ");
+
 function judge(one: Case): void {
   const merged = run(one);
-  if (one.expect === "reject") {
-    assert.ok(!merged.ok);
-    assert.ok(lines(merged.problems).includes(one.at ?? ""), lines(merged.problems));
-    return;
-  }
-  assert.ok(merged.ok, merged.ok ? "" : lines(merged.problems));
-  if (one.expect !== undefined)
-    assert.equal(merged.warnings.length > 0, one.expect === "warn", lines(merged.warnings));
+  const told = merged.ok ? merged.warnings : merged.problems;
+  const verdict = merged.ok ? (told.length > 0 ? "warn" : "accept") : "reject";
+  assert.equal(verdict, one.expect, lines(told));
+  assert.equal(codesOf(told), one.codes ?? "");
+  assert.ok(lines(told).includes(one.at ?? ""), lines(told));
+  if (!merged.ok) return;
   const document = canonical(merged);
-  if (one.auths !== undefined) assert.deepEqual(decoded(document), one.auths);
-  if (one.tries !== undefined) assert.deepEqual(triedIn(document, one.image ?? ""), one.tries);
-  if (one.first !== undefined)
-    assert.equal(triedIn(document, one.image ?? "")[0]?.split(":")[0], one.first);
+  assert.deepEqual(decoded(document), one.auths ?? decoded(document));
+  assert.deepEqual(triedIn(document, one.image ?? ""), one.tries);
 }
 
 function explainCase(one: Case): void {
@@ -92,23 +94,62 @@ function explainCase(one: Case): void {
   assert.equal(explained === undefined, one.invalid === true);
   if (explained === undefined) return;
   assert.ok(!JSON.stringify(explained).includes(one.absent ?? "\0"));
+  assert.equal(explained.dropped?.code, one.codes);
   const groups = Map.groupBy(explained.explanation.tries, ({ order }) => order);
   const users = [...groups.values()].map((group) => group.map(({ username }) => username));
   assert.deepEqual(users, one.users);
 }
 
-const root = new URL("../", import.meta.url);
+const root = fileURLToPath(new URL("../", import.meta.url));
 
-test("no case is lost: there are 86", () => assert.equal(cases.length, 86));
+/** Names of the tests that passed, of all that the cases name. */
+async function passed(): Promise<ReadonlySet<string>> {
+  const named = cases.flatMap(({ tests = [] }) => [tests]).filter(({ length }) => length > 0);
+  const files = [...new Set(named.map(([file = ""]) => file))];
+  const patterns = named.flatMap(([, ...names]) =>
+    names.map((name) => `--test-name-pattern=^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`),
+  );
+  const { NODE_TEST_CONTEXT: _ours, ...env } = process.env;
+  const argv = ["--test", "--test-reporter=tap", ...patterns, ...files];
+  const child = spawn(process.execPath, argv, {
+    cwd: root,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const output = (await child.stdout.toArray()).join("");
+  const found = [...output.matchAll(/^ *ok \d+ - ((?:(?! # (?:SKIP|TODO)).)*)$/gm)];
+  return new Set(found.map(([, name = ""]) => name.replaceAll("\\#", "#")));
+}
+
+function isDocumented(file: string, heading: string, sentences: readonly string[]): void {
+  const text = readFileSync(`${root}${file}`, "utf8");
+  const section = text.split(/^## /m).find((one) => one.startsWith(`${heading}\n`));
+  const prose = (section ?? assert.fail(`${file} lacks ${heading}`)).replace(/\s+/g, " ");
+  for (const sentence of sentences) assert.ok(prose.includes(sentence), `${heading}: ${sentence}`);
+}
+
+test("no case is lost: there are 86, each with an outcome", () => {
+  assert.equal(new Set(cases.map(({ id }) => id)).size, 86);
+  for (const { id, ...one } of cases)
+    assert.ok(one.expect ?? one.users ?? one.invalid ?? one.tests ?? one.documented, id);
+});
+
+const behaves = passed();
 
 for (const one of cases) {
-  const { id, why, shown } = one;
-  if (shown === undefined)
+  const { id, why, tests, documented } = one;
+  if (tests !== undefined)
+    test(`${id}: ${why}: the tests of the outcome pass`, async () => {
+      const [, ...names] = tests;
+      for (const name of names) assert.ok((await behaves).has(name), name);
+    });
+  else if (documented !== undefined)
+    test(`${id}: ${why}: is documented as a limit`, () => {
+      const [file, heading, ...sentences] = documented;
+      assert.ok(sentences.length > 0);
+      isDocumented(file, heading, sentences);
+    });
+  else
     test(`${id}: ${why}: ${one.expect ?? "as the kubelet does"}`, () =>
       one.file === undefined ? judge(one) : explainCase(one));
-  else
-    test(`${id}: ${why}: is shown, or documented as a limit, in ${shown[0]}`, () => {
-      const [file, text] = shown;
-      assert.ok(readFileSync(new URL(file, root), "utf8").includes(text), `${file} lacks ${text}`);
-    });
 }

@@ -1,6 +1,6 @@
 /** Pauses of the engine, of a side that is scripted: no real API server fails at a chosen call. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { readFileSync } from "node:fs";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { pino, type Logger } from "pino";
@@ -8,6 +8,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
+import { refuse } from "#test/harness/api/protocol.ts";
 import { Engine } from "./engine.ts";
 import { managementSide } from "./management/side.ts";
 import { syncSecretsIn } from "./objects.ts";
@@ -59,7 +60,11 @@ const quiet = pino({ level: "silent" });
 test("the tenant's side deletes a copy in the foreground, so that its Secret goes first", async () => {
   const { management, here, there, object, create } = pairOf();
   await create("one");
-  const engine = new Engine(tenantSide(here, there, "tenant-a"), quiet, { looked() {} });
+  const engine = new Engine(
+    tenantSide({ home: here, management: there, namespace: "tenant-a" }),
+    quiet,
+    { looked() {} },
+  );
   await engine.run();
   await here.remove(`${syncSecretsIn("default")}/one`, object("one")?.metadata.uid ?? "");
   await engine.run();
@@ -81,4 +86,103 @@ test("the management side puts no finalizer on a copy, and takes that of version
   await engine.run();
   assert.equal(object("leaving"), undefined);
   assert.deepEqual(object("kept")?.metadata.finalizers ?? [], []);
+});
+
+/** What the tenant's side does with the object `one` and its copy, and the clocks of the test. */
+async function leaving(t: TestContext) {
+  const pair = pairOf();
+  const { management, here, there, object, create } = pair;
+  let now = performance.now();
+  t.mock.method(performance, "now", () => now);
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const metadata = { name: "kube-system" };
+  await here.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+  const told: string[] = [];
+  const side = tenantSide({
+    home: here,
+    management: there,
+    namespace: "tenant-a",
+    leftBehind: async (_, message) => void told.push(message),
+  });
+  const engine = new Engine(side, quiet, { looked() {} });
+  const run = () => engine.run().catch(() => undefined);
+  await create("one");
+  await run();
+  const uid = object("one")?.metadata.uid ?? "";
+  const copy = () => management.object<Stored>(`${syncSecretsIn("tenant-a")}/${uid}`);
+  assert.ok(copy());
+  const pass = async (seconds: number) => {
+    now += seconds * 1000;
+    t.mock.timers.setTime(Date.now() + seconds * 1000);
+    await run();
+  };
+  const leave = async () => {
+    await here.remove(`${syncSecretsIn("default")}/one`, uid);
+    await run();
+  };
+  return { ...pair, told, copy, pass, leave };
+}
+
+const reasons: readonly (readonly [what: string, status: number, reason: string])[] = [
+  ["its namespace, and so its account, is gone", 401, "Unauthorized"],
+  ["its rights are gone", 403, "Forbidden"],
+  ["the definition is gone", 404, "NotFound"],
+  ["the cluster does not work", 500, "InternalError"],
+];
+for (const [what, status, reason] of reasons)
+  test(`L20: where ${what} in the management cluster, a deleted object ends after its deadline, is told, and its copy is collected later`, async (t) => {
+    const { management, object, told, copy, pass, leave } = await leaving(t);
+    management.refuses = () => refuse(status, reason, "no");
+    await leave();
+    await pass(3500);
+    assert.ok(object("one"), "it waits until the deadline");
+    await pass(101);
+    assert.equal(object("one"), undefined);
+    assert.equal(told.length, 1);
+    assert.match(told[0] ?? "", /^GPS478: /);
+    assert.ok(copy());
+    management.refuses = () => undefined;
+    await pass(1);
+    assert.equal(copy(), undefined);
+  });
+
+test("L20: a finalizer that somebody planted on the copy holds neither side beyond its deadline", async (t) => {
+  const { management, there, object, told, copy, pass, leave } = await leaving(t);
+  const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");
+  const finalizers = ["planted.example/f"];
+  const path = `${syncSecretsIn("tenant-a")}/${metadata.name}`;
+  await there.replace(path, { ...rest, metadata: { ...metadata, finalizers } });
+  const side = managementSide(there, "tenant-a", async (_, message) => void told.push(message));
+  const engine = new Engine(side, quiet, { looked() {} });
+  await leave();
+  await engine.run();
+  await pass(3500);
+  await engine.run();
+  assert.ok(object("one") && copy());
+  await pass(101);
+  assert.equal(object("one"), undefined);
+  await engine.run();
+  assert.equal(management.object(path), undefined);
+  assert.deepEqual(
+    told.map((one) => one.slice(0, 6)).toSorted((a, b) => (a < b ? -1 : 1)),
+    ["GPS478", "GPS479"],
+  );
+});
+
+test("a copy of another cluster, or of somebody else, in the same namespace is not collected", async (t) => {
+  const { management, there, pass } = await leaving(t);
+  const names = { "origin-name": "x", "origin-namespace": "y" };
+  const others = { ...names, "origin-cluster": "another" };
+  for (const [name, marks] of Object.entries({ a: names, b: others, c: {} })) {
+    const annotations = Object.fromEntries(
+      Object.entries(marks).map(([key, value]) => [`globalpullsecret.io/${key}`, value]),
+    );
+    const labels = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
+    const metadata = { name, namespace: "tenant-a", annotations, labels };
+    const body = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "SyncSecret", metadata };
+    await there.create(syncSecretsIn("tenant-a"), body);
+  }
+  await pass(1);
+  for (const name of ["a", "b", "c"])
+    assert.ok(management.object(`${syncSecretsIn("tenant-a")}/${name}`), name);
 });

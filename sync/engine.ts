@@ -30,6 +30,14 @@ const waitSeconds = 10;
  */
 const writes = { perSecond: 1 / 60, atOnce: 10 };
 
+/**
+ * Least milliseconds for which a process has tried to end an object before it gives up: one that
+ * starts after the deadline tries first.
+ */
+const leastTrial = 60_000;
+/** Finalizers of the garbage collector, which it removes itself. */
+const collectors: ReadonlySet<string> = new Set(["foregroundDeletion", "orphan"]);
+
 /** What is remembered of an object between runs: versions, and no content. */
 type Known = {
   /** Versions of the object and of what is made from it at which nothing was left to do. */
@@ -37,6 +45,8 @@ type Known = {
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
   /** By generation: what its user changes is written at once. */
   contest: Contest<number>;
+  /** Since when this process knows that it is being deleted, by performance.now(). */
+  leaving: number | undefined;
 };
 
 export class Engine {
@@ -53,7 +63,8 @@ export class Engine {
 
   /** Reconciles every object once. Rejects where one of the two collections cannot be listed. */
   async run(): Promise<Again | undefined> {
-    const { from, objects, to, made } = this.#side;
+    const { from, objects, to, made, prepare } = this.#side;
+    await prepare?.();
     const all = await metadataOf(from, objects);
     const uids = new Set(all.map(({ uid }) => uid));
     for (const uid of this.#known.keys()) if (!uids.has(uid)) this.#known.delete(uid);
@@ -61,16 +72,33 @@ export class Engine {
       if (error instanceof Elsewhere && from !== to) await this.#reportAll(all, error);
       throw error;
     });
+    await this.#collect(there, uids);
     const byName = new Map(there.map((one) => [one.name, one]));
     let again: Again | undefined;
     for (const one of all) again = sooner(again, await this.#serve(one, byName.get(one.uid)));
     return again;
   }
 
+  /** Deletes what an object left behind that ended without confirmation. */
+  async #collect(there: readonly V1ObjectMeta[], uids: ReadonlySet<string | undefined>) {
+    const { to, made, isOwn, noun, propagation } = this.#side;
+    for (const one of there) {
+      if (uids.has(one.name) || one.deletionTimestamp !== undefined || isOwn?.(one) !== true)
+        continue;
+      try {
+        const { name = "", uid = "", resourceVersion } = one;
+        await to.remove(`${made}/${name}`, uid, resourceVersion, propagation);
+        this.#log.info({ made: name }, `a ${noun} that was left behind is deleted`);
+      } catch (error) {
+        this.#log.warn({ made: one.name, error: (error as Error).message }, "not deleted");
+      }
+    }
+  }
+
   /** Reconciles one object. Never rejects, so that one that fails delays no other. */
   async #serve(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
     const known = this.#knownOf(metadata);
-    const at = versions(metadata, made);
+    const at = this.#versions(metadata, made);
     if (known.seen === at) return undefined;
     if (metadata.deletionTimestamp === undefined && this.#side.isCopy?.(metadata) === true) {
       known.seen = at;
@@ -100,12 +128,15 @@ export class Engine {
       count("error");
       const times = (failed?.times ?? 0) + 1;
       this.#log.error({ namespace, name, times, error: (error as Error).message }, "failed");
-      if (error instanceof Elsewhere) await this.#reportOf(metadata, error.found);
+      if (error instanceof Elsewhere) {
+        if (await this.#giveUp(metadata, error.found.message)) return undefined;
+        await this.#reportOf(metadata, error.found);
+      }
       const pause = backoff(times);
       // What the write itself has changed is no reason to try again before the pause is over.
       const left = error instanceof Elsewhere ? error.left : undefined;
       known.failed = {
-        at: left ? versions(metadata, left) : at,
+        at: left ? this.#versions(metadata, left) : at,
         times,
         next: performance.now() + pause,
       };
@@ -157,8 +188,8 @@ export class Engine {
     const { from, to, finalizer, formerFinalizer = "", isOurs, noun, propagation } = this.#side;
     // Without a finalizer the garbage collector deletes what was made.
     if (finalizer === undefined) {
-      await writeFinalizer(from, object, formerFinalizer, false);
-      return undefined;
+      const left = await writeFinalizer(from, object, formerFinalizer, false);
+      return await this.#release(left);
     }
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const path = this.#pathOf(object);
@@ -174,8 +205,47 @@ export class Engine {
       this.#log.info({ namespace, name, made: live.metadata.name }, `the ${noun} is deleted`);
     }
     const message = `deleted when the ${noun} is gone`;
+    if (await this.#giveUp(object.metadata, `the ${noun} is not gone`)) return undefined;
     await this.#writeStatus(object, { reason: "Leaving", message });
     return { seconds: 1 };
+  }
+
+  /** Removes what others put on a deleted copy to keep it, once its deadline is over. */
+  async #release(object: SyncSecret): Promise<Again | undefined> {
+    const { from, leftBehind } = this.#side;
+    const { metadata } = object;
+    const planted = (metadata.finalizers ?? []).filter((one) => !collectors.has(one));
+    const [first] = planted;
+    if (first === undefined) return undefined;
+    if (!this.#isOverdue(metadata)) return { seconds: waitSeconds };
+    let left = object;
+    for (const one of planted) left = await writeFinalizer(from, left, one, false);
+    const message = sentence("planted", first);
+    this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
+    await leftBehind?.(metadata, message);
+    return undefined;
+  }
+
+  /** Removes our finalizer without confirmation, once the deadline is over. Whether it did. */
+  async #giveUp(metadata: V1ObjectMeta, why: string): Promise<boolean> {
+    const { from, finalizer, leftBehind } = this.#side;
+    if (finalizer === undefined || !this.#isOverdue(metadata)) return false;
+    const object = await readObject(from, metadata);
+    if (object === undefined) return true;
+    const message = sentence("leftBehind", why);
+    this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
+    await leftBehind?.(metadata, message);
+    await writeFinalizer(from, object, finalizer, false);
+    return true;
+  }
+
+  #isOverdue(metadata: V1ObjectMeta): boolean {
+    if (metadata.deletionTimestamp === undefined) return false;
+    const known = this.#knownOf(metadata);
+    const now = performance.now();
+    known.leaving ??= now;
+    const since = new Date(metadata.deletionTimestamp).getTime();
+    return Date.now() >= since + this.#side.deadline * 1000 && now - known.leaving >= leastTrial;
   }
 
   /** Writes what was found to status, and remembers that nothing is left to do until a change. */
@@ -185,13 +255,14 @@ export class Engine {
     found: Found,
   ): Promise<Again | undefined> {
     const written = await this.#writeStatus(object, found);
-    this.#knownOf(object.metadata).seen = versions(written.metadata, made);
+    this.#knownOf(object.metadata).seen = this.#versions(written.metadata, made);
     return found.reason === "Waiting" ? { seconds: waitSeconds } : undefined;
   }
 
   async #writeStatus(object: SyncSecret, found: Found): Promise<SyncSecret> {
     const { namespace, name, generation = 0 } = object.metadata;
-    const status = statusOf({ ...kept(object), ...found }, generation, new Date(), object.status);
+    const whole = { ...kept(object), ...found, warning: this.#side.warning?.() };
+    const status = statusOf(whole, generation, new Date(), object.status);
     if (sameStatus(status, object.status)) return object;
     const written = await writeStatus(this.#side.from, object, status);
     const level = found.reason === "Synced" || found.reason === "Waiting" ? "info" : "warn";
@@ -220,11 +291,19 @@ export class Engine {
   }
 
   async #reportAll(all: readonly V1ObjectMeta[], { found }: Elsewhere): Promise<void> {
-    for (const metadata of all) await this.#reportOf(metadata, found);
+    for (const metadata of all) {
+      const ended = await this.#giveUp(metadata, found.message).catch(() => false);
+      if (!ended) await this.#reportOf(metadata, found);
+    }
   }
 
   #pathOf({ metadata }: SyncSecret): string {
     return `${this.#side.made}/${metadata.uid}`;
+  }
+
+  #versions(object: V1ObjectMeta, made: V1ObjectMeta | undefined): string {
+    const warning = this.#side.warning?.() ?? "";
+    return `${object.resourceVersion} ${made?.resourceVersion ?? ""} ${warning}`;
   }
 
   #knownOf({ uid = "" }: V1ObjectMeta): Known {
@@ -232,6 +311,7 @@ export class Engine {
       seen: "",
       failed: undefined,
       contest: new Contest<number>(writes, Object.is),
+      leaving: undefined,
     };
     this.#known.set(uid, known);
     return known;
@@ -245,9 +325,6 @@ const done: Readonly<Record<Writing, (side: Side) => string>> = {
 };
 
 const uidOf = ({ metadata }: SyncSecret): string => metadata.uid ?? "";
-
-const versions = (object: V1ObjectMeta, made: V1ObjectMeta | undefined): string =>
-  `${object.resourceVersion} ${made?.resourceVersion ?? ""}`;
 
 /** The Secret that the former status named: a status without it would lose it. */
 function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {

@@ -1,5 +1,9 @@
 /** The metrics of both programs. */
-import { collectDefaultMetrics, Counter, Histogram, type Registry } from "prom-client";
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { warnOf } from "#kube/event.ts";
+import { apiVersion, syncManager } from "./rules/copies.ts";
 
 export type Result = "success" | "conflict" | "error";
 
@@ -30,4 +34,37 @@ export function createMetrics(registry: Registry): Metrics {
       durations.observe({ namespace }, seconds);
     },
   };
+}
+
+/**
+ * What tells people of an object that was left behind: a metric by namespace, and an Event on it.
+ */
+export function createAlarm(cluster: Cluster, registry: Registry) {
+  const counter = new Counter({
+    name: "global_pull_secret_sync_left_behind_total",
+    help: "Deleted SyncSecrets that a deadline ended, by namespace: something may be left of them",
+    labelNames: ["namespace"],
+    registers: [registry],
+  });
+  return async (metadata: V1ObjectMeta, message: string): Promise<void> => {
+    counter.inc({ namespace: metadata.namespace ?? "" });
+    await warnOf(cluster, {
+      component: syncManager,
+      apiVersion,
+      kind: "SyncSecret",
+      metadata,
+      reason: "LeftBehind",
+      message,
+    });
+  };
+}
+
+/** When the tenant's token for the management cluster ends. */
+export function createExpiry(registry: Registry): (seconds: number) => void {
+  const gauge = new Gauge({
+    name: "global_pull_secret_sync_token_expiry_timestamp_seconds",
+    help: "When the token for the management cluster ends, in seconds since 1970; 0: not known",
+    registers: [registry],
+  });
+  return (seconds) => gauge.set(seconds);
 }

@@ -8,7 +8,10 @@ import { Engine } from "./engine.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Side } from "./side.ts";
 
-export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedProgram {
+/** `hint`: something that the watches do not show has changed. */
+type ServedSide = ServedProgram & Readonly<{ hint: () => void }>;
+
+export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedSide {
   const engine = new Engine(side, log, metrics);
   const loop = createLoop({
     run: () => engine.run(),
@@ -21,6 +24,7 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedProg
   const { from, objects, to, made } = side;
   return {
     silence: loop.silence,
+    hint: loop.hint,
     async until(signal) {
       const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
       const watched = { query: {}, hint: loop.hint, failed, signal };

@@ -34,6 +34,22 @@ export type Side = Readonly<{
   isCopy?: (metadata: V1ObjectMeta) => boolean;
   /** What the object's status says when the live one is as wanted. */
   told: (live: Live) => Found;
+  /** Called before each run. */
+  prepare?: () => Promise<void>;
+  /**
+   * True for something made by this side, of an object of its own cluster. Without that object it
+   * was left behind, and is deleted.
+   */
+  isOwn?: (made: V1ObjectMeta) => boolean;
+  /**
+   * Seconds after a deletion when the finalizer goes without confirmation, and finalizers of others
+   * where there is none of ours.
+   */
+  deadline: number;
+  /** Tells people what was left behind. */
+  leftBehind?: (object: V1ObjectMeta, message: string) => Promise<void>;
+  /** What will soon keep this side from its work; undefined: nothing. */
+  warning?: () => string | undefined;
 }>;
 
 /**

@@ -9,7 +9,7 @@ import type { Live } from "./rules/step.ts";
 import { tenantSide } from "./tenant/side.ts";
 
 const cluster = {} as unknown as Cluster;
-const tenant = tenantSide(cluster, cluster, "tenant-a");
+const tenant = tenantSide({ home: cluster, management: cluster, namespace: "tenant-a" });
 const management = managementSide(cluster, "tenant-a");
 
 const objectOf = (namespace: string, more: Partial<SyncSecret> = {}): SyncSecret => ({

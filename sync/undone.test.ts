@@ -63,7 +63,10 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
     finalizers: ["globalpullsecret.io/sync-tenant"],
   };
   keep(own, { type: "Opaque", data: { a: "eA==" }, metadata } as Kept);
-  const of = side === "tenant" ? tenantSide(cluster, cluster, "there") : undefined;
+  const of =
+    side === "tenant"
+      ? tenantSide({ home: cluster, management: cluster, namespace: "there" })
+      : undefined;
   const from = { ...(of ?? managementSide(cluster, "here")), objects: syncSecretsIn("here") };
   const log = { error() {}, info() {}, warn() {}, debug() {} } as unknown as Logger;
   const engine = new Engine(from, log, { looked() {} });

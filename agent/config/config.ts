@@ -26,6 +26,7 @@ export function modeOf({ delivery, restart }: Pick<Config, "delivery" | "restart
 function toConfig(given: TableValues<typeof flags>) {
   return {
     node: given[agentEnvironment.node],
+    uid: given[agentEnvironment.uid],
     template: given.template,
     unit: given.unit,
     delivery: given.delivery,
@@ -35,10 +36,12 @@ function toConfig(given: TableValues<typeof flags>) {
     hiddenFiles: given["hidden-files"],
     probation: given.probation * 1000,
     healthzPort: given["healthz-port"],
+    healthzAddress: given["healthz-address"],
     probePort: given["probe-port"],
     secretDirectory: given["secret-directory"],
     kubeletDirectory: given["kubelet-directory"],
     dbusDirectory: given["dbus-directory"],
+    systemdDirectory: given["systemd-directory"],
     podDirectory: given["pod-directory"],
     terminationLog: given["termination-log"],
   };

@@ -7,7 +7,7 @@ import {
   scopes,
 } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
-import { auto, directory, file, integer, oneOf, unit, within } from "#contract/values.ts";
+import { auto, directory, file, integer, ip, oneOf, unit, within } from "#contract/values.ts";
 
 /** Any text, and an empty one. */
 const asGiven = (text: string): string => text;
@@ -18,6 +18,12 @@ export const flags = {
     from: "environment",
     standard: "",
     what: "the node's name, for the log",
+  },
+  [agentEnvironment.uid]: {
+    read: asGiven,
+    from: "environment",
+    standard: "",
+    what: "the pod's uid, by which its kubelet's directory is known",
   },
   template: {
     read: asGiven,
@@ -63,7 +69,12 @@ export const flags = {
   "healthz-port": {
     read: integer(1, 65_535),
     standard: "10248",
-    what: "loopback port of the kubelet's healthz",
+    what: "port of the kubelet's healthz",
+  },
+  "healthz-address": {
+    read: ip,
+    standard: auto,
+    what: "address of the kubelet's healthz; auto: 127.0.0.1, then ::1",
   },
   "probe-port": {
     read: integer(1024, 65_535),
@@ -84,6 +95,11 @@ export const flags = {
     read: directory,
     standard: mountPaths.dbus,
     what: "where the directory of system_bus_socket is mounted",
+  },
+  "systemd-directory": {
+    read: directory,
+    standard: mountPaths.systemd,
+    what: "where the directory of systemd's own socket is mounted",
   },
   "pod-directory": {
     read: directory,

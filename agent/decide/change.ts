@@ -5,7 +5,7 @@ import { granted, grantedKey, isOf } from "../facts/grant.ts";
 import { callsWithin, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
-import { type FoundFile, leftBy, type Plan } from "../delivery/delivery.ts";
+import type { FoundFile, Plan } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
 import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { canRestart, isUnaskable, stateOf } from "../facts/kubelet-state.ts";
@@ -52,7 +52,7 @@ export function change(
   // Spaced are writes of one content, which another program keeps changing.
   if (same && facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, drift);
-  const left = leftBy(planned);
+  const { left } = planned;
   const { undo: _undo, renamed, rereads: _rereads, left: _left, ...others } = journal;
   const { quarantine, grant: _grant, denied, owed, ...rest } = others;
   const granted = grantedKey(facts.grant);
@@ -79,7 +79,15 @@ export function change(
     // A rollback that was not reported yet is overtaken.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  const apply: Step = atOnce({ action: "apply", code, journal: next, plan: planned, found });
+  const former = isIdle(known) && { former: { journal: known } };
+  const apply: Step = atOnce({
+    action: "apply",
+    code,
+    journal: next,
+    plan: planned,
+    found,
+    ...former,
+  });
   return facts.unwritable ? startMeanwhile(facts, known, apply) : apply;
 }
 
@@ -90,7 +98,8 @@ export function change(
 function isLeftAlone(facts: Facts, journal: Journal, { matters }: Plan): boolean {
   if (facts.config.restart !== "Always") return false;
   const owes = matters || journal.matters || journal.owed !== undefined;
-  if (isIdle(journal)) return owes && !canRestart(facts);
+  // Another kubelet reads the file, if any does.
+  if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
   return owes && isUnaskable(facts) && facts.healthy === true;
 }
 

@@ -170,7 +170,9 @@ function voidGrant({ grant, refused }: Facts, journal: Journal | undefined): Ste
 function emptyHanded(facts: Facts): Answer {
   if (grantedRevision(facts.grant) === 0) return waiting(facts);
   if (ours(facts)?.intent === "release") return leave;
-  return chain({ ...facts, journal: { kind: "none" }, left: false });
+  const answer = chain({ ...facts, journal: { kind: "none" }, left: false });
+  if (answer.action !== "apply" || facts.journal.kind !== "journal") return answer;
+  return { ...answer, former: { journal: facts.journal.journal } };
 }
 
 /** config.json is as it should be. */

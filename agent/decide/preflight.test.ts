@@ -53,6 +53,7 @@ const rows: readonly (readonly [
     "GPS222 refused",
   ],
   ["the bus does not hear us", { unit: noBus }, "GPS210 refused"],
+  ["the directory of another kubelet", { elsewhere: "no pods/u" }, "GPS261 refused"],
   ["no unit is active", { unit: { unfound: "kubelet.service is inactive" } }, "GPS229 refused"],
   ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 refused"],
   ["a left-over unit, dead beside the kubelet that answers", { unit: stopped }, "GPS230 refused"],

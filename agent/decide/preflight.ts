@@ -6,6 +6,7 @@
  * the kubelet would be restarted until it answers, which it never does. A unit that is dead while
  * our container runs is not the kubelet's, or somebody stopped it, and a restart would start it.
  */
+import { auto } from "#contract/values.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Plan } from "../delivery/delivery.ts";
 import { unitMissing } from "../restart/restart.ts";
@@ -20,6 +21,7 @@ import { codes } from "../facts/problems.ts";
 export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   const { journal, file } = facts;
   if (journal.kind === "newer") return refuse(codes.newerJournal, resync, journal.why);
+  if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
   if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
   if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
   if (facts.hides === undefined) return ask("fitness");
@@ -43,7 +45,11 @@ function kubeletAbsent(facts: Facts): Step | undefined {
     return refuse(codes.unitNotRunning, soon, `${whole.name} is ${whole.active}/${whole.sub}`);
   if (whole?.refuses === true)
     return refuse(codes.restartRefused, soon, `${whole.name} has RefuseManualStop or the like`);
-  if (!facts.healthy) return refuse(codes.kubeletSilent, soon, `127.0.0.1:${config.healthzPort}`);
+  if (!facts.healthy) {
+    const { healthzAddress: address, healthzPort } = config;
+    const asked = address === auto ? "127.0.0.1 and ::1" : address;
+    return refuse(codes.kubeletSilent, soon, `${asked}, port ${healthzPort}`);
+  }
   return undefined;
 }
 

@@ -96,11 +96,8 @@ export type Plan = Rewrite &
     before: File;
     /** Why the file must not be written: once it is there, it could not be read again by us. */
     excess?: string | undefined;
+    /** The mode in which config.json is left. */
+    left?: Journal["left"];
     /** Why the kubelet would not take it from us. */
     unfit?: string | undefined;
   }>;
-
-/** The mode in which a file is left; a journal remembers it. */
-export function leftBy({ file }: Pick<Plan, "file">): Journal["left"] {
-  return "absent" in file ? undefined : { mode: file.mode };
-}

@@ -172,10 +172,12 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
       unit: "kubelet.service",
       probePort: 20248,
       healthzPort: 10248,
+      healthzAddress: "auto",
       ...flags,
     },
     now,
     alone: true,
+    elsewhere: undefined,
     mounted,
     journal:
       journal === undefined

@@ -13,18 +13,21 @@ import type { Unit } from "../systemd/unit.ts";
 
 /**
  * `busless`: systemd is not asked, under --restart Never. `unknown`: it could not be asked.
- * `outdated`: it does not know a property that we need. `unfound`: none, or several, of the known
- * units may be the kubelet's.
+ * `outdated`: it does not know a property that we need. `absent`: there is no systemd. `unfound`:
+ * none, or several, of the known units may be the kubelet's.
  */
 export type UnitFact =
   | Unit
   | Readonly<{ busless: true }>
-  | Readonly<{ unknown: string; outdated?: boolean }>
+  | Readonly<{ unknown: string; outdated?: boolean; absent?: boolean }>
   | Readonly<{ unfound: string }>;
 
 export type Facts = Readonly<{
   /** `restart`: what the flags say of this node's unit, as far as it is known. */
-  config: Pick<Config, "restart" | "probation" | "unit" | "probePort" | "healthzPort">;
+  config: Pick<
+    Config,
+    "restart" | "probation" | "unit" | "probePort" | "healthzPort" | "healthzAddress"
+  >;
   /** What the pod may apply; it may change at any time. */
   grant: GrantReading;
   /** The grant, by its key, that this pod has refused. */
@@ -37,6 +40,8 @@ export type Facts = Readonly<{
   now: number;
   /** Whether we are the node's only agent. */
   alone: boolean;
+  /** Why the mounted directory is not this kubelet's. */
+  elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
   /** The journal is not on the disk: it is what this process read there last. */

@@ -24,8 +24,17 @@ export type Step = StepReason &
    */
   (
     | Readonly<{ action: "wait" | "nothing"; refused?: true; word?: WordKind }>
-    /** Journal, then config.json. */
-    | Readonly<{ action: "apply"; journal: Journal; plan: Plan; found: FoundFile }>
+    /**
+     * Journal, then config.json. `former`: the journal of a node that is at rest, to go back to
+     * where the system does not let us write.
+     */
+    | Readonly<{
+        action: "apply";
+        journal: Journal;
+        former?: Readonly<{ journal: Journal | undefined }>;
+        plan: Plan;
+        found: FoundFile;
+      }>
     /** Only config.json: the journal says so already. */
     | Readonly<{ action: "restore"; plan: Rewrite; found: FoundFile }>
     /**

@@ -113,8 +113,11 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
     /** Key of the grant that the change was begun for; absent for any other. */
     grant: z.optional(z.string()),
-    /** Mode of config.json as we left it; absent if we left none. */
-    left: z.optional(z.object({ mode: z.number() })),
+    /**
+     * Mode of config.json as we left it; absent if we left none. `was`: the mode that others could
+     * read it with, to be restored.
+     */
+    left: z.optional(z.object({ mode: z.number(), was: z.optional(z.number()) })),
     /**
      * Made after an earlier journal was lost, on a node that may hold more of ours than this one
      * knows of.

@@ -1,7 +1,7 @@
 /** The journal on disk: a small file, with previous bytes in files beside it. */
 import { renameSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { journalName, makeFolder, sweep } from "./folder.ts";
+import { discard, journalName, makeFolder, sweep } from "./folder.ts";
 import { type Journal, type JournalReading, previousPrefix, writeJournal } from "./journal.ts";
 import { replace } from "../files/atomic-write.ts";
 import { hasCode } from "../files/errno.ts";
@@ -37,6 +37,20 @@ export async function keepJournal(folder: string, journal: Journal): Promise<voi
       await replace({ target: join(folder, name), folder, bytes: one, mode: 0o600 });
   await replace({ target: join(folder, journalName), folder, bytes, mode: 0o600 });
   sweepPrevious(folder);
+}
+
+/**
+ * Undoes keepJournal where what it announced cannot be done. `former`: what was there before. Never
+ * throws: where nothing can be written, the journal was not written either.
+ */
+export async function putJournalBack(folder: string, former: Journal | undefined): Promise<void> {
+  try {
+    if (former !== undefined) return await keepJournal(folder, former);
+    discard(join(folder, journalName));
+    sweepPrevious(folder);
+  } catch {
+    // The change is then under way, and is tried again.
+  }
 }
 
 export function setAside(folder: string): void {

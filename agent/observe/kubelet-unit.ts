@@ -1,6 +1,6 @@
 /** Asks systemd which unit is this node's kubelet, and for its state. */
 import { auto } from "#contract/values.ts";
-import { BusError } from "../systemd/bus.ts";
+import { BusError, NoSystemd } from "../systemd/bus.ts";
 import type { Config } from "../config/config.ts";
 import { owing } from "../facts/bound-unit.ts";
 import { found, kubeletUnits } from "../systemd/distributions.ts";
@@ -35,6 +35,7 @@ export async function askUnit(
   } catch (error) {
     return {
       unknown: describe(error),
+      absent: error instanceof NoSystemd,
       outdated: error instanceof BusError && error.type.endsWith(".UnknownProperty"),
     };
   }

@@ -29,6 +29,9 @@ export class Stopwatch {
   }
 }
 
+/** Milliseconds for which a file that may not be replaced is not tried again. */
+const barredFor = 60_000;
+
 /**
  * What this process has done. Writes are spaced: the first is made at once, the next 1 s later,
  * doubling to a minute while they follow each other within five minutes. So another program that
@@ -39,6 +42,7 @@ export class Deeds {
   restarts = 0;
   /** The last write failed, and not because another writer was at work. */
   unwritable = false;
+  #barred: Readonly<{ why: string; at: number }> | undefined;
   #restarted = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
   #count = 0;
@@ -52,6 +56,17 @@ export class Deeds {
   writeIn(): number {
     const passed = this.#clock() - this.#last;
     return Math.max(0, Math.min(60_000, 500 * 2 ** this.#count) - passed);
+  }
+
+  /** The system does not let us replace the file, and nothing on the node was touched. */
+  bar(why: string): void {
+    this.#barred = { why, at: this.#clock() };
+  }
+
+  /** Why the file may not be replaced, for a minute after that was tried. */
+  barred(): string | undefined {
+    const { why, at = 0 } = this.#barred ?? {};
+    return this.#clock() - at < barredFor ? why : undefined;
   }
 
   /** systemd has taken a restart on. */

@@ -124,6 +124,8 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
+  // An agent from before this check may have written there.
+  if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
   const { unfit, note, rivals } = facts.file as Partial<FoundFile>;
   if (unfit !== undefined) return refuse(codes.providerUnfit, soon, unfit);
   const { journal } = facts;

@@ -32,7 +32,7 @@ export function unitMissing({ unit }: Facts): Step | undefined {
   if ("busless" in unit) return wait(codes.systemdUnknown, fast);
   if ("unknown" in unit)
     return wait(
-      unit.outdated ? codes.systemdTooOld : codes.systemdUnknown,
+      unit.absent ? codes.noSystemd : unit.outdated ? codes.systemdTooOld : codes.systemdUnknown,
       "back off",
       unit.unknown,
     );

@@ -1,7 +1,7 @@
 /**
- * One connection to the system bus over dbus-next, which has no deadlines, never rejects a call
- * when the connection dies, and ends the process when Hello is refused; all of that is contained
- * here.
+ * One connection to systemd, over the system bus or over its own socket, by dbus-next. That has no
+ * deadlines, never rejects a call when the connection dies, and ends the process when Hello is
+ * refused; all of that is contained here.
  */
 import type { EventEmitter } from "node:events";
 import type { Message } from "dbus-next";
@@ -19,6 +19,9 @@ export class BusError extends OwnError {
     this.type = type;
   }
 }
+
+/** There is no way to a systemd on this node. */
+export class NoSystemd extends CouldNotAsk {}
 
 /** systemd, or what decides for it, has said no to a restart. */
 export class RestartRefused extends OwnError {}
@@ -66,6 +69,8 @@ export type Bus = Readonly<{
    * asked answers with an error.
    */
   within<T>(deadline: number, use: (connection: BusConnection) => Promise<T>): Promise<T>;
+  /** Signals come without being asked for: there is no bus to ask. */
+  isDirect: boolean;
   /** Whether it died, or was stopped. */
   broken(): boolean;
   close(): void;
@@ -83,8 +88,11 @@ type Internals = {
 /** How many signals are kept while nobody waits for one; a restart makes a handful. */
 const kept = 1000;
 
-/** Begins to connect to the bus at `socket`; `stop` ends whatever is being waited for. */
-export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
+/** A socket, and whether systemd itself is behind it, with no bus between. */
+export type Socket = Readonly<{ path: string; isDirect: boolean }>;
+
+/** Begins to connect to the socket; `stop` ends whatever is being waited for. */
+export async function openBus({ path, isDirect }: Socket, stop: AbortSignal): Promise<Bus> {
   const { Message, MessageType, sessionBus } = await import("dbus-next");
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let broken = false;
@@ -100,7 +108,7 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
 
   // Only EXTERNAL: with its default methods dbus-next would go looking for cookies under $HOME and
   // hang.
-  const options = { busAddress: `unix:path=${socket}`, authMethods: ["EXTERNAL"] };
+  const options = { busAddress: `unix:path=${path}`, authMethods: ["EXTERNAL"] };
   const bus = sessionBus(options as Parameters<typeof sessionBus>[0]);
   const { _connection, _methodReturnHandlers: handlers } = bus as unknown as Internals;
   const { stream } = _connection;
@@ -116,6 +124,8 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
   const answered = handlers[hello];
   const ready = new Promise<void>((resolve) => {
     handlers[hello] = (reply) => {
+      // systemd knows no such object, which ends the handshake as well.
+      if (reply.type === MessageType.ERROR && isDirect) return resolve();
       if (reply.type === MessageType.ERROR)
         return fail(`the bus refused Hello: ${reply.errorName}`);
       answered?.(reply);
@@ -159,6 +169,7 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
       }
     },
     broken: () => broken,
+    isDirect,
     close: () => {
       stop.removeEventListener("abort", onStop);
       stream.destroy();

@@ -1,6 +1,15 @@
 /** Units as systemd sees them over D-Bus; the kubelet's is the one that we may restart. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Bus, BusError, type BusConnection, openBus, type Signal } from "./bus.ts";
+import {
+  type Bus,
+  BusError,
+  type BusConnection,
+  NoSystemd,
+  openBus,
+  type Signal,
+  type Socket,
+} from "./bus.ts";
 import {
   destination,
   manager,
@@ -54,9 +63,26 @@ const usual: Deadlines = {
   job: 210_000,
 };
 
+type Directories = Readonly<{ dbusDirectory: string; systemdDirectory: string }>;
+
+/**
+ * The system bus, or where there is none systemd's own socket, which systemctl uses as root. kind's
+ * nodes have no bus. Throws NoSystemd where there is neither.
+ */
+function socketIn({ dbusDirectory, systemdDirectory }: Directories): Socket {
+  const bus = join(dbusDirectory, "system_bus_socket");
+  if (existsSync(bus)) return { path: bus, isDirect: false };
+  const own = join(systemdDirectory, "private");
+  if (existsSync(own)) return { path: own, isDirect: true };
+  throw new NoSystemd(`there is neither ${bus} nor ${own}`);
+}
+
 /** `stop` ends whatever is being waited for; a job goes on without us. */
-export function systemdOver(dbusDirectory: string, stop: AbortSignal, deadlines = usual): Systemd {
-  const socket = join(dbusDirectory, "system_bus_socket");
+export function systemdOver(
+  directories: Directories,
+  stop: AbortSignal,
+  deadlines = usual,
+): Systemd {
   let open: Bus | undefined;
   const hangUp = () => {
     open?.close();
@@ -64,12 +90,13 @@ export function systemdOver(dbusDirectory: string, stop: AbortSignal, deadlines 
   };
   const within = async <T>(
     deadline: number,
-    use: (bus: BusConnection) => Promise<T>,
+    use: (bus: BusConnection, isDirect: boolean) => Promise<T>,
   ): Promise<T> => {
     if (open?.broken()) hangUp();
-    open ??= await openBus(socket, stop);
+    open ??= await openBus(socketIn(directories), stop);
+    const { isDirect } = open;
     try {
-      return await open.within(deadline, use);
+      return await open.within(deadline, (bus) => use(bus, isDirect));
     } catch (error) {
       hangUp();
       throw error;
@@ -98,15 +125,16 @@ export function systemdOver(dbusDirectory: string, stop: AbortSignal, deadlines 
 async function restart(
   unit: string,
   recorded: () => Promise<void>,
-  connect: (use: (bus: BusConnection) => Promise<string>) => Promise<string>,
+  connect: (use: (bus: BusConnection, isDirect: boolean) => Promise<string>) => Promise<string>,
 ): Promise<Restarted> {
   // From the moment when the request is on its way, an error no longer means that there is no job.
   let sent = false;
   try {
-    const result = await connect(async (bus) => {
+    const result = await connect(async (bus, isDirect) => {
       const match = `type='signal',sender='${destination}',interface='${manager.interface}',path='${manager.path}'`;
       const listen = async () => {
-        await bus.call({ ...theBus, member: "AddMatch", signature: "s", body: [match] });
+        if (!isDirect)
+          await bus.call({ ...theBus, member: "AddMatch", signature: "s", body: [match] });
         await bus.call({ ...manager, member: "Subscribe" });
       };
       const listening = listen();

@@ -6,6 +6,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
+import { redactKey } from "#pullsecret/problems/keypath.ts";
+import { redactTokens } from "#pullsecret/problems/token.ts";
 import { Refused } from "../terminal/io.ts";
 
 const whereFrom =
@@ -17,17 +19,31 @@ export async function readObject(cluster: Cluster): Promise<GlobalPullSecret> {
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
   if (object === undefined)
     throw new Refused(`globalpullsecret/${globalPullSecretName}: not found; ${whereFrom}`);
-  return object;
+  return redactStatus(object);
 }
 
 /** The object where there is one that may be read: for commands that can do without. */
 export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | undefined> {
   try {
-    return await cluster.get<GlobalPullSecret>(globalPullSecretPath);
+    const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
+    return object && redactStatus(object);
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return undefined;
     throw error;
   }
+}
+
+/**
+ * The object without what may be a secret in its status. Our controller writes none; an older one,
+ * or another writer, may.
+ */
+function redactStatus(object: GlobalPullSecret): GlobalPullSecret {
+  if (object.status === undefined) return object;
+  const each = (name: string, value: unknown): unknown => {
+    if (typeof value !== "string") return value;
+    return name === "registry" ? redactKey(value) : redactTokens(value);
+  };
+  return { ...object, status: JSON.parse(JSON.stringify(object.status), each) };
 }
 
 type Following<T> = Readonly<{
@@ -61,7 +77,8 @@ export async function followObject<T>(
     hint: () => {
       const { shown } = informer;
       if (typeof shown === "string" || answer !== undefined) return;
-      answer = each(shown.object as GlobalPullSecret | undefined);
+      const object = shown.object as GlobalPullSecret | undefined;
+      answer = each(object && redactStatus(object));
       if (answer !== undefined) enough.abort();
     },
     failed: (error) => {

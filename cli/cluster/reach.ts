@@ -44,6 +44,13 @@ export const contextsOf = (kubeconfig: string | undefined): readonly string[] =>
       .map(({ name }) => name),
   );
 
+/** The namespace of the context; `default` without one. Throws Misuse as `reach`. */
+export const namespaceOf = ({ kubeconfig, context }: Reach): string =>
+  told(kubeconfig, () => {
+    const config = loadKubeConfig(kubeconfig, context);
+    return config.getContextObject(config.getCurrentContext())?.namespace || "default";
+  });
+
 /** Where a context leads, as data. Throws Misuse where that needs more than data. */
 export function place({ kubeconfig, context }: Reach): ServerAddress {
   const cluster = told(kubeconfig, () => loadKubeConfig(kubeconfig, context).getCurrentCluster());

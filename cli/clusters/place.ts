@@ -32,27 +32,33 @@ export class Places {
    * The object's path; in namespace `default` where it should have one and names none. `wait`: its
    * kind may be defined just now, so it is awaited for 10 s. Refused where it is not served.
    */
-  async of({ apiVersion, kind, metadata }: Manifest, wait: boolean): Promise<Place> {
+  async of(manifest: Manifest, wait: boolean): Promise<Place> {
+    const { apiVersion, kind } = manifest;
     for (let attempt = 1; ; attempt += 1) {
-      const found = (await this.#resources(apiVersion)).find(
-        (one) => one.kind === kind && !one.name.includes("/"),
-      );
-      if (found !== undefined) {
-        const { name } = metadata;
-        const namespace = found.namespaced ? (metadata.namespace ?? "default") : undefined;
-        const [group = "", version] = apiVersion.split("/");
-        const base = version === undefined ? `/api/${group}` : `/apis/${apiVersion}`;
-        const where = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
-        const path = `${base}${where}/${found.name}/${encodeURIComponent(name)}`;
-        const its = { path, resource: found.name, name };
-        const place = { ...its, group: version === undefined ? "" : group };
-        return namespace === undefined ? place : { ...place, namespace };
-      }
+      const place = await this.find(manifest);
+      if (place !== undefined) return place;
       if (!wait || attempt === attempts)
         throw new Refused(`${apiVersion} ${kind}: is not served; apply its definition first`);
       this.#known.delete(apiVersion);
       await pause(pauseMilliseconds);
     }
+  }
+
+  /** The same; undefined where its kind is not served. */
+  async find({ apiVersion, kind, metadata }: Manifest): Promise<Place | undefined> {
+    const found = (await this.#resources(apiVersion)).find(
+      (one) => one.kind === kind && !one.name.includes("/"),
+    );
+    if (found === undefined) return undefined;
+    const { name } = metadata;
+    const namespace = found.namespaced ? (metadata.namespace ?? "default") : undefined;
+    const [group = "", version] = apiVersion.split("/");
+    const base = version === undefined ? `/api/${group}` : `/apis/${apiVersion}`;
+    const where = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+    const path = `${base}${where}/${found.name}/${encodeURIComponent(name)}`;
+    const its = { path, resource: found.name, name };
+    const place = { ...its, group: version === undefined ? "" : group };
+    return namespace === undefined ? place : { ...place, namespace };
   }
 
   async #resources(apiVersion: string): Promise<readonly Resource[]> {

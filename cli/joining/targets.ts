@@ -4,8 +4,7 @@ import { joinedName } from "#contract/joined/names.ts";
 import { namespace } from "#contract/names.ts";
 import { Wrong } from "#contract/values.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import type { Named } from "../clusters/names.ts";
-import { target } from "../clusters/target.ts";
+import { type Named, target } from "../clusters/names.ts";
 import type { Target } from "./rights.ts";
 
 /** What FleetSecrets place by the walk-through, and for a cluster's own installation. */

@@ -1,7 +1,7 @@
-/** A SealedSecret that becomes a pull secret in the one cluster that can open it. */
-import { secretKeys, secretType } from "#contract/names.ts";
+/** A SealedSecret that becomes a Secret in the one cluster that can open it. */
 import { encrypt, labelOf, type SealTarget } from "./encrypt.ts";
 import type { Certificate } from "./certificate.ts";
+import type { Sealable } from "./sealable.ts";
 
 /** Annotations by which the controller knows what a value is bound to; `strict` has none. */
 const scopeAnnotations = {
@@ -10,33 +10,54 @@ const scopeAnnotations = {
   "cluster-wide": "sealedsecrets.bitnami.com/cluster-wide",
 } as const;
 
-/** The manifest, as YAML. Its value is base64, which needs no quotes. */
+/**
+ * The manifest, as YAML. Its values are base64, which needs no quotes; all other text of the Secret
+ * is in quotes.
+ */
 export function sealedSecret(
-  document: Uint8Array,
+  secret: Sealable,
   { publicKey }: Certificate,
   target: SealTarget,
 ): string {
   const annotation = scopeAnnotations[target.scope];
-  const metadata = [
-    `name: ${scalar(target.name)}`,
-    `namespace: ${scalar(target.namespace)}`,
-    ...(annotation === undefined ? [] : ["annotations:", `  ${annotation}: "true"`]),
-  ];
+  const scope = annotation === undefined ? {} : { [annotation]: "true" };
+  const names = [`name: ${scalar(target.name)}`, `namespace: ${scalar(target.namespace)}`];
+  const sealed = Object.entries(secret.data)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${keyOf(key)}: ${encrypt(value, publicKey, labelOf(target))}`);
   return [
     "apiVersion: bitnami.com/v1alpha1",
     "kind: SealedSecret",
     "metadata:",
-    ...indented(2, metadata),
+    ...indented(2, [...names, ...mapOf("annotations", scope)]),
     "spec:",
     "  encryptedData:",
-    `    ${secretKeys.document}: ${encrypt(document, publicKey, labelOf(target))}`,
+    ...indented(4, sealed),
     "  template:",
+    ...(secret.immutable ? ["    immutable: true"] : []),
     "    metadata:",
-    ...indented(6, metadata),
-    `    type: ${secretType}`,
+    ...indented(6, [
+      ...names,
+      ...mapOf("labels", secret.labels),
+      ...mapOf("annotations", { ...secret.annotations, ...scope }),
+    ]),
+    `    type: ${/^[a-z]+\.[a-z.]+\/[a-z-]+$/.test(secret.type) ? secret.type : JSON.stringify(secret.type)}`,
     "",
   ].join("\n");
 }
+
+function mapOf(name: string, values: Readonly<Record<string, string>>): readonly string[] {
+  const lines = Object.entries(values).map(
+    ([key, value]) => `${annotationKey(key)}: ${JSON.stringify(value)}`,
+  );
+  return lines.length === 0 ? [] : [`${name}:`, ...indented(2, lines)];
+}
+
+const annotationKey = (key: string): string =>
+  /^[a-z]+\.[a-z.]+\/[a-z-]+$/.test(key) ? key : JSON.stringify(key);
+
+/** A Secret's key, in quotes unless no reader of YAML takes it for anything but text. */
+const keyOf = (key: string): string => (/^\.[a-z]+$/.test(key) ? key : JSON.stringify(key));
 
 /** A DNS name, in quotes where YAML could read another type: 1e5 is a number, no is false. */
 function scalar(name: string): string {

@@ -7,8 +7,11 @@ import { match } from "#pullsecret/kubelet/match.ts";
 /** The answer as `-o json` prints it: a stable shape. */
 export type Explained = Readonly<{
   image: string;
-  /** The entries that are tried, in the kubelet's order. */
-  tries: readonly RegistryStatus[];
+  /**
+   * The entries that are tried, in the kubelet's order: those of the same number in one that it
+   * draws each time it reads the file.
+   */
+  tries: readonly (RegistryStatus & Readonly<{ order: number }>)[];
   ignored: readonly Readonly<{ registry: string; reason: string }>[];
   /** Registries that status does not list: one of them may serve the image as well. */
   omitted: number;
@@ -21,7 +24,12 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
   if (repository === undefined) return undefined;
   const listed = (status?.registries ?? []).map((one) => ({ key: one.registry, one }));
   const { tries, ignored } = match(listed, repository);
-  const found = tries.flat().map(({ one }) => one);
+  let order = 0;
+  const found = tries.flatMap((group) => {
+    const first = order + 1;
+    order += group.length;
+    return group.map(({ one }) => ({ ...one, order: first }));
+  });
   return {
     image,
     tries: spec?.delivery?.mode === "CredentialProvider" ? fileFirst(found) : found,
@@ -34,7 +42,14 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
  * The entries in the order that kubelets have with a provider: config.json comes before any
  * provider, and holds only the original's entries then.
  */
-function fileFirst(tries: readonly RegistryStatus[]): RegistryStatus[] {
+function fileFirst(tries: Explained["tries"]): Explained["tries"] {
   const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
-  return [...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))];
+  const sorted = [...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))];
+  // Only an original has several entries for one registry, so a group stays together.
+  const isSame = (at: number) => sorted[at]?.order === sorted[at - 1]?.order;
+  let order = 0;
+  return sorted.map((one, at) => {
+    if (!isSame(at)) order = at + 1;
+    return Object.assign({}, one, { order });
+  });
 }

@@ -22,6 +22,8 @@ export type Io = Readonly<{
   place(how: Reach): Promise<ServerAddress>;
   /** Names of the kubeconfig's contexts. Throws Misuse where it cannot be used. */
   contexts(kubeconfig: string | undefined): Promise<readonly string[]>;
+  /** The namespace of the kubeconfig's context; `default` without one. Throws Misuse as `reach`. */
+  namespace(how: Reach): Promise<string>;
   yaml(value: unknown): Promise<string>;
   /** The documents of a YAML text. Throws where it is none; what it says may quote the text. */
   documents(text: string): Promise<readonly unknown[]>;

@@ -65,6 +65,12 @@ export type AgentPolicy = Readonly<{
   dbusDirectory: string;
   probePort: number;
   healthzPort: number;
+  /** `auto`: 127.0.0.1, then ::1. */
+  healthzAddress: string;
+  /** Empty: the container runtime's. */
+  seLinuxType: string;
+  /** Of agents that have the system bus. */
+  appArmorProfile: string;
   pod: PodPolicy;
 }>;
 

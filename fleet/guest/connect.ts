@@ -3,7 +3,6 @@ import { connect } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
-import { fleetManager } from "./manager.ts";
 
 /** Seconds that a guest may take for an answer. One that takes longer counts as away. */
 const answerSeconds = 10;
@@ -43,3 +42,5 @@ const readMilliseconds = 300_000;
 /** When a kubeconfig that was read at `now` is to be read again. */
 export const staleAt = (now: number): number =>
   now + readMilliseconds * (0.8 + 0.4 * Math.random());
+
+export const fleetManager = "global-pull-secret-fleet";

@@ -8,7 +8,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import { direct } from "../way/direct.ts";
-import { Guest } from "./guest.ts";
+import { Guest, contestOfGuest } from "./guest.ts";
 
 const content = { type: "Opaque", data: { a: "eA==" } };
 const owner = "id/kube-system/pull-secret";
@@ -190,3 +190,25 @@ test("what is placed in a cluster is the same by each of its names, and not that
   assert.equal(new Set(Object.values(told)).size, 4);
   assert.deepEqual([told["empty"], told["the management cluster"]], [undefined, undefined]);
 });
+
+const other = { type: "Opaque", data: { a: "eQ==" } };
+
+for (const [what, wanted] of [
+  ["a content is written", content],
+  ["it is taken away", undefined],
+] as const)
+  test(`${what} five times at once, and then once a minute; for another content that begins anew`, () => {
+    const one = contestOfGuest();
+    const start = Math.ceil(performance.now());
+    for (let n = 0; n < 5; n++) {
+      assert.equal(one.lostUntil(wanted, start), undefined);
+      one.wrote(wanted, start);
+    }
+    assert.equal(one.lostUntil(wanted, start), start + 60_000);
+    assert.equal(one.lostUntil(other, start), undefined);
+    assert.equal(one.lostUntil(wanted, start + 60_000), undefined);
+    one.wrote(wanted, start + 60_000);
+    assert.equal(one.lostUntil(wanted, start + 60_000), start + 120_000);
+    one.wrote(other, start + 60_000);
+    assert.equal(one.lostUntil(other, start + 60_000), undefined);
+  });

@@ -5,14 +5,13 @@ import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { backoff } from "#kube/client/retry.ts";
 import type { AccessReading } from "../inventory/access.ts";
-import { contestOfGuest, same, type Due } from "./contest.ts";
-import { fleetManager } from "./manager.ts";
+import { fleetManager } from "./connect.ts";
 import type { ClusterFacts } from "../order/standing.ts";
-import { isPlacedBy, ownerMark, type Content } from "../secret/content.ts";
+import { isPlacedBy, ownerMark, type Content, has } from "../secret/content.ts";
 import { isLasting, sentence } from "../secret/problems.ts";
 import type { Placement, Way } from "../way/way.ts";
-import { Link } from "./link.ts";
-import { away, told } from "./failure-text.ts";
+import { Link, away, told } from "./link.ts";
+import { Contest } from "#kube/contest.ts";
 
 /** Most milliseconds until a write that got no answer is tried again. */
 const longestPause = 30_000;
@@ -264,3 +263,18 @@ const isOfContent = (error: unknown): boolean =>
   error instanceof ApiError && [400, 413, 422].includes(error.status) && !error.isDenial;
 
 class Mutated extends Error {}
+
+/**
+ * Writes of one content, or removals, that a cluster gets. To repair it five times at once is
+ * nothing special. A cluster that needs more than one a minute, for ever, undoes them; as a canary
+ * it would hold up all others, and each write would be followed by the next at once.
+ */
+const writes = { perSecond: 1 / 60, atOnce: 5 };
+
+/** What is to be there; undefined: nothing. */
+export type Due = Content | undefined;
+
+const same = (one: Due, other: Due): boolean =>
+  one === other || (one !== undefined && other !== undefined && has(one, other));
+
+export const contestOfGuest = (): Contest<Content> => new Contest(writes, same);

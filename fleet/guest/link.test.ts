@@ -10,7 +10,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "../inventory/access.ts";
-import { Link } from "./link.ts";
+import { Link, certificatesIn } from "./link.ts";
 
 const minute = 60_000;
 
@@ -151,4 +151,21 @@ test("a management cluster that does not answer revokes nothing", async (t) => {
   assert.ok(is.readings > 2);
   assert.ok(Array.isArray(link.found));
   assert.deepEqual(is.opened, ["https://one"]);
+});
+
+const pem = (body: string) => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
+const of = (text: string) => certificatesIn(Buffer.from(text).toString("base64"));
+
+test("an authority is the same however it is written, and no other one", () => {
+  const plain = of(pem("QUJD\nREVG"));
+  for (const text of [
+    `# ours\n${pem("QUJDREVG")}`,
+    pem("QUJD\r\nREVG").replaceAll("\n", "\r\n"),
+    pem("QUJDREVG") + pem("QUJDREVG"),
+  ])
+    assert.equal(of(text), plain, text);
+  assert.equal(of(pem("b25l") + pem("dHdv")), of(pem("dHdv") + pem("b25l")));
+  for (const text of [pem("b25l"), pem("QUJDREVG") + pem("b25l"), "", "no certificate"])
+    assert.notEqual(of(text), plain, text);
+  assert.notEqual(of("one"), of("another"));
 });

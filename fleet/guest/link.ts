@@ -12,9 +12,8 @@ import { follow, type WatchTarget } from "#kube/watch/watch.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "../inventory/access.ts";
 import type { Seen } from "../way/way.ts";
-import { certificatesIn } from "./authority.ts";
 import { bounds, connectTo, staleAt } from "./connect.ts";
-import { away, unseen } from "./failure-text.ts";
+import { sentence } from "../secret/problems.ts";
 
 /** Milliseconds for which a cluster that sent more than it may is said to. Pauses are no longer. */
 const excessMilliseconds = 60_000;
@@ -265,4 +264,38 @@ export class Link {
     // A guest that was away already is tried again in its own time.
     if (known === undefined) this.#loop.hint();
   }
+}
+
+const certificate = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g;
+
+/**
+ * Base64 of PEM → its certificates as one text, the same whatever their order, their lines and what
+ * stands between them.
+ */
+export function certificatesIn(authority: string): string {
+  const text = Buffer.from(authority, "base64").toString();
+  const found = Array.from(text.matchAll(certificate), ([, body = ""]) => body.replace(/\s/g, ""));
+  // Where there is none, the text itself tells two clusters apart.
+  return found.length === 0 ? text : [...new Set(found)].toSorted().join(" ");
+}
+
+/** Status and reason of the guest's answer, and nothing else, because the rest may be anything. */
+export const told = (error: unknown): string =>
+  error instanceof ApiError ? error.message : "its answer is not an API server's";
+
+/** Why a cluster is not reached. A refused account is an answer, and lasts. */
+export const away = (error: unknown): string => {
+  const denied = error instanceof ApiError && [401, 403].includes(error.status);
+  return sentence(denied ? "denied" : "unreachable", told(error));
+};
+
+/**
+ * What is known of an object whose reading may be refused, after it failed. What it showed last is
+ * kept, unless it is not there or may not be read.
+ */
+function unseen(seen: Seen, error: unknown): Seen {
+  const { status, reason } = error instanceof ApiError ? error : { status: 0, reason: "Unknown" };
+  const why = `${status || "no answer"} ${reason}`;
+  const gone = status === 403 || status === 404 || seen.is !== "shown";
+  return gone ? { is: "refused", status, why } : { ...seen, failing: why };
 }

@@ -9,30 +9,30 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { allClusters, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { sentence } from "../secret/problems.ts";
+import { queryOf, servedVersion } from "./selector.ts";
 import { reading, type AccessReading } from "./access.ts";
 
 /**
- * The namespaces that have all of the labels or, by their names, NAMESPACE:NAME of each Cluster in
- * them.
+ * The namespaces that are selected or, by their names, NAMESPACE:NAME of each selected Cluster in
+ * them. A selector of Clusters leaves out a namespace whose Cluster of its name does not fit.
  */
 export async function clustersOf(
   home: Cluster,
-  { namespaceSelector, clusterNameLabelValue = "Namespace" }: ClusterAPISource,
-  by = clusterNameLabelValue,
+  { namespaceSelector, clusterSelector, clusterNameLabelValue = "Namespace" }: ClusterAPISource,
 ): Promise<string[]> {
-  const labels = Object.entries(namespaceSelector.matchLabels ?? {});
-  const labelSelector = labels.map(([name, value]) => `${name}=${value}`).join(",");
   const names: string[] = [];
-  const query: Record<string, string> = labelSelector === "" ? {} : { labelSelector };
-  await home.pages<V1Namespace>("/api/v1/namespaces", query, (page) => {
+  await home.pages<V1Namespace>("/api/v1/namespaces", queryOf(namespaceSelector), (page) => {
     names.push(...page.flatMap(({ metadata }) => metadata?.name ?? []));
   });
-  if (by === "Namespace") return names;
+  const byName = clusterNameLabelValue === "Name";
+  if (!byName && clusterSelector === undefined) return names;
   const selected = new Set(names);
   const clusters: string[] = [];
-  await home.pages<KubernetesObject>(allClusters, {}, (page) => {
-    for (const { metadata: { namespace = "", name } = {} } of page)
-      if (selected.has(namespace)) clusters.push(`${namespace}:${name}`);
+  const path = allClusters(await servedVersion(home, "cluster.x-k8s.io"));
+  await home.pages<KubernetesObject>(path, queryOf(clusterSelector), (page) => {
+    for (const { metadata: { namespace = "", name = "" } = {} } of page)
+      if (selected.has(namespace) && (byName || name === namespace))
+        clusters.push(byName ? `${namespace}:${name}` : namespace);
   });
   return clusters;
 }

@@ -11,19 +11,17 @@ import { readKubeconfig } from "#kube/remote.ts";
 import { sentence } from "../secret/problems.ts";
 import { reading, type AccessReading } from "./access.ts";
 import { wayOf } from "./provider.ts";
+import { queryOf } from "./selector.ts";
 
 /** `NAMESPACE/NAME` of each profile that is selected. */
 export async function profilesOf(
   home: Cluster,
   { namespaces, selector, clusterManagers }: ClusterProfilesSource,
 ): Promise<string[]> {
-  const labels = Object.entries(selector.matchLabels ?? {});
-  const labelSelector = labels.map(([name, value]) => `${name}=${value}`).join(",");
   const managers = new Set(clusterManagers);
   const names: string[] = [];
   for (const namespace of new Set(namespaces)) {
-    const query: Record<string, string> = labelSelector === "" ? {} : { labelSelector };
-    await home.pages<ClusterProfile>(clusterProfilesIn(namespace), query, (page) => {
+    await home.pages<ClusterProfile>(clusterProfilesIn(namespace), queryOf(selector), (page) => {
       for (const { metadata, spec } of page)
         if (managers.has(spec.clusterManager.name)) names.push(`${namespace}/${metadata.name}`);
     });

@@ -17,11 +17,15 @@ export async function selectedBy(
   home: Cluster,
   { clusterAPI, clusterProfiles, via }: FleetSecretSpec,
 ): Promise<string[]> {
-  // A ClusterResourceSet is one for all Clusters of its namespace, and serves no others.
+  // A ClusterResourceSet is one for all Clusters of its namespace, which it selects itself.
   const delegated = via === "ClusterResourceSet";
-  const by = delegated ? "Namespace" : undefined;
   const [clusters, profiles] = await Promise.all([
-    clusterAPI === undefined ? [] : clustersOf(home, clusterAPI, by),
+    clusterAPI === undefined
+      ? []
+      : clustersOf(
+          home,
+          delegated ? { namespaceSelector: clusterAPI.namespaceSelector } : clusterAPI,
+        ),
     clusterProfiles === undefined || delegated ? [] : profilesOf(home, clusterProfiles),
   ]);
   return [...clusters, ...profiles].toSorted();

@@ -6,9 +6,11 @@ import {
   serverAnnotation,
   serverNameAnnotation,
   systemRootsAnnotation,
+  expiresAnnotation,
+  issuedAnnotation,
 } from "#contract/joined/names.ts";
-import { says, statusOf, type FoundCluster } from "./conditions.ts";
-import type { Age } from "./token.ts";
+import type { Age } from "#kube/token.ts";
+import { says, statusOf, type FoundCluster, ageOf } from "./conditions.ts";
 
 const now = new Date("2026-11-23T09:00:00.500Z");
 const profile: ClusterProfile = {
@@ -103,4 +105,26 @@ test("what is said already is not written again; a former name for the version i
   const renewed = { ...answers, version: "v1.37.0" } as const;
   assert.ok(!says(before, statusOf(before, renewed, "fresh", later)));
   assert.ok(!says(profile, status));
+});
+
+const secret = (issued: string, expires: string) => ({
+  metadata: { annotations: { [issuedAnnotation]: issued, [expiresAnnotation]: expires } },
+});
+const month = secret("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z");
+
+const ages: readonly (readonly [now: string, age: ReturnType<typeof ageOf>])[] = [
+  ["2026-11-01T00:00:00Z", "fresh"],
+  ["2026-11-15T23:59:59Z", "fresh"],
+  ["2026-11-16T00:00:00Z", "due"],
+  ["2026-11-30T23:59:59Z", "due"],
+  ["2026-12-01T00:00:00Z", "expired"],
+];
+for (const [now, age] of ages)
+  test(`a token of November is ${age} at ${now}`, () =>
+    assert.equal(ageOf(month, Date.parse(now)), age));
+
+test("a token whose times nobody wrote down is left as it is", () => {
+  assert.equal(ageOf(undefined, 0), "unknown");
+  assert.equal(ageOf({}, 0), "unknown");
+  assert.equal(ageOf(secret("yesterday", "2026-12-01T00:00:00Z"), 0), "unknown");
 });

@@ -1,5 +1,5 @@
 /** What a joined cluster's ClusterProfile says of it. Pure. */
-import type { V1Condition } from "@kubernetes/client-node";
+import type { V1Condition, V1Secret } from "@kubernetes/client-node";
 import type { ClusterProfile, ClusterProfileStatus } from "#api/cluster-profile.ts";
 import type { JoinedReason } from "#api/fleet-reasons.ts";
 import {
@@ -7,9 +7,11 @@ import {
   serverAnnotation,
   serverNameAnnotation,
   systemRootsAnnotation,
+  expiresAnnotation,
+  issuedAnnotation,
 } from "#contract/joined/names.ts";
 import { conditionOf, timed, timeOf } from "#kube/conditions.ts";
-import type { Age } from "./token.ts";
+import { ageOfToken, type Age } from "#kube/token.ts";
 
 /** What one look at a cluster found. */
 export type FoundCluster =
@@ -139,4 +141,11 @@ export function says({ status }: ClusterProfile, wanted: ReturnType<typeof statu
     shown(wanted.conditions).every((one) => has.has(one)) &&
     status?.version?.kubernetes === wanted.version?.kubernetes
   );
+}
+
+/** As the API server that gave the token has said, whatever had been asked for. */
+export function ageOf(secret: V1Secret | undefined, now: number): Age {
+  const time = (name: string) => Date.parse(secret?.metadata?.annotations?.[name] ?? "");
+  const [issued, expires] = [time(issuedAnnotation), time(expiresAnnotation)];
+  return ageOfToken(issued ?? Number.NaN, expires ?? Number.NaN, now);
 }

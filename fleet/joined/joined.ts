@@ -8,7 +8,7 @@ import { secretsIn } from "#kube/client/paths.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { requestToken, tokenSecret } from "#kube/token.ts";
 import type { AccessReading } from "../inventory/access.ts";
-import { fleetManager } from "../guest/manager.ts";
+import { fleetManager } from "../guest/connect.ts";
 import type { FoundCluster } from "./conditions.ts";
 import { isGuarded } from "./guards.ts";
 

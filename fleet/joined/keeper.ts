@@ -7,11 +7,10 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { createLoop, type Again } from "#kube/loop.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
-import { fleetManager } from "../guest/manager.ts";
+import { fleetManager } from "../guest/connect.ts";
 import { ofProfile } from "../inventory/cluster-profiles.ts";
-import { says, statusOf } from "./conditions.ts";
+import { says, statusOf, ageOf } from "./conditions.ts";
 import { Joined } from "./joined.ts";
-import { ageOf } from "./token.ts";
 
 type Options = Readonly<{
   /** The management cluster. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { ClusterStatus } from "#api/fleet-secret.ts";
-import { sameStatus, statusOf, type FoundClusters } from "./status.ts";
+import type { ClusterStatus, ClusterProfilesSource, FleetSecretSpec } from "#api/fleet-secret.ts";
+import { sameStatus, statusOf, type FoundClusters, warningsOf, stalledBy } from "./status.ts";
 
 const now = new Date("2026-11-23T12:00:00.123Z");
 const names: Readonly<Record<string, ClusterStatus["state"]>> = {
@@ -135,3 +135,63 @@ test("another content begins every state of the content anew, and none of the co
   const since = next.clusters?.map((one) => one.since);
   assert.deepEqual(since, ["2026-11-23T12:01:00Z", "2026-11-23T12:00:00Z", "2026-11-23T12:00:00Z"]);
 });
+
+const spec = { secretRef: { name: "source" }, target: { name: "target" } };
+const from = (selector: ClusterProfilesSource["selector"]): FleetSecretSpec => ({
+  ...spec,
+  clusterProfiles: { namespaces: ["clusters"], selector, clusterManagers: ["a"] },
+});
+
+const askings: readonly (readonly [what: string, spec: FleetSecretSpec, reasons: string[]])[] = [
+  [
+    "labels of namespaces",
+    { ...spec, clusterAPI: { namespaceSelector: { matchLabels: { a: "b" } } } },
+    [],
+  ],
+  [
+    "conditions on namespaces",
+    {
+      ...spec,
+      clusterAPI: {
+        namespaceSelector: { matchExpressions: [{ key: "a", operator: "Exists" }] },
+      },
+    },
+    [],
+  ],
+  ["every namespace", { ...spec, clusterAPI: { namespaceSelector: {} } }, ["EveryNamespace"]],
+  ["labels of profiles", from({ matchLabels: { a: "b" } }), []],
+  ["every profile", from({}), ["EveryProfile"]],
+  ["every profile, by no labels", from({ matchLabels: {} }), ["EveryProfile"]],
+];
+for (const [what, given, reasons] of askings)
+  test(`${what}: said in status are ${reasons.join(", ") || "no warnings"}`, () =>
+    assert.deepEqual(
+      warningsOf(given).map(({ reason }) => reason),
+      reasons,
+    ));
+
+const source = { ok: true, content: { type: "Opaque", data: {} }, version: "1" } as const;
+const missing = { ok: false, reason: "SourceMissing", message: "GPS431" } as const;
+const notStalled = { source, halted: false, refusing: [], cut: 0 };
+const refusing = Array.from("abcdefg");
+
+const stalls: readonly (readonly [
+  what: string,
+  given: Partial<Parameters<typeof stalledBy>[0]>,
+  reason: string | undefined,
+  says?: RegExp,
+])[] = [
+  ["all is notStalled", {}, undefined],
+  ["some refuse, and that is allowed", { refusing }, undefined],
+  ["too many refuse", { halted: true, refusing }, "Halted", /^GPS441: a, b, c, d, e refuse/],
+  ["not all have room", { cut: 7 }, "TooManyClusters", /^GPS442: 1,000 .*: 7 are not served/],
+  ["too many refuse, and not all have room", { halted: true, cut: 7 }, "Halted"],
+  ["there is no source", { source: missing }, "SourceMissing", /^GPS431$/],
+  ["there is no source, whatever else", { source: missing, halted: true, cut: 7 }, "SourceMissing"],
+];
+for (const [what, given, reason, says = /^/] of stalls)
+  test(`${what}: ${reason ?? "not stalled"}`, () => {
+    const by = stalledBy({ ...notStalled, ...given });
+    assert.equal(by?.reason, reason);
+    assert.match(by?.message ?? "", says);
+  });

@@ -4,6 +4,8 @@ import type {
   FleetCondition,
   FleetCounts,
   FleetSecretStatus,
+  FleetSecretSpec,
+  NamespaceSelector,
 } from "#api/fleet-secret.ts";
 import type {
   FleetConditionType,
@@ -13,7 +15,8 @@ import type {
 } from "#api/fleet-reasons.ts";
 import { timed, timeOf } from "#kube/conditions.ts";
 import { failuresOf } from "./failures.ts";
-import type { Warning } from "./warnings.ts";
+import { sentence } from "../secret/problems.ts";
+import type { Judged } from "../secret/content.ts";
 
 /** What one run found. */
 export type FoundClusters = Readonly<{
@@ -144,3 +147,43 @@ const sorted = (value: unknown): string =>
     if (Array.isArray(one)) return one.map(sorted).toSorted();
     return Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }) ?? "";
+
+export type Warning = Readonly<{ reason: FleetWarningReason; message: string }>;
+
+export function warningsOf(spec: FleetSecretSpec): readonly Warning[] {
+  const { clusterAPI, clusterProfiles, via } = spec;
+  const isAll = ({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector) =>
+    Object.keys(matchLabels).length + matchExpressions.length === 0;
+  const everyProfile = clusterProfiles !== undefined && isAll(clusterProfiles.selector);
+  const every = clusterAPI !== undefined && isAll(clusterAPI.namespaceSelector);
+  const delegated = via === "ClusterResourceSet";
+  const all: readonly (Warning & Readonly<{ when: boolean }>)[] = [
+    { when: every, reason: "EveryNamespace", message: sentence("everyNamespace") },
+    { when: everyProfile, reason: "EveryProfile", message: sentence("everyProfile") },
+    { when: delegated, reason: "ByClusterAPI", message: sentence("byClusterAPI") },
+  ];
+  return all.filter(({ when }) => when).map(({ reason, message }) => ({ reason, message }));
+}
+
+type Facts = Readonly<{
+  source: Judged;
+  /** Too many clusters refuse the content. */
+  halted: boolean;
+  /** Names of those that do. */
+  refusing: readonly string[];
+  /** How many selected clusters are not served, because status cannot hold them. */
+  cut: number;
+}>;
+
+/** A message has at most 500 characters; a few names say where to look. */
+const mostNamed = 5;
+
+export function stalledBy({ source, halted, refusing, cut }: Facts): FoundClusters["stalled"] {
+  if (!source.ok) return { reason: source.reason, message: source.message };
+  if (halted) {
+    const names = refusing.slice(0, mostNamed).join(", ");
+    return { reason: "Halted", message: sentence("halted", names) };
+  }
+  if (cut > 0) return { reason: "TooManyClusters", message: sentence("tooMany", String(cut)) };
+  return undefined;
+}

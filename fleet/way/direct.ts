@@ -4,8 +4,7 @@ import { collections } from "#kube/client/paths.ts";
 import { sentence } from "../secret/problems.ts";
 import { keptProof } from "./excerpt.ts";
 import { proofOf, type Proof } from "./proof.ts";
-import { secretAt, type Where } from "./secret-at.ts";
-import type { Seen, Way } from "./way.ts";
+import { secretAt, type Where, type Seen, type Way } from "./way.ts";
 
 /**
  * The Secret that a cluster's own installation takes over, the only target whose nodes are asked

@@ -5,7 +5,6 @@
  */
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
-import { fields, list } from "./fields.ts";
 
 /** Most characters of a single text; Kubernetes' own names have 253. */
 const longest = 512;
@@ -91,3 +90,14 @@ const texts = (value: Readonly<Record<string, unknown>>, ...names: readonly stri
 
 /** Without the fields that are undefined, at any depth. */
 const defined = <T>(value: object): T => JSON.parse(JSON.stringify(value)) as T;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The fields of an object; none of anything else. */
+export function fields(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}
+
+/** The items of a list, as fields; none of anything else. */
+export const list = (value: unknown): readonly Fields[] =>
+  Array.isArray(value) ? value.map((one: unknown) => fields(one)) : [];

@@ -6,7 +6,7 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { ConditionType, StalledReason } from "#api/reasons.ts";
 import { sentence } from "../secret/problems.ts";
-import { fields, list } from "./fields.ts";
+import { fields, list } from "./excerpt.ts";
 
 export type Proof =
   /** Its nodes have it. */

@@ -11,7 +11,7 @@ const content = {
   data: { ".dockerconfigjson": "e30=", a: "eA==" },
 };
 const target = { namespace: "kube-system", name: "pull-secret" };
-const way = resourceSet("guest-a", target, "Namespace");
+const way = resourceSet("guest-a", target, { version: "v1beta2" });
 const [secret, set] = way.placed;
 
 /** As it was placed, with what others add. */
@@ -44,7 +44,10 @@ test("the set selects the Cluster of its namespace, or every Cluster with a name
       strategy: "Reconcile",
     },
   });
-  const [, byName] = resourceSet("guest-a", target, "Name").placed;
+  const [, byName] = resourceSet("guest-a", target, {
+    version: "v1beta2",
+    clusterNameLabelValue: "Name",
+  }).placed;
   assert.partialDeepStrictEqual(found(byName), {
     spec: {
       clusterSelector: {
@@ -102,4 +105,22 @@ test("law: two targets never share a ClusterResourceSet, and kube-system/pull-se
       assert.equal(nameFor(one) === nameFor(other), same);
     }),
   );
+});
+
+test("K3: a set selects Clusters by their labels too, and is written as v1beta1 where only that is served", () => {
+  const clusterSelector = {
+    matchLabels: { tier: "gold" },
+    matchExpressions: [{ key: "skip", operator: "DoesNotExist" }],
+  } as const;
+  const [, old] = resourceSet("guest-a", target, { version: "v1beta1", clusterSelector }).placed;
+  assert.match(old?.target.collection ?? "", /addons.cluster.x-k8s.io\/v1beta1\//);
+  assert.partialDeepStrictEqual(found(old), {
+    apiVersion: "addons.cluster.x-k8s.io/v1beta1",
+    spec: {
+      clusterSelector: {
+        matchLabels: { tier: "gold", "cluster.x-k8s.io/cluster-name": "guest-a" },
+        matchExpressions: [{ key: "skip", operator: "DoesNotExist" }],
+      },
+    },
+  });
 });

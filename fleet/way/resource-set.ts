@@ -5,12 +5,12 @@
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject } from "@kubernetes/client-node";
+import type { ClusterAPISource } from "#api/fleet-secret.ts";
 import { clusterResourceSetsIn } from "#kube/client/paths.ts";
 import { isPlacedBy, marked, placed, type Content } from "../secret/content.ts";
 import { sentence } from "../secret/problems.ts";
 import { word, type Proof } from "./proof.ts";
-import { secretAt, type Where } from "./secret-at.ts";
-import type { Placement, Way } from "./way.ts";
+import { secretAt, type Where, type Placement, type Way } from "./way.ts";
 
 /**
  * Name of both objects: `crs-NAME` for a target in kube-system. For another namespace, and for a
@@ -23,29 +23,37 @@ export const nameFor = (target: Where): string =>
 
 /** The only type of Secret that a ClusterResourceSet takes. */
 const type = "addons.cluster.x-k8s.io/resource-set";
-const apiVersion = "addons.cluster.x-k8s.io/v1beta2";
 /** Label that Cluster API's own tools put on every Cluster: its name. */
 const nameLabel = "cluster.x-k8s.io/cluster-name";
 
-export type NameLabelValue = "Namespace" | "Name";
+/** Which Clusters of a namespace, and the version in which Cluster API is told. */
+export type Delegation = Pick<ClusterAPISource, "clusterNameLabelValue" | "clusterSelector"> &
+  Readonly<{ version: string }>;
 
 /** Placement for the Cluster, or the Clusters, of `namespace`. `target` is inside them. */
-export function resourceSet(namespace: string, target: Where, value: NameLabelValue): Way {
+export function resourceSet(namespace: string, target: Where, how: Delegation): Way {
+  const { clusterNameLabelValue = "Namespace", clusterSelector = {}, version } = how;
   const name = nameFor(target);
   const where = { namespace, name };
-  const selector =
-    value === "Namespace"
-      ? { matchLabels: { [nameLabel]: namespace } }
-      : { matchExpressions: [{ key: nameLabel, operator: "Exists" }] };
+  const { matchLabels, matchExpressions = [] } = clusterSelector;
+  const named = clusterNameLabelValue === "Namespace";
+  const labels = { ...matchLabels, ...(named ? { [nameLabel]: namespace } : {}) };
+  const expressions = [
+    ...matchExpressions,
+    ...(named ? [] : [{ key: nameLabel, operator: "Exists" }]),
+  ];
   const spec = {
-    clusterSelector: selector,
+    clusterSelector: {
+      ...(Object.keys(labels).length === 0 ? {} : { matchLabels: labels }),
+      ...(expressions.length === 0 ? {} : { matchExpressions: expressions }),
+    },
     resources: [{ kind: "Secret", name }],
     strategy: "Reconcile",
   };
   return {
     placed: [
       secretAt(where, (content, owner) => manifestOf(content, owner, target)),
-      clusterResourceSet(where, spec),
+      clusterResourceSet(where, version, spec),
     ],
     proof: ([, set]) => proofOf(set),
   };
@@ -62,13 +70,13 @@ function manifestOf(content: Content, owner: string, target: Where): Content {
 type Spec = Readonly<{ clusterSelector: object; resources: readonly object[]; strategy: string }>;
 type Found = KubernetesObject & Readonly<{ spec?: Partial<Spec> }>;
 
-function clusterResourceSet(where: Where, spec: Spec): Placement {
+function clusterResourceSet(where: Where, version: string, spec: Spec): Placement {
   const same = (found: Found, ...parts: readonly (keyof Spec)[]) =>
     parts.every((part) => isDeepStrictEqual(found.spec?.[part], spec[part]));
   return {
-    target: { collection: clusterResourceSetsIn(where.namespace), name: where.name },
+    target: { collection: clusterResourceSetsIn(version, where.namespace), name: where.name },
     body: (_, owner) => ({
-      apiVersion,
+      apiVersion: `addons.cluster.x-k8s.io/${version}`,
       kind: "ClusterResourceSet",
       metadata: { ...where, ...marked(owner) },
       spec,

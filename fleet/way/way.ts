@@ -1,10 +1,12 @@
 /**
  * How the content gets to one cluster: what is placed where, and what shows that it arrived. Pure.
  */
-import type { KubernetesObject } from "@kubernetes/client-node";
+import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import type { WatchTarget } from "#kube/watch/watch.ts";
-import type { Content } from "../secret/content.ts";
+import { type Content, has, isPlacedBy, placed } from "../secret/content.ts";
 import type { Proof } from "./proof.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { keptSecret } from "./excerpt.ts";
 
 /** An object that is placed and followed. */
 export type Placement = Readonly<{
@@ -43,3 +45,24 @@ export type Way = Readonly<{
   /** Called once everything that is placed has the content: tells whether that is enough. */
   proof: (found: readonly (KubernetesObject | undefined)[], witness: Seen | undefined) => Proof;
 }>;
+
+export type Where = Readonly<{ namespace: string; name: string }>;
+
+/** The Secret `where`, with what `made` makes of the content. */
+export function secretAt(
+  where: Where,
+  made: (content: Content, owner: string) => Content = (content) => content,
+): Placement {
+  return {
+    target: { collection: secretsIn(where.namespace), name: where.name, keep: keptSecret },
+    body: (content, owner) => placed(made(content, owner), owner, where),
+    has: (found, content, owner) => isPlacedBy(found, owner) && has(found, made(content, owner)),
+    fixed: (found, content) => typeOf(found) !== made(content, "").type || isImmutable(found),
+    crowded: (found, content) =>
+      Object.keys(dataOf(found)).some((key) => !Object.hasOwn(made(content, "").data, key)),
+  };
+}
+
+const isImmutable = ({ immutable }: KubernetesObject & V1Secret): boolean => immutable === true;
+const typeOf = ({ type = "Opaque" }: KubernetesObject & V1Secret): string => type;
+const dataOf = ({ data = {} }: KubernetesObject & V1Secret) => data;

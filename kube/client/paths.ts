@@ -59,11 +59,12 @@ export const fleetSecretsIn = (where: string): string =>
   collection("apis/globalpullsecret.io/v1alpha1", "fleetsecrets", where);
 
 /** Cluster API's Clusters of every namespace. */
-export const allClusters = "/apis/cluster.x-k8s.io/v1beta2/clusters";
+export const allClusters = (version: string): string =>
+  `/apis/cluster.x-k8s.io/${version}/clusters`;
 
 /** Cluster API's ClusterResourceSets. */
-export const clusterResourceSetsIn = (where: string): string =>
-  collection("apis/addons.cluster.x-k8s.io/v1beta2", "clusterresourcesets", where);
+export const clusterResourceSetsIn = (version: string, where: string): string =>
+  collection(`apis/addons.cluster.x-k8s.io/${version}`, "clusterresourcesets", where);
 
 /** ClusterProfiles of SIG Multicluster's cluster inventory. */
 export const clusterProfilesIn = (where: string): string =>

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { parse, type Parsed } from "./parse.ts";
 import { formatProblem } from "../problems/problems.ts";
+import { identity } from "../registry/registry.ts";
 
 type Role = "original" | "additional";
 type Bytes = string | Uint8Array;
@@ -382,7 +383,7 @@ for (const [key, entry, code] of useless)
     assert.ok(original.ok && original.entries.length === 2, "an original keeps it");
   });
 
-/** Keys that serve images with the same capitals alone: nobody can tell whether any image has them. */
+/** Keys that serve images with the same capitals, if there are any. */
 for (const key of ["A.io", "myRegistry.azurecr.io/team", "[FC00::3]:5000", "Registry"])
   test(`F20, F24: keeps ${key} beside a better entry, and refuses it alone`, () => {
     assert.equal(verdict(read(document(key))), "!GPS124");
@@ -441,7 +442,7 @@ const spelt: readonly (readonly [
   [
     "three, none of which is the plain one",
     { "https://a.io": { auth: "dTpw" }, "a.io/v2/": { auth: "djpx" }, "u@a.io": { auth: "dzpy" } },
-    { "a.io/v2/": "djpx", "https://a.io": "dTpw", "u@a.io": "dzpy" },
+    { "a.io/v2/": "djpx", "https://a.io": "dTpw", "a.io": "dzpy" },
     "GPS157 GPS163 GPS163",
     "!GPS126 GPS126",
   ],
@@ -465,6 +466,17 @@ const spelt: readonly (readonly [
     { "a.io": "Og==", "https://a.io": "dTpw" },
     "GPS163 GPS163",
     "GPS166",
+  ],
+  [
+    "keys of which some could hold a secret",
+    {
+      "u:p@a.io:5000/x": { auth: "dTpw" },
+      "a.io:5000/x?y": { auth: "djpx" },
+      "http://a.io:5000/v1/x": { auth: "dzpy" },
+    },
+    { "a.io:5000/x": "djpx", "https://a.io:5000/x": "dTpw", "http://a.io:5000/v1/x": "dzpy" },
+    "GPS157 GPS157 GPS163 GPS163",
+    "!GPS126 GPS126",
   ],
   [
     "Docker Hub, as docker login writes it and without the path",
@@ -491,6 +503,17 @@ for (const [why, auths, kept, original, additional] of spelt)
       assert.equal(verdict(read(text)), additional);
     }
   });
+
+test("F52: leaves out of an original what has no spelling left, and says so", () => {
+  const auths = Object.fromEntries(
+    Array.from({ length: 12 }, (_, at) => [`u${at}@a.io`, { auth: auth(`u:${at}`) }]),
+  );
+  const parsed = read(JSON.stringify({ auths }), "original");
+  assert.ok(parsed.ok);
+  assert.equal(parsed.entries.length, 9);
+  assert.equal(parsed.warnings.filter(({ code }) => code === "GPS169").length, 3);
+  for (const { registry } of parsed.entries) assert.equal(identity(registry), "a.io", registry);
+});
 
 /** Texts that a tool was to replace, and what only looks a little like one. */
 const placeholders: readonly (readonly [text: string, warned: boolean])[] = [

@@ -4,7 +4,7 @@ import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
 import { fold } from "../json/fold.ts";
 import { isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
-import { hasCapitals, meaningOf, readKey } from "../registry/key.ts";
+import { hasCapitals, meaningOf, readKey, spellingsOf } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem, type ProblemKind } from "../problems/problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
@@ -99,7 +99,7 @@ type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
 /**
  * The entries of one registry, whose keys differ in their spelling. Each credential stays once. The
  * kubelet tries several in an order that it draws, so an additional may not have them; an original
- * keeps them, each under its own key, or the one that works might be lost.
+ * keeps them, each under a key of its own, or the one that works might be lost.
  */
 function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] {
   const kept: Seen[] = [];
@@ -110,12 +110,17 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
     else if (kept[0] !== undefined) findings.dislike("sameRegistry", at, quote(kept[0].key));
     if (twin === undefined) kept.push(one);
   }
-  return spellings
-    .filter((one) => kept.includes(one))
-    .map(({ key, registry, credential }) => ({
-      registry: kept.length > 1 ? key : registry,
-      credential,
-    }));
+  if (kept.length <= 1) return kept.map(({ registry, credential }) => ({ registry, credential }));
+  const own = new Set(kept.map(({ key }) => key));
+  const used = new Set<string>();
+  return kept.flatMap(({ key, credential }) => {
+    const free = (one: string) => !used.has(one) && (one === key || !own.has(one));
+    const registry = spellingsOf(key).find(free);
+    if (registry !== undefined) used.add(registry);
+    // Nine are enough for all that was ever seen.
+    else findings.leaveOut("sameRegistry", ["auths", key], quote(kept[0]?.key ?? ""));
+    return registry === undefined ? [] : [{ registry, credential }];
+  });
 }
 
 /** The spelling that is written out comes first, whatever the order in the document. */

@@ -7,7 +7,6 @@ import { protectable } from "./protect.ts";
 import { merge, type Merged, type MergePolicy } from "./merge.ts";
 import type { MergeSource } from "./offer.ts";
 import { parse, type Accepted } from "../document/parse.ts";
-import { imagesOf } from "../registry/key.ts";
 import { formatProblem } from "../problems/problems.ts";
 
 type Keys = Readonly<Record<string, string>>;
@@ -34,6 +33,10 @@ function mergeKeys(original: Keys, additional: Keys, policy: Partial<MergePolicy
     { id: "original", accepted: source(original, "original") },
   ];
   return merge(sources, { conflicts: "additional", protect: [], ...policy });
+}
+
+function mapped<Value>(keys: Keys, value: (text: string) => Value): Record<string, Value> {
+  return Object.fromEntries(Object.entries(keys).map(([key, text]) => [key, value(text)]));
 }
 
 function lines(merged: Merged): string[] {
@@ -221,6 +224,26 @@ const hubs: readonly (readonly [
     { [hubKey]: "o", "*.io": "w" },
   ],
   [
+    "one of the original's two credentials, under the other name, which would hide both",
+    { [hubKey]: "o", "index.docker.io": "p" },
+    { "docker.io": "p" },
+    { [hubKey]: "o", "index.docker.io": "p" },
+    { [hubKey]: "o", "index.docker.io": "p" },
+  ],
+  [
+    "one of the original's two credentials, which the original leaves without images",
+    { [hubKey]: "o", "index.docker.io": "p", "docker.*": "w" },
+    { [hubKey]: "p" },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+      "docker.*": "w",
+    },
+    { [hubKey]: "o", "index.docker.io": "p", "docker.*": "w" },
+  ],
+  [
     "two credentials in the original, of which a wildcard would hide both",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.*": "a" },
@@ -258,8 +281,7 @@ const hubs: readonly (readonly [
 for (const [why, original, additional, ...expected] of hubs)
   for (const [at, conflicts] of (["additional", "original"] as const).entries())
     test(`F49, F50: Docker Hub under two names, the ${conflicts} preferred: ${why}`, () => {
-      const pairs = (keys: Readonly<Record<string, string>>) =>
-        Object.fromEntries(Object.entries(keys).map(([key, one]) => [key, `${one}:${one}`]));
+      const pairs = (keys: Keys) => mapped(keys, (one) => `${one}:${one}`);
       const merged = mergeKeys(pairs(original), pairs(additional), { conflicts });
       assert.ok(merged.ok);
       const written = merged.entries.map(({ registry, credential }) => [
@@ -297,7 +319,11 @@ const told: readonly (readonly [original: Keys, additional: Keys, codes: string]
   [{ [hubKey]: "o:o" }, { "*.io": "o:o" }, "additional GPS165"],
   [{ "docker.io": "o:o" }, { "*.io": "a:a" }, ""],
   [{ "*.io": "o:o" }, { [hubKey]: "a:a" }, "additional GPS162"],
-  [{ [hubKey]: "o:o" }, { "docker.io": "a:a", "*.io": "a:a" }, "additional GPS164, original GPS172"],
+  [
+    { [hubKey]: "o:o" },
+    { "docker.io": "a:a", "*.io": "a:a" },
+    "additional GPS164, original GPS172",
+  ],
 ];
 for (const [original, additional, codes] of told)
   test(`no warning contradicts another, the original preferred: ${Object.keys(original).join()} and ${Object.keys(additional).join()}`, () => {
@@ -307,6 +333,27 @@ for (const [original, additional, codes] of told)
     assert.equal(lines.join(", "), codes);
   });
 
+test("tells no source that its key is never tried, when its credential is", () => {
+  const text = (keys: Keys) =>
+    Buffer.from(JSON.stringify({ auths: mapped(keys, (one) => ({ auth: btoa(one) })) }));
+  const codes = (original: Keys, additional: Keys) => {
+    const sources = Object.entries({ additional, original }).map(([id, keys]) => {
+      const accepted = parse(text(keys), { name: id, role: id as "original" });
+      return { id, accepted: accepted.ok ? accepted : assert.fail(id) };
+    });
+    const merged = merge(sources, { conflicts: "additional", protect: [] });
+    return merged.ok && merged.warnings.map(({ source: id, code }) => `${id} ${code}`).join(", ");
+  };
+  const hidden = { [hubKey]: "o:o", "*.io": "w:w" };
+  assert.equal(codes(hidden, {}), "original GPS156, original GPS162");
+  assert.equal(codes(hidden, { [hubKey]: "o:o" }), "original GPS156, additional GPS172");
+  assert.equal(codes(hidden, { "docker.io": "o:o" }), "original GPS156, additional GPS165");
+  assert.equal(
+    codes(hidden, { "docker.io": "a:a" }),
+    "original GPS156, original GPS162, additional GPS164, additional GPS165",
+  );
+});
+
 /** The original's own credential, which a protected registry takes from everybody. */
 const owns: readonly (readonly [original: string, additional: string, protect: string])[] = [
   [hubKey, "docker.io", "docker.io"],
@@ -315,6 +362,13 @@ const owns: readonly (readonly [original: string, additional: string, protect: s
   ["index.docker.io", "https://docker.io/v1/", hubKey],
   ["a.io", "https://a.io/v2/", "a.io"],
 ];
+
+test("takes each of an original's own credentials for a protected registry", () => {
+  const original = { "a.io": "u:1", "https://a.io": "u:2" };
+  const taking = (pair: string) => mergeKeys(original, { "a.io": pair }, { protect: ["a.io"] });
+  assert.deepEqual([taking("u:1").ok, taking("u:2").ok, taking("u:3").ok], [true, true, false]);
+});
+
 for (const [original, additional, protect] of owns)
   test(`takes the original's own credential for ${protect} as ${additional}, and no other one`, () => {
     for (const conflicts of ["additional", "original"] as const) {
@@ -340,9 +394,9 @@ const spellings: readonly (readonly [
   ],
   ["another credential", { "a.io": "a" }, { "a.io": "a" }, { "a.io": "o", "https://a.io": "p" }],
   [
-    "one of the two credentials, which shall be the only one",
+    "one of the two credentials, so that neither is lost",
     { "http://a.io": "p" },
-    { "a.io": "p" },
+    { "a.io": "o", "https://a.io": "p" },
     { "a.io": "o", "https://a.io": "p" },
   ],
   [
@@ -355,8 +409,7 @@ const spellings: readonly (readonly [
 for (const [why, additional, ...expected] of spellings)
   for (const [at, conflicts] of (["additional", "original"] as const).entries())
     test(`F52: an original in two spellings, the ${conflicts} preferred, which has ${why}`, () => {
-      const pairs = (keys: Keys) =>
-        Object.fromEntries(Object.entries(keys).map(([key, one]) => [key, `${one}:${one}`]));
+      const pairs = (keys: Keys) => mapped(keys, (one) => `${one}:${one}`);
       const original = pairs({ "a.io": "o", "https://a.io": "p" });
       const merged = mergeKeys(original, pairs(additional), { conflicts });
       assert.ok(merged.ok);
@@ -366,7 +419,7 @@ for (const [why, additional, ...expected] of spellings)
       ]);
       assert.deepEqual(Object.fromEntries(written), expected[at]);
       const lost = merged.warnings.filter(({ code }) => code === "GPS164").length;
-      assert.equal(lost, imagesOf(Object.keys(additional)[0] ?? "") === "a.io" ? 1 : 0);
+      assert.equal(lost, additional["a.io"] === "a" ? 1 : 0);
     });
 
 test("an entry that both have shadows nothing that the original did not shadow itself", () => {
@@ -421,6 +474,7 @@ const protections: readonly (readonly [protect: string, additional: string, refu
   ["https://Quay.io/v2/", "quay.io/team", true],
   ["Docker.io", "https://index.docker.io/v1/", true],
   ["[FC00::3]:5000", "[fc00::3]:5000", true],
+  ["https://index.docker.io/v1", "docker.io/team", true],
   ["docker.io/nginx", "docker.io/library/nginx", true],
   ["docker.io/nginx/", "docker.io/library/nginx", true],
   ["docker.io/nginx", "docker.io/nginx", true],
@@ -510,6 +564,7 @@ test("F54: takes what protects something", () => {
     "docker.io/nginx",
     "index.docker.io",
     "https://index.docker.io/v1/",
+    "https://index.docker.io/v1",
     "[fc00::3]:5000",
     "10.0.0.1:5000/team",
     "*:5000",

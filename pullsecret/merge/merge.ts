@@ -12,7 +12,7 @@ import {
   type Offers,
 } from "./offer.ts";
 import { maxEntries, type Entry } from "../document/parse.ts";
-import { problem, type Problem } from "../problems/problems.ts";
+import { catalogue, problem, type Problem } from "../problems/problems.ts";
 import { findProtected } from "./protect.ts";
 import { findShadows } from "./shadow.ts";
 import {
@@ -44,17 +44,17 @@ export type Merged =
 export type MergePolicy = Readonly<{
   /** Whose credential stays when the original and another source have one for the same registry. */
   conflicts: "original" | "additional";
-  /** Registries that only the original may serve, or a source with the original's own credential. */
+  /** Registries that only the original may serve, or a source with its very credential. */
   protect: readonly string[];
 }>;
 
 /**
- * Merges accepted sources, given with the highest first and the original last. The result is sorted,
- * and has each registry of any source once; in several spellings only where an original that wins
- * has several credentials for it. The highest source wins, for the images and not only for the
- * spelling: it replaces Docker Hub under both of its names. Where lower ones agree with it, the
- * entry counts as the lowest's, so that withdrawing a higher one changes nothing there. The warnings
- * include those of all sources.
+ * Merges accepted sources, given with the highest first and the original last. The result is
+ * sorted, and has each registry of any source once; in several spellings only where an original
+ * that wins has several credentials for it. The highest source wins, for the images and not only
+ * for the spelling: it replaces Docker Hub under both of its names. Where lower ones agree with it,
+ * the entry counts as the lowest's, so that withdrawing a higher one changes nothing there. The
+ * warnings include those of all sources.
  */
 export function merge(
   sources: readonly MergeSource[],
@@ -68,7 +68,8 @@ export function merge(
     const won = winner(offered, conflicts);
     const lost = offered.filter((offer) => !agree(offer, won));
     const shadows = lost.map(({ id }) => id);
-    entries.push(...writtenFor(offered, won, conflicts).map((entry) => ({ ...entry, shadows })));
+    for (const { entry, from } of writtenFor(offered, won, conflicts))
+      entries.push({ ...entry, from, shadows });
     warnings.push(...lost.map((other) => conflict(offered, won, other)));
   }
   const foreign = [...offers.values()].flatMap(foreignTo);
@@ -81,10 +82,29 @@ export function merge(
   const problems = findProtected(foreign, protect);
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
   warnings.push(...findShadows(sources, entries));
+  const told = warnings.filter((one) => !isCured(one, offers, entries));
   if (entries.length > maxEntries) problems.push(problem("tooMany", "merged", "auths"));
   if (secretSize(entries, rest) > documentLimits.bytes)
     problems.push(problem("mergedTooBig", "merged", "document"));
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, entries, rest, warnings };
+  return problems.length > 0
+    ? { ok: false, problems }
+    : { ok: true, entries, rest, warnings: told };
+}
+
+/**
+ * Whether a source was told that its docker login's key is never tried, and all its credentials are
+ * tried as `docker.io`.
+ */
+function isCured(
+  { code, source }: Problem,
+  offers: ReadonlyMap<string, Offers>,
+  written: readonly MergedEntry[],
+): boolean {
+  if (code !== catalogue.hidden[0]) return false;
+  const hub = offers.get(dockerHubImages)?.find(({ id }) => id === source);
+  const named = written.filter(({ registry }) => identity(registry) === dockerHubImages);
+  if (hub === undefined) return false;
+  return hub.all.every(({ credential }) => named.some((one) => one.credential.equals(credential)));
 }
 
 /**
@@ -97,15 +117,14 @@ function writtenFor(
   offers: Offers,
   won: Offer,
   conflicts: MergePolicy["conflicts"],
-): readonly (Entry & Readonly<{ from: string }>)[] {
-  const all = won.all.map((entry) => ({ ...entry, from: won.id }));
+): readonly Readonly<{ entry: Entry; from: string }>[] {
+  const isNamed = ({ tried }: Offer) => !tried.some(({ registry }) => isHubLogin(registry));
   const isPreferred = conflicts === "original" && isOriginal(won);
-  if (isPreferred || !won.tried.every(({ registry }) => isHubLogin(registry))) return all;
-  const higher = offers.slice(0, offers.indexOf(won)).toReversed();
-  const named = higher.find(
-    (offer) => agree(offer, won) && !offer.tried.some(({ registry }) => isHubLogin(registry)),
-  );
-  return [...all, ...(named?.tried ?? []).map((entry) => ({ ...entry, from: named?.id ?? "" }))];
+  const higher = isPreferred || isNamed(won) ? [] : offers.slice(0, offers.indexOf(won));
+  const named = higher.findLast((offer) => agree(won, offer) && isNamed(offer));
+  return [won.all.map((entry) => ({ entry, from: won.id }))]
+    .concat((named?.tried ?? []).map((entry) => ({ entry, from: named?.id ?? "" })))
+    .flat();
 }
 
 type Promoted = Readonly<{
@@ -136,12 +155,13 @@ function promotedHub(
   const hiding = [...offers]
     .filter(([images]) => images !== dockerHubImages && hidesDockerHub(images))
     .map(([, one]) => highest(one))
-    .filter((one) => !agree(one, top));
+    .filter((one) => !agree(top, one));
   const [first] = hiding;
   if (first === undefined || hiding.some((one) => rank(one) <= rank(top))) return undefined;
-  const shadows = hub.filter((offer) => !agree(offer, top)).map(({ id }) => id);
-  const entries = top.tried.map(({ registry, credential }) => ({
-    registry: top.tried.length > 1 ? asImages(registry) : dockerHubImages,
+  const won = winner(hub, conflicts);
+  const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
+  const entries = won.tried.map(({ registry, credential }) => ({
+    registry: won.tried.length > 1 ? asImages(registry) : dockerHubImages,
     credential,
     from: top.id,
     shadows,
@@ -157,11 +177,11 @@ function promotedHub(
   };
 }
 
-/** The highest, or the lowest that agrees with it without another credential in between. */
+/** The highest, or the lowest with the same credential and without another one in between. */
 function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Offer {
   const original = conflicts === "original" ? offers.find(isOriginal) : undefined;
   if (original !== undefined) return original;
-  const differs = offers.findIndex((offer) => !agree(offer, offers[0]));
+  const differs = offers.findIndex((offer) => !agree(offers[0], offer));
   return (differs < 0 ? offers.at(-1) : offers[differs - 1]) ?? offers[0];
 }
 

@@ -23,11 +23,14 @@ export type Offers = readonly [Offer, ...Offer[]];
 
 export const isOriginal = ({ id }: Readonly<{ id: string }>): boolean => id === sourceIds.original;
 
-/** Whether the kubelet tries the same credentials of both, under whatever key. */
+/**
+ * Whether the kubelet tries all credentials of one for the other as well, under whatever key. An
+ * original may have more.
+ */
 export function agree(one: Offer, other: Offer): boolean {
-  const has = ({ tried }: Offer, { credential }: Entry) =>
-    tried.some((entry) => entry.credential.equals(credential));
-  return one.tried.every((entry) => has(other, entry)) && other.tried.every((e) => has(one, e));
+  return one.tried.every(({ credential }) =>
+    other.tried.some((entry) => entry.credential.equals(credential)),
+  );
 }
 
 /**

@@ -5,10 +5,12 @@ import { problem, type Problem } from "../problems/problems.ts";
 import { isPort } from "../registry/key.ts";
 import {
   dockerHubImages,
+  dockerHubKey,
   hasWildcard,
   hostOf,
   identity,
   isHubPage,
+  isHubWithoutSlash,
   overlaps,
   spelling,
 } from "../registry/registry.ts";
@@ -27,7 +29,8 @@ function whyNot(value: string): string | undefined {
   const registry = identityOf(value);
   if (/^(?:https?:\/\/)?index\.docker\.io\/(?!v[12]\/?$)./i.test(value))
     return "is no part of image names; give docker.io with that path";
-  if (registry === undefined) return "is no registry; name it as image names have it, such as quay.io";
+  if (registry === undefined)
+    return "is no registry; name it as image names have it, such as quay.io";
   const { host, port } = splitPort(hostOf(registry));
   if (hostOf(registry).endsWith(":") || (port !== "" && !isPort(port)))
     return "has no port from 1 to 65535 as image names have it; correct or remove the port";
@@ -75,7 +78,7 @@ function guardedBy(name: string): readonly string[] {
   if (asImage !== undefined) guarded.push(asImage);
   // `https://a.io/v1` is the API of a.io to all readers but the kubelet.
   if (/^\/v[12]$/.test(path)) guarded.push(host);
-  // `docker.io/nginx` is an account, and also the image that is looked up as docker.io/library/nginx.
+  // `docker.io/nginx` is an account, and an image that is looked up as docker.io/library/nginx.
   const isOfHub = host !== "" && overlaps(host, dockerHubImages);
   const official = /^\/([^/]+)\/?$/.exec(path)?.[1];
   if (isOfHub && official !== undefined) guarded.push(`${dockerHubImages}/library/${official}`);
@@ -84,7 +87,8 @@ function guardedBy(name: string): readonly string[] {
 
 /** The registry that is meant, without what does not make it another one. */
 function identityOf(name: string): string | undefined {
-  const registry = identity(withoutCase(name));
+  const lower = withoutCase(name);
+  const registry = identity(isHubWithoutSlash(lower) ? dockerHubKey : lower);
   const host = registry === undefined ? "" : hostOf(registry);
   if (registry === undefined || !host.endsWith(":443")) return registry;
   const plain = host.slice(0, host.lastIndexOf(":")) + registry.slice(host.length);

@@ -57,8 +57,8 @@ export class Findings {
   }
 
   /**
-   * Left out of an original, because it cannot be written; refused in an additional, whose author can
-   * correct it.
+   * Left out of an original, because it cannot be written; refused in an additional, whose author
+   * can correct it.
    */
   leaveOut(kind: ProblemKind, path: Steps, ...details: string[]): void {
     const found = problem(kind, this.source.name, formatPath(path), ...details);
@@ -66,7 +66,7 @@ export class Findings {
     else this.warnings.push(leftOut(found));
   }
 
-  /** To be called at the end. `used`: whether some entry of the source is of use without doubt. */
+  /** To be called at the end. `used`: whether some entry is of use without doubt. */
   settle(used: boolean): void {
     if (used) this.warnings.push(...this.#useless.map(({ beside }) => beside));
     else this.problems.push(...this.#useless.map(({ alone }) => alone));

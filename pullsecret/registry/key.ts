@@ -66,6 +66,22 @@ function readHub(key: string, path: Steps, findings: Findings): string {
   return dockerHubKey;
 }
 
+/**
+ * Keys of the same registry, for several credentials: the key itself first, if it differs from the
+ * registry in nothing but what everybody expects to be dropped.
+ */
+export function spellingsOf(key: string): readonly string[] {
+  const registry = identity(key) ?? key;
+  const host = hostOf(registry);
+  const path = registry.slice(host.length);
+  const made = ["", "/v1", "/v2"].flatMap((version) => {
+    const written = host + version + (path === "" && version !== "" ? "/" : path);
+    return ["", "https://", "http://"].map((scheme) => scheme + written);
+  });
+  const own = plain(key) === registry ? [key] : [];
+  return [...own, ...made.filter((one) => identity(one) === registry)];
+}
+
 /** What all keys of one registry have in common; a key that can match nothing stands for itself. */
 export function meaningOf(registry: string): string {
   return (registry.length > longest ? undefined : identity(registry)) ?? registry;

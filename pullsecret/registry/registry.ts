@@ -147,7 +147,7 @@ export function isHubLogin(key: string): boolean {
   return identity(key) === dockerHub;
 }
 
-/** A key of docker login's for Docker Hub as one of `docker.io`, which is tried before wildcards. */
+/** Docker login's key for Docker Hub as one of `docker.io`, which is tried before wildcards. */
 export function asImages(key: string): string {
   return key.replace(/(^|[/@])index\.docker\.io(?=[/?#]|$)/, `$1${dockerHubImages}`);
 }

@@ -1,6 +1,6 @@
 /** The management side: makes a Secret of each SyncSecret in the tenants' namespaces. */
 import { runProgram } from "#program/run.ts";
-import { createMetrics } from "../metrics.ts";
+import { createAlarm, createMetrics } from "../metrics.ts";
 import { syncManager } from "../rules/copies.ts";
 import { managementUsage, parseManagementConfig } from "./flags.ts";
 import { serveTenants } from "./tenants.ts";
@@ -10,5 +10,6 @@ runProgram({
   lease: "global-pull-secret-sync-management",
   usage: managementUsage,
   parse: parseManagementConfig,
-  open: (_config, { home, log, registry }) => serveTenants(home, log, createMetrics(registry)),
+  open: (_config, { home, log, registry }) =>
+    serveTenants(home, log, createMetrics(registry), createAlarm(home, registry)),
 });

@@ -11,7 +11,16 @@ import type { Side } from "../side.ts";
  */
 const formerFinalizer = "globalpullsecret.io/sync";
 
-export const managementSide = (cluster: Cluster, namespace: string): Side => ({
+/** An hour. Only a finalizer that somebody else put on a copy lasts so long. */
+const deadline = 3600;
+
+export const managementSide = (
+  cluster: Cluster,
+  namespace: string,
+  leftBehind?: Side["leftBehind"],
+): Side => ({
+  deadline,
+  ...(leftBehind === undefined ? {} : { leftBehind }),
   from: cluster,
   objects: syncSecretsIn(namespace),
   to: cluster,

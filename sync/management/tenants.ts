@@ -11,6 +11,7 @@ import type { Metrics } from "../metrics.ts";
 import { metadataOf } from "../objects.ts";
 import type { ServedProgram } from "#program/run.ts";
 import { serveSide } from "../service.ts";
+import type { Side } from "../side.ts";
 import { managementSide } from "./side.ts";
 
 const namespaces = "/api/v1/namespaces";
@@ -18,7 +19,12 @@ const query = { labelSelector: tenantLabel };
 
 type Tenant = Readonly<{ stop: AbortController; ended: Promise<void> }>;
 
-export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): ServedProgram {
+export function serveTenants(
+  cluster: Cluster,
+  log: Logger,
+  metrics: Metrics,
+  leftBehind: NonNullable<Side["leftBehind"]>,
+): ServedProgram {
   const tenants = new Map<string, Tenant>();
 
   async function run(): Promise<undefined> {
@@ -36,7 +42,7 @@ export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): S
   function begin(namespace: string): void {
     const stop = new AbortController();
     const its = log.child({ tenant: namespace });
-    const served = serveSide(managementSide(cluster, namespace), its, metrics);
+    const served = serveSide(managementSide(cluster, namespace, leftBehind), its, metrics);
     tenants.set(namespace, { stop, ended: served.until(stop.signal) });
     log.info({ namespace }, "a tenant's namespace is served");
   }

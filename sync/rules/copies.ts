@@ -2,7 +2,14 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { SyncContent, Data } from "./content.ts";
-import { hasOrigin, originAnnotations, originLabels, originOf, type Origin } from "./origin.ts";
+import {
+  clusterOf,
+  hasOrigin,
+  originAnnotations,
+  originLabels,
+  originOf,
+  type Origin,
+} from "./origin.ts";
 
 /** The field manager of all writes, and the user agent in the audit log. */
 export const syncManager = "global-pull-secret-sync";
@@ -42,9 +49,12 @@ export function copyOf(
   { metadata, immutable = false }: SyncSecret,
   { type, data }: SyncContent,
   namespace: string,
+  clusterId?: string,
 ): Wanted {
   const origin = { name: metadata.name ?? "", namespace: metadata.namespace ?? "" };
-  const placed = { name: metadata.uid ?? "", namespace, ...told(origin) };
+  const { labels, annotations } = told(origin);
+  const marks = { labels, annotations: { ...annotations, ...clusterOf(clusterId) } };
+  const placed = { name: metadata.uid ?? "", namespace, ...marks };
   return { apiVersion, kind: "SyncSecret", metadata: placed, type, data, immutable };
 }
 

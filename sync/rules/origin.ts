@@ -19,6 +19,17 @@ const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 export const hasOrigin = (annotations: Readonly<Record<string, string>>): boolean =>
   Object.values(names).every((one) => annotations[one] !== undefined);
 
+/** On a copy: the id of the tenant's cluster, by which its side knows its own copies. */
+const clusterAnnotation = "globalpullsecret.io/origin-cluster";
+
+/** That annotation, once the id is known. */
+export const clusterOf = (id: string | undefined): Record<string, string> =>
+  id === undefined ? {} : { [clusterAnnotation]: id };
+
+/** True for a copy that the tenant's side of that cluster made. */
+export const isOfCluster = ({ annotations = {} }: V1ObjectMeta, id: string | undefined): boolean =>
+  id !== undefined && annotations[clusterAnnotation] === id;
+
 /** The annotations of a copy, with the full values. */
 export const originAnnotations = ({ name, namespace }: Origin): Record<string, string> => ({
   [names.name]: name,

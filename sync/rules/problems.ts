@@ -5,7 +5,6 @@ import { escape } from "#pullsecret/problems/keypath.ts";
 /** Kind → code, what is wrong, what to do. `{}` is replaced by a detail, never by content. */
 export const catalogue = {
   keyName: ["GPS472", "data has a key that no Secret may have", "use letters, digits, - _ and ."],
-  notBase64: ["GPS462", 'data["{}"]: not base64', "encode it, or write it to stringData"],
   missingKey: ["GPS463", "a Secret of its type needs the key {}", "add it to data"],
   notDocument: ["GPS464", 'data["{}"]: not a JSON object', "write a Docker configuration there"],
   tooManyKeys: ["GPS469", "it has more than {} keys", "hand it over in several SyncSecrets"],
@@ -34,6 +33,21 @@ export const catalogue = {
     "GPS474",
     "the {} does not last in the management cluster: ten writes of it were undone",
     "look at who changes it there; it is tried once a minute",
+  ],
+  leftBehind: [
+    "GPS478",
+    "deleted without confirmation from the management cluster: {}",
+    "no action needed: a copy that is still there is deleted when that cluster answers again",
+  ],
+  planted: [
+    "GPS479",
+    "the finalizer {} held the deleted copy beyond its deadline, and was removed",
+    "look at who put it there",
+  ],
+  tokenEnds: [
+    "GPS477",
+    "the token for the management cluster ends at {}",
+    "apply what pull-secret tenant prints again, or renew the kubeconfig in its Secret",
   ],
   copied: [
     "GPS471",

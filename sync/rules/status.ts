@@ -1,5 +1,10 @@
 /** The status of a SyncSecret. Pure. */
-import { syncStalledReasons, type SyncConditionType, type SyncReason } from "#api/sync-reasons.ts";
+import {
+  syncStalledReasons,
+  type SyncConditionType,
+  type SyncReason,
+  type SyncWarningReason,
+} from "#api/sync-reasons.ts";
 import type { SyncSecretStatus } from "#api/sync-secret.ts";
 import { timed, timeOf } from "#kube/conditions.ts";
 
@@ -10,22 +15,35 @@ export type Found = Readonly<{
   /** Name and version of the Secret; absent until it was seen. */
   secretName?: string;
   resourceVersion?: string;
+  /** What will soon keep the object from being served. */
+  warning?: string | undefined;
 }>;
+
+type Told = Readonly<{ reason: SyncReason | SyncWarningReason; message: string }>;
 
 const stalls = (reason: SyncReason): boolean => Object.hasOwn(syncStalledReasons, reason);
 
 /** The status to write. A condition whose status is unchanged keeps its lastTransitionTime. */
 export function statusOf(
-  { reason, message, secretName, resourceVersion }: Found,
+  { reason, message, secretName, resourceVersion, warning }: Found,
   generation: number,
   now: Date,
   former: SyncSecretStatus = {},
 ): SyncSecretStatus {
-  const condition = (type: SyncConditionType, isTrue: boolean) => {
+  const condition = (type: SyncConditionType, isTrue: boolean, its: Told = { reason, message }) => {
     const status = isTrue ? ("True" as const) : ("False" as const);
-    return { type, status, reason, message, observedGeneration: generation };
+    return { type, status, ...its, observedGeneration: generation };
   };
-  const said = [condition("Ready", reason === "Synced"), condition("Stalled", stalls(reason))];
+  const warned = former.conditions?.some(({ type }) => type === "Warning") === true;
+  const said = [
+    condition("Ready", reason === "Synced"),
+    condition("Stalled", stalls(reason)),
+    ...(warning !== undefined
+      ? [condition("Warning", true, { reason: "TokenEnds", message: warning })]
+      : warned
+        ? [condition("Warning", false, { reason: "None", message: "" })]
+        : []),
+  ];
   return {
     observedGeneration: generation,
     ...(secretName === undefined ? {} : { secretName }),

@@ -1,7 +1,7 @@
 /** The flags of the tenant's side. */
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
-import { file, Wrong } from "#contract/values.ts";
+import { duration, file, Wrong } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { common } from "#program/flags.ts";
 
@@ -21,6 +21,11 @@ const flags = {
     read: namespace,
     required: true,
     what: "the tenant's namespace there",
+  },
+  "removal-deadline": {
+    read: duration,
+    standard: "1h",
+    what: "how long a deleted SyncSecret waits for its copy to be gone",
   },
 } as const satisfies Table;
 

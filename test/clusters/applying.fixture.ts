@@ -201,6 +201,20 @@ export function applying(on: () => Rig): void {
       );
     }
   });
+
+  test("M13: all of it is taken away from the parent by one command, and what others made stays", async () => {
+    const { person, east, west } = on();
+    await person.ok(apply(" --clusters east,west"));
+    await east.kubectl("create", "configmap", "theirs", "-n", "default");
+    const gone = await person.ok("clusters delete -f work --clusters east,west --yes");
+    assert.equal(rows(gone, "deleted"), 2 * count, gone);
+    for (const cluster of [east, west]) {
+      await cluster.kubectl("wait", "namespace/web", "--for=delete", "--timeout=90s");
+      const left = ["get", "crd", "widgets.example.com", "--ignore-not-found", "-o", "name"];
+      assert.equal((await cluster.kubectl(...left)).trim(), "");
+    }
+    await east.kubectl("get", "configmap", "theirs", "-n", "default");
+  });
 }
 
 /** The article's work is there as declared, and three pods of it are made. */

@@ -114,7 +114,7 @@ export function joining(on: () => Rig): void {
     assert.equal(await tokenIn(on().home.cluster, "east"), undefined);
   });
 
-  test("M1, M2, M13: each cluster is joined with one command, the host itself too, and the host says True of all", async () => {
+  test("M1, M2: each cluster is joined with one command, the host itself too, and the host says True of all", async () => {
     await on().person.ok("clusters join east --context admin@east");
     await on().person.ok("clusters join west --context west");
     const joined = await on().person.ok("clusters join here --context host");

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
@@ -118,19 +119,17 @@ test("a downgrade leaves a newer journal that it may not read, the file and the 
     cluster,
     JSON.stringify({ auths: { "other.example": { auth: "dTpw" } } }),
   );
-  await stays(
-    "the node is left alone, and its agent not ready",
-    async () => {
-      const { ready } = (await agentOn(cluster, node)).status.containerStatuses?.[0] ?? {
-        ready: false,
-      };
-      return !ready && node.readFile(journal)?.toString() === text;
-    },
-    4000,
-  );
+  await until("status says so", async () => {
+    const object = await cluster.get<GlobalPullSecret>("globalpullsecret", "cluster");
+    return object?.status?.failures?.some(({ code }) => code === "GPS222");
+  });
+  await stays("the node is left alone", () => node.readFile(journal)?.toString() === text, 4000);
   const now = await state();
   assert.deepEqual([now.kubelet, now.file], [before.kubelet, before.file]);
-  node.writeFile(journal, good); // as the version that knows it would go on
+  // As the version that knows it goes on, in a pod of its own.
+  node.writeFile(journal, good);
+  const { name } = (await agentOn(cluster, node)).metadata;
+  await cluster.kubectl("delete", "pod", name, "-n", names.namespace);
   await product.untilServed(cluster, 2);
   assert.deepEqual(Object.keys(auths(node)), ["other.example"]);
 });

@@ -41,7 +41,11 @@ function place(t: TestContext): string {
 
 /** Of one unit. */
 function open(directory: string, { stop = never, deadlines = patient } = {}) {
-  const systemd = systemdOver(directory, stop, deadlines);
+  const systemd = systemdOver(
+    { dbusDirectory: directory, systemdDirectory: join(directory, "none") },
+    stop,
+    deadlines,
+  );
   return {
     ...systemd,
     unit: () => systemd.unit(kubelet),

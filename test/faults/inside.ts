@@ -87,7 +87,9 @@ export class Inside {
       `/${place}/agent.cjs`,
       `--secret-directory=${mounts.secret}`,
       `--kubelet-directory=${mounts.kubelet}`,
-      "--dbus-directory=/run/dbus",
+      ...(flags.some((flag) => flag.startsWith("--dbus-directory"))
+        ? []
+        : ["--dbus-directory=/run/dbus"]),
       `--pod-directory=${mounts.pod}`,
       `--termination-log=${mounts.terminationLog}`,
       ...withProbation(3, flags),

@@ -58,10 +58,14 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
   await using _systemd = await ScriptedSystemd.start(bus.address);
   await using relay = await Relay.between(node.dbus, bus.directory, "hangs up");
   const deadline = 60;
-  const open = systemdOver(node.dbus, new AbortController().signal, {
-    question: deadline,
-    job: deadline,
-  });
+  const open = systemdOver(
+    { dbusDirectory: node.dbus, systemdDirectory: node.systemd },
+    new AbortController().signal,
+    {
+      question: deadline,
+      job: deadline,
+    },
+  );
   const descriptors = () => readdirSync("/proc/self/fd").length;
   const before = descriptors();
   const seen = { read: 0, thrown: 0 };

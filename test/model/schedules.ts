@@ -303,8 +303,9 @@ function settle(w: World, driver: Driver): void {
   const isSlow = [...w.templates.values()].some(({ mode }) => mode === "Reread");
   // A canary of mode Reread needs five minutes, which few nodes live at 20 replacements an hour.
   if (isSlow) w.churn = Math.min(w.churn, 2);
-  // A withdrawal waits neither for outages nor for joining nodes.
-  const limit = wantedDigest(api) !== RELEASE ? 6000 : isSlow ? 1800 : 900;
+  // A withdrawal waits neither for outages nor for joining nodes, but may visit one after another.
+  const withdrawal = Math.max(isSlow ? 1800 : 900, 30 * w.machines.size);
+  const limit = wantedDigest(api) === RELEASE ? withdrawal : 6000;
   for (; w.t < from + limit; w.t++) {
     if (w.churn) churn(w);
     bury(w);

@@ -57,7 +57,11 @@ function sides({ tenant, management }: Rig, how: Wrapped, results: Result[] = []
     looked: (_: string, one: Result) => void results.push(one),
   };
   const engines = [
-    new Engine(tenantSide(here, there, "tenant-a"), silent, metrics),
+    new Engine(
+      tenantSide({ home: here, management: there, namespace: "tenant-a" }),
+      silent,
+      metrics,
+    ),
     new Engine(managementSide(there, "tenant-a"), silent, metrics),
   ];
   return async () => {

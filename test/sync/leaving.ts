@@ -56,7 +56,7 @@ export function leavingTests(rig: () => Rig): void {
     on.start();
   });
 
-  test("L20: after its namespace there was deleted a tenant's object waits in deletion and says so; the namespace given back, it goes by itself", async () => {
+  test("L3: after its namespace there was deleted a tenant's object waits in deletion and says so; the namespace given back, it goes by itself", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("left", { stringData: { a: "1" } }));

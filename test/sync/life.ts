@@ -141,10 +141,11 @@ export function lifeTests(rig: () => Rig): void {
         "globalpullsecret.io/origin-name": `${name.slice(0, 54)}-${digest}`,
         "globalpullsecret.io/origin-namespace": "default",
       });
-      assert.deepEqual(one?.annotations, {
+      assert.partialDeepStrictEqual(one?.annotations, {
         "globalpullsecret.io/origin-name": name,
         "globalpullsecret.io/origin-namespace": "default",
       });
+      assert.equal(one?.annotations?.["planted-annotation"], undefined);
     }
     const selector = `globalpullsecret.io/origin-namespace=default`;
     const found = await management.cluster.kubectl(

@@ -40,6 +40,7 @@ async function startPlace(
   await freshBundle();
   const cluster = await startCluster({ ...options, nodes: 0 });
   const name = `global-pull-secret-sync-${side}`;
+  await cluster.kubectl("apply", "-k", join(root, "manifests/crds/syncsecrets"));
   await cluster.kubectl("apply", "-k", join(root, "manifests/sync", side));
   await cluster.kubectl("scale", `deployment/${name}`, "-n", "kube-system", "--replicas=0");
   const token = await tokenOf(cluster, name, "kube-system");

@@ -47,8 +47,12 @@ const fleetNames: typeof names = {
   "spec.secretRef": "FleetSecretReference",
   "spec.clusterAPI": "ClusterAPISource",
   "spec.clusterAPI.namespaceSelector": "NamespaceSelector",
+  "spec.clusterAPI.namespaceSelector.matchExpressions[]": "LabelExpression",
+  "spec.clusterAPI.clusterSelector": "ClusterSelector",
+  "spec.clusterAPI.clusterSelector.matchExpressions[]": "LabelExpression",
   "spec.clusterProfiles": "ClusterProfilesSource",
   "spec.clusterProfiles.selector": "ClusterProfileSelector",
+  "spec.clusterProfiles.selector.matchExpressions[]": "LabelExpression",
   "spec.target": "FleetSecretTarget",
   "spec.rollout": "FleetRollout",
   "spec.removal": "FleetRemoval",
@@ -79,7 +83,11 @@ function typesOf(file: string, names: Readonly<Record<string, string>>): string 
   for (const { path } of objects)
     if (names[path] === undefined)
       throw new Error(`${path}: name its type in tools/definition/api.ts`);
-  const types = Object.entries(names).map(([path, name]) => {
+  // Objects that share a name are the same type, written once.
+  const unlike = Object.entries(names).filter(
+    ([, name], at, all) => all.findIndex(([, other]) => other === name) === at,
+  );
+  const types = unlike.map(([path, name]) => {
     const object = objects.find((one) => one.path === path);
     if (object === undefined)
       throw new Error(`${path}: is no object of the CRD: tools/definition/api.ts`);

@@ -20,6 +20,9 @@ export const samples = {
   agentRequests: "memory=32Mi",
   probePort: 20_001,
   healthzPort: 10_001,
+  healthzAddress: "10.0.0.1",
+  selinuxType: "super_t",
+  apparmorProfile: "Localhost/agent",
   logLevel: "debug",
 };
 
@@ -44,5 +47,8 @@ export const badSamples: Readonly<
   agentRequests: "gpu=1",
   probePort: 80,
   healthzPort: 70_000,
+  healthzAddress: "localhost",
+  selinuxType: "SPC",
+  apparmorProfile: "None",
   logLevel: "loud",
 };

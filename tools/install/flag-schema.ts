@@ -5,7 +5,15 @@ import { limits, resources } from "#controller/policy/resources.ts";
 import { selector } from "#controller/policy/selector.ts";
 import { budget, deliveryModes, pullSecretName } from "#controller/policy/values.ts";
 import { allModes } from "#controller/policy/delivery.ts";
-import { boundsOf, choicesOf, directory, unit } from "#contract/values.ts";
+import {
+  appArmorProfile,
+  boundsOf,
+  choicesOf,
+  directory,
+  ip,
+  selinuxType,
+  unit,
+} from "#contract/values.ts";
 import type { Flag } from "#contract/table.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 
@@ -28,6 +36,15 @@ const quantities = { type: "string", pattern: `^(${listOf(quantity)})?$` };
 const patterns = new Map<Flag["read"], object>([
   [unit, { type: "string", pattern: "^(auto|[A-Za-z0-9:_.\\\\@-]+\\.service)$", maxLength: 255 }],
   // No part is . or ..
+  [ip, { type: "string", pattern: "^(auto|[0-9.]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$" }],
+  [selinuxType, { type: "string", pattern: "^([a-z][a-z0-9_]{0,62})?$" }],
+  [
+    appArmorProfile,
+    {
+      type: "string",
+      pattern: "^(Unconfined|RuntimeDefault|Localhost/[A-Za-z0-9._/-]{1,200})$",
+    },
+  ],
   [directory, { type: "string", pattern: "^(/(\\.{0,2}[^./:][^/:]*|\\.{3,}[^/:]*))+$" }],
   [
     budget,

@@ -60,7 +60,8 @@ and right for \`kube-system/pull-secret\`; copy it for another name.
 Both have an entry for the same registry: the additional's is used, or the original's with \`conflictPolicy: PreferOriginal\`; a warning says so.
 An additional entry that the kubelet tries *before* one of the original's (\`quay.io/team\` before \`quay.io\`) takes those images over; that is
 allowed, with a warning. \`protectedRegistries: [quay.io]\`, and the installer's \`--protect quay.io\`, refuse every additional entry that would serve
-images of that registry.
+images of that registry, unless it has the original's own credential. Name registries as images do: a path protects that path, and \`docker.io/nginx\`
+protects \`docker.io/library/nginx\` too. What protects nothing is refused, such as \`*\`, \`registry.hub.docker.com\` or \`10.0.0.0/8\`.
 
 ## Withdrawing
 

@@ -91,6 +91,12 @@ ${table(
       "`success`, `conflict` or `error`. Worth an alert: `error` growing for 15 minutes",
     ],
     ["", "`sync_secret_reconcile_duration_seconds{namespace}`", "failed ones included"],
+    ["", "`sync_left_behind_total{namespace}`", "deletions that a deadline ended"],
+    [
+      "SyncSecret, the tenant's side",
+      "`sync_token_expiry_timestamp_seconds`",
+      "when its token ends; 0 when not known. Worth an alert: less than six hours away",
+    ],
   ],
 )}
 `;

@@ -95,6 +95,10 @@ ${named("reason", sync.syncReasons)}
 Stalled is True with these, and Ready False:
 
 ${named("reason", sync.syncStalledReasons)}
+
+Warning has these; it changes no other condition:
+
+${named("reason", sync.syncWarningReasons)}
 `;
 }
 

@@ -115,3 +115,9 @@ test("what the bench measured of a fleet stands in performance.md alone, by the 
     [],
   );
 });
+
+test("K7, M4: where a promise is narrowed, both pages name the tools for other resources", () => {
+  for (const text of [page, pageOf("clusters.md")])
+    for (const tool of ["https://fluxcd.io", "https://argo-cd.readthedocs.io", "/sveltos/"])
+      assert.ok(text.includes(tool), tool);
+});

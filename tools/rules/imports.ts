@@ -76,6 +76,7 @@ const order: readonly string[] = [
   "cli/joining",
   "cli/seal",
   "cli/show",
+  "cli/pods",
   "cli/removal",
   "cli/bundle",
   "cli/completion",

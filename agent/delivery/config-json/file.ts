@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { emptyDocument, type NodeDocument, readDocument } from "./document.ts";
 import { describe } from "#agent/files/errno.ts";
+import { mountOver, readMounts } from "#agent/files/mounts.ts";
 import { readOwn } from "#agent/files/own-file.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import type { NodeFile } from "../delivery.ts";
@@ -39,6 +40,9 @@ function read(file: string): Present | Unusable {
   const found = readOwn(file, mostBytes);
   if (found.kind === "absent") return { ...found, document: emptyDocument };
   if (found.kind !== "file") return found;
+  // A rename over a mount point fails with EBUSY: kind's extraMounts, for instance.
+  if (mountOver(readMounts(), file)?.point === file)
+    return { kind: "refused", why: "it is a mount of its own, which nothing can be renamed over" };
   const { identity, bytes, mode, owner } = found;
   const much = excess(bytes);
   if (much !== undefined) return { kind: "refused", why: `it has ${much}` };

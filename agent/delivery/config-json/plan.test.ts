@@ -11,7 +11,7 @@ import { imagesOf } from "#pullsecret/registry/key.ts";
 import { aliases, digest } from "./compare.ts";
 import { readDocument } from "./document.ts";
 import { type File, firstJournal, type Journal } from "#agent/journal/journal.ts";
-import { leftBy, type Rewrite } from "../delivery.ts";
+import type { Rewrite } from "../delivery.ts";
 import type { Document } from "../mount.ts";
 import type { Present } from "./file.ts";
 import { isUnexplained, plan, planRestore, previous } from "./plan.ts";
@@ -72,7 +72,7 @@ const additional = fc
   .dictionary(fc.constantFrom(...registries), password)
   .filter((one) => Object.keys(one).length > 0);
 
-function found(bytes: string | undefined, mode = 0o640): Present {
+function found(bytes: string | undefined, mode = 0o600): Present {
   if (bytes === undefined) return { kind: "absent", identity: "", document: readOrFail("{}") };
   const reading = readDocument(Buffer.from(bytes));
   assert.equal(reading.kind, "document");
@@ -152,7 +152,7 @@ test("H20: whatever was applied, and however often, a release gives back the ver
         ({ bytes, journal } = apply(bytes, journal, onlyAdditional(revision)));
       const last = apply(bytes, journal, nothing);
       assert.equal(last.bytes, before);
-      if (!("absent" in last.planned.file)) assert.equal(last.planned.file.mode, 0o640);
+      if (!("absent" in last.planned.file)) assert.equal(last.planned.file.mode, 0o600);
     }),
   );
 });
@@ -353,25 +353,42 @@ function applied(
   mode?: number,
 ) {
   const one = apply(bytes, journal, document, mode);
-  return { ...one, journal: { ...one.journal, left: leftBy(one.planned) } };
+  return { ...one, journal: { ...one.journal, left: one.planned.left } };
 }
 
-test("an administrator's chmod while ours are in force is kept: by the next revision, by a rollback and by a removal", () => {
+test("only its owner reads a file with our entries, and its mode comes back with a removal or a rollback", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
-  const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), 0o644);
-  assert.equal(modeAfter(one.planned), 0o644);
-  const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), 0o600);
-  assert.equal(modeAfter(two.planned), 0o600);
-  const gone = apply(two.bytes, two.journal, nothing, 0o600);
-  assert.deepEqual([gone.bytes, modeAfter(gone.planned)], [before, 0o600]);
-  const undo = {
-    file: previous(found(one.bytes, 0o644)),
-    owned: one.journal.owned,
-    revision: 1,
-    content: "",
-  };
-  const back = planRestore(found(two.bytes, 0o600), { ...two.journal, undo });
-  assert.deepEqual(["absent" in back.file, modeAfter(back)], [false, 0o600]);
+  for (const mode of [0o644, 0o640, 0o600, 0o400]) {
+    const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), mode);
+    const left = mode & ~0o077;
+    assert.equal(modeAfter(one.planned), left);
+    const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), left);
+    assert.equal(modeAfter(two.planned), left);
+    const gone = apply(two.bytes, two.journal, nothing, left);
+    assert.deepEqual([gone.bytes, modeAfter(gone.planned)], [before, mode]);
+    const undo = { file: previous(found(before, mode)), owned, revision: 0, content: "" };
+    const back = planRestore(found(one.bytes, left), { ...one.journal, undo });
+    assert.equal(modeAfter(back), mode);
+  }
+});
+
+const owned = { entries: [], rest: [] };
+
+test("an administrator's chmod while ours are in force is kept, and opens the file to nobody before the removal", () => {
+  const before = JSON.stringify({ auths: { "z.io": theirEntry } });
+  const document = onlyAdditional({ "a.io": "x" });
+  const one = applied(before, undefined, document, 0o644);
+  const strict = apply(one.bytes, one.journal, nothing, 0o400);
+  assert.equal(modeAfter(strict.planned), 0o400);
+  const opened = applied(one.bytes, one.journal, document, 0o640);
+  assert.deepEqual(
+    [opened.planned.changed, opened.planned.matters, opened.bytes, modeAfter(opened.planned)],
+    [true, false, one.bytes, 0o600],
+  );
+  const again = applied(opened.bytes, opened.journal, document, 0o600);
+  assert.equal(again.planned.changed, false);
+  const gone = apply(opened.bytes, opened.journal, nothing, 0o600);
+  assert.deepEqual([gone.bytes, modeAfter(gone.planned)], [before, 0o640]);
 });
 
 test("a file that somebody has removed is made again as we left it, and 0600 where nobody knows of one", () => {
@@ -384,10 +401,10 @@ test("a file that somebody has removed is made again as we left it, and 0600 whe
   );
   assert.equal(
     modeAfter(apply(undefined, one.journal, onlyAdditional({ "a.io": "y" })).planned),
-    0o644,
+    0o600,
   );
   const { left: _left, ...older } = one.journal;
-  assert.equal(modeAfter(apply(undefined, older, onlyAdditional({ "a.io": "y" })).planned), 0o644);
+  assert.equal(modeAfter(apply(undefined, older, onlyAdditional({ "a.io": "y" })).planned), 0o600);
   assert.equal(
     modeAfter(apply(undefined, undefined, onlyAdditional({ "a.io": "y" })).planned),
     0o600,

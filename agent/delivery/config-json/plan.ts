@@ -38,21 +38,28 @@ function planPut(
 ): Draft {
   const isFirst = journal === undefined;
   const result = put(found.document, journal?.owned ?? nothingOwned, desired, isFirst);
-  const changed = healed(found) || !meanTheSame(result.document, found.document);
+  const isSame = !healed(found) && meanTheSame(result.document, found.document);
+  const isOpen = isReadableByOthers(found) && hasOurs(result.owned);
+  const changed = !isSame || isOpen;
   const before = journal?.before ?? withoutOurs(found, result.owned);
-  const file = changed ? asFile(result.document, found, journal?.left ?? before) : previous(found);
+  const written = isSame
+    ? previous(found)
+    : asFile(result.document, found, journal?.left ?? before);
+  const file = hasOurs(result.owned) ? closed(written) : written;
+  const left = leftAs(file, found, journal);
   const matters = anew || mattering(found, result.document);
-  return { changed, matters, file, owned: result.owned, before };
+  return { changed, matters, file, owned: result.owned, before, ...(left && { left }) };
 }
 
 function planRelease(found: Present, journal: Journal | undefined, desired: Desired): Draft {
   const now = previous(found);
   if (journal === undefined)
     return { changed: false, matters: false, file: now, owned: nothingOwned, before: now };
-  const { before } = journal;
+  const { before, left } = journal;
   const { document, owned } = release(found.document, journal.owned, desired);
   return {
-    ...back(found, document, before),
+    ...back(found, document, before, left?.was === undefined ? undefined : left),
+    ...(left && { left }),
     matters: mattering(found, document),
     owned,
     before,
@@ -60,10 +67,12 @@ function planRelease(found: Present, journal: Journal | undefined, desired: Desi
 }
 
 /** See Found.planRestore. */
-export function planRestore(found: Present, { undo, owned }: Journal): Rewrite {
+export function planRestore(found: Present, { undo, owned, left }: Journal): Rewrite {
   if (undo === undefined) return { changed: false, file: previous(found) };
   const former = documentOf(undo.file);
-  return back(found, restore(found.document, owned, former, undo.owned), undo.file);
+  const was = "absent" in undo.file || left === undefined ? {} : { was: undo.file.mode };
+  const document = restore(found.document, owned, former, undo.owned);
+  return back(found, document, undo.file, left && { ...left, ...was });
 }
 
 /** The file as it is now. */
@@ -75,9 +84,16 @@ export function previous(found: Present): File {
  * Exactly the former bytes, or no file, where the document means the same as the former one; else
  * the document.
  */
-function back(found: Present, document: NodeDocument, former: File): Rewrite {
+function back(
+  found: Present,
+  document: NodeDocument,
+  former: File,
+  left: Journal["left"],
+): Rewrite {
   const exact = meanTheSame(document, documentOf(former));
-  const file = exact ? withMode(former, found) : asFile(document, found, former);
+  const kept = exact ? withMode(former, found) : asFile(document, found, former);
+  const isAsLeft = found.kind === "file" && found.mode === left?.mode;
+  const file = isAsLeft && left?.was !== undefined ? modeOf(kept, left.was) : kept;
   return { changed: !isNow(found, file), file };
 }
 
@@ -93,7 +109,36 @@ function asFile(
   return withMode({ bytes, mode: "absent" in former ? 0o600 : former.mode }, found);
 }
 
-/** Keeps the mode of a file that is there: whoever set it last, it is never ours to change. */
+const readableByOthers = 0o077;
+
+/** A file that others than its owner can read must not hold a credential of ours. */
+function isReadableByOthers(found: Present): boolean {
+  return found.kind === "file" && (found.mode & readableByOthers) !== 0;
+}
+
+function hasOurs({ entries, rest }: Owned): boolean {
+  return rest.length > 0 || entries.some(({ vacant }) => !vacant);
+}
+
+function modeOf(file: File, mode: number): File {
+  return "absent" in file ? file : { ...file, mode };
+}
+
+function closed(file: File): File {
+  return "absent" in file ? file : modeOf(file, file.mode & ~readableByOthers);
+}
+
+/** What to remember of the mode: the one that we changed, until somebody sets another. */
+function leftAs(file: File, found: Present, journal: Journal | undefined): Journal["left"] {
+  if ("absent" in file) return undefined;
+  const { mode } = file;
+  if (found.kind === "absent") return { mode };
+  const before = journal?.left;
+  const was = found.mode === mode ? before?.mode === mode && before.was : found.mode;
+  return typeof was === "number" ? { mode, was } : { mode };
+}
+
+/** Keeps the mode of a file that is there, which another program may have set. */
 function withMode(file: File, found: Present): File {
   if (found.kind === "absent" || "absent" in file) return file;
   return { bytes: file.bytes, mode: found.mode };

@@ -2,12 +2,13 @@
  * The credential provider as it lies on the node: the script and its configuration, which somebody
  * installed before us, and the answer, which is ours. Reads only, and never throws.
  */
-import { lstatSync, readFileSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { describe } from "#agent/files/errno.ts";
 import { type FileIdentity, identify } from "#agent/files/atomic-write.ts";
+import { mountOver, readMounts } from "#agent/files/mounts.ts";
 import { readOwn } from "#agent/files/own-file.ts";
 
 export type InstalledProvider = Readonly<{
@@ -96,16 +97,7 @@ function readConfig(
 
 /** Whether no program can be run from there. The node's mount is seen through ours. */
 function isNoexec(path: string): boolean {
-  const mounts = readFileSync("/proc/self/mountinfo", "utf8").trimEnd().split("\n");
-  const over = mounts
-    .map((line) => line.split(" "))
-    .map(([, , , , point = "", options = ""]) => ({ point, options }))
-    .filter(({ point }) => `${path}/`.startsWith(point === "/" ? "/" : `${point}/`));
-  const nearest = over.reduce((best, one) => (one.point.length >= best.point.length ? one : best), {
-    point: "",
-    options: "",
-  });
-  return nearest.options.split(",").includes("noexec");
+  return mountOver(readMounts(), path)?.options.includes("noexec") === true;
 }
 
 /** What it returns, or why it failed. */

@@ -65,7 +65,16 @@ async function rowsOf(
   }
 }
 
-function linesOf(rows: readonly Row[]): string[] {
+type Line = Readonly<{
+  cluster: string;
+  object: string;
+  namespace: string;
+  state: string;
+  why?: string;
+}>;
+
+/** A table of what became of each object in each cluster. */
+export function linesOf(rows: readonly Line[]): string[] {
   if (rows.length === 0) return ["No cluster is joined: kubectl pull-secret clusters join --help."];
   const cells = rows.map(({ cluster, object, namespace, state, why = "" }) => [
     cluster,

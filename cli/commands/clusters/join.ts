@@ -3,8 +3,7 @@ import { text, toggle } from "#contract/values.ts";
 import { addressFor } from "#cli/joining/address.ts";
 import { join as joinCluster } from "#cli/joining/join.ts";
 import { usual } from "#cli/joining/targets.ts";
-import { cluster } from "#cli/clusters/names.ts";
-import { target } from "#cli/clusters/target.ts";
+import { cluster, target } from "#cli/clusters/names.ts";
 import { command } from "#cli/terminal/command.ts";
 import { hostOf, pairFlags } from "./flags.ts";
 

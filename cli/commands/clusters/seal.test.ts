@@ -207,3 +207,70 @@ for (const [line, expected] of wrong)
     assert.match(err, expected);
     assert.ok(!existsSync(sealed));
   });
+
+/** The article's own file. */
+const secretYaml = file(
+  "secret.yaml",
+  `apiVersion: v1
+kind: Secret
+metadata:
+  name: credentials
+  namespace: web
+  labels: { app: shop }
+type: Opaque
+data:
+  USER_NAME: ${Buffer.from("robot").toString("base64")}
+stringData:
+  PASSWORD: ${password}
+`,
+);
+
+test("M8: a manifest of any Secret is sealed for each cluster", async () => {
+  const { code, err } = await call(`seal -f ${secretYaml} -o sealed ${both}`);
+  assert.deepEqual([code, err], [0, ""]);
+  const text = readFileSync(join(sealed, "west.yaml"), "utf8");
+  assert.partialDeepStrictEqual(load(text), {
+    kind: "SealedSecret",
+    metadata: { name: "credentials", namespace: "web" },
+  });
+  assert.match(text, /^ {4}"PASSWORD": AQ/m);
+});
+
+test("M8: a pull secret's manifest is judged as its document is", async () => {
+  const document = JSON.stringify({ auths: { "a.io": { auth: password } } });
+  const bad = file(
+    "bad-manifest.json",
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "a", namespace: "b" },
+      type: "kubernetes.io/dockerconfigjson",
+      stringData: { ".dockerconfigjson": document },
+    }),
+  );
+  const { code, err } = await call(`seal -f ${bad} -o sealed ${both}`);
+  assert.equal(code, 1);
+  assert.match(err, /auths\["a\.io"\]\.auth: not base64/);
+});
+
+const unsealable: readonly (readonly [what: string, manifest: object, says: RegExp])[] = [
+  ["of no namespace", { metadata: { name: "a" } }, /^metadata: name and namespace are needed/],
+  ["that is another kind", { kind: "ConfigMap" }, /^the manifest is not a Secret/],
+  ["with a value that is not base64", { data: { a: password } }, /^data\["a"\]: is not base64/],
+  ["with a number", { stringData: { a: 1 } }, /^stringData\["a"\]: is not text/],
+  ["with a key that no Secret has", { stringData: { "a/b": "1" } }, /^"a\/b": is not a valid key/],
+  ["of nothing", { data: {} }, /^data: is empty/],
+];
+for (const [what, more, says] of unsealable)
+  test(`refuses a manifest ${what}, without a value`, async () => {
+    const manifest = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "a", namespace: "b" },
+      ...more,
+    };
+    const path = file(`${what.replaceAll(" ", "-")}.json`, JSON.stringify(manifest));
+    const { code, err } = await call(`seal -f ${path} -o sealed ${both}`);
+    assert.equal(code, 1);
+    assert.match(err, says);
+  });

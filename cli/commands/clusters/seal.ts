@@ -1,24 +1,22 @@
 /**
- * `seal`: writes a pull secret into files that are safe in Git, one a cluster, which alone can open
- * it.
+ * `seal`: writes a Secret into files that are safe in Git, one a cluster, which alone can open it.
  */
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
 import { oneOf, Wrong } from "#contract/values.ts";
-import { documentLimits } from "#pullsecret/json/json.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { clusterFlags } from "#cli/cluster/flags.ts";
 import { waysTo } from "#cli/clusters/contexts.ts";
 import { cluster, clusterName } from "#cli/clusters/names.ts";
 import { whyNot } from "#cli/clusters/place.ts";
 import { path } from "#cli/document/path.ts";
-import { verdictOn } from "#cli/document/verdict.ts";
 import { longestCertificate, readCertificate, type Certificate } from "#cli/seal/certificate.ts";
 import type { SealTarget } from "#cli/seal/encrypt.ts";
 import { fetchCertificate } from "#cli/seal/fetch.ts";
 import { clustersIn, foreignIn, indexOf, writeFiles } from "#cli/seal/folder.ts";
 import { fileOf, indexName, type Sealed, writeIndex } from "#cli/seal/sealed-index.ts";
+import { longestManifest, sealableFrom } from "#cli/seal/sealable.ts";
 import { sealedSecret } from "#cli/seal/sealed-secret.ts";
 import { judge } from "#cli/seal/verdict.ts";
 import { columns } from "#cli/terminal/columns.ts";
@@ -46,7 +44,11 @@ function secretAt(text: string): Readonly<{ namespace: string; name: string }> |
 }
 
 const flags = {
-  file: { read: path, short: "f", what: "the pull secret to seal, - for standard input" },
+  file: {
+    read: path,
+    short: "f",
+    what: "the Secret's manifest, or a pull secret's JSON; - for standard input",
+  },
   cert: {
     read: certificateFile,
     repeated: true,
@@ -64,8 +66,7 @@ const flags = {
   },
   secret: {
     read: secretAt,
-    standard: additionalSecretName,
-    what: `the Secret that it becomes, NAME of ${namespace} or NAMESPACE/NAME`,
+    what: `the Secret that it becomes, NAME of ${namespace} or NAMESPACE/NAME [the manifest's own, or ${additionalSecretName}]`,
   },
   renewed: {
     read: cluster,
@@ -94,17 +95,18 @@ const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output, 
     return file !== undefined || output !== undefined
       ? "--check: writes nothing; leave out --file and --output-directory"
       : undefined;
-  if (file === undefined) return "--file: is missing; give the pull secret to seal";
+  if (file === undefined) return "--file: is missing; give the Secret to seal";
   return output === undefined ? "--output-directory: is missing; give a directory" : undefined;
 };
 
 export const seal = command(
   {
     group: "clusters",
-    what: "seal a pull secret for clusters with Sealed Secrets, to keep it in Git",
+    what: "seal a Secret for clusters with Sealed Secrets, to keep it in Git",
     example: "-f pull-secret.json --cert east=east.pem --cert west=west.pem -o sealed",
     more:
-      "Judges the pull secret as the controller will, and writes a SealedSecret for each cluster, which\n" +
+      "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Judges a pull secret as\n" +
+      "the controller will, and writes a SealedSecret for each cluster, which\n" +
       "that cluster alone can open, and index.json: clusters, their certificates' fingerprints and last\n" +
       "days. A cluster whose certificate is another than the index has is refused, and both are shown,\n" +
       "until --renewed names it. --check exits with 1 where a file is old, missing or left over; without\n" +
@@ -120,16 +122,16 @@ export const seal = command(
     }
     const fetched = how.cluster.length === 0 ? [] : await fetchAll(how, io);
     const certificates = withFetched(await readAll(cert, io), fetched);
-    const document = await io.read(file, documentLimits.bytes);
-    for (const line of (await verdictOn(document, [])).warnings) io.err(line);
-    const target: SealTarget = { ...how.secret, scope: how.scope };
+    const secret = await sealableFrom(await io.read(file, longestManifest), how.secret, io);
+    const { namespace: where, name: called } = secret;
+    const target: SealTarget = { namespace: where, name: called, scope: how.scope };
     const before = sealedBefore(output, target);
     refuseChanged(before, certificates, new Set(how.renewed));
     for (const line of sharedLines({ ...before, ...certificates })) io.err(line);
     const files: Record<string, string> = {};
     const clusters = { ...before };
     for (const [name, certificate] of Object.entries(certificates)) {
-      files[fileOf(name)] = sealedSecret(document, certificate, target);
+      files[fileOf(name)] = sealedSecret(secret, certificate, target);
       clusters[name] = { fingerprint: certificate.fingerprint, until: certificate.until };
     }
     const foreign = foreignIn(output, Object.keys(files));

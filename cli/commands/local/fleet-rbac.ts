@@ -1,6 +1,6 @@
 /** `fleet rbac`: what a cluster has to grant for a FleetSecret's target. */
 import { namespace } from "#contract/names.ts";
-import { target } from "#cli/clusters/target.ts";
+import { target } from "#cli/clusters/names.ts";
 import { guards, guestRights } from "#cli/show/guest-rights.ts";
 import { command } from "#cli/terminal/command.ts";
 

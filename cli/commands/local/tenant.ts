@@ -1,5 +1,10 @@
 /** `tenant`: what a tenant's namespace of the management cluster needs. */
-import { managementAccount, tenantAccount, tenantLabel } from "#contract/sync-names.ts";
+import {
+  managementAccount,
+  tenantAccount,
+  tenantBound,
+  tenantLabel,
+} from "#contract/sync-names.ts";
 import { integer, Wrong } from "#contract/values.ts";
 import { command } from "#cli/terminal/command.ts";
 
@@ -72,6 +77,13 @@ metadata:
   namespace: ${where}
 automountServiceAccountToken: false
 ---
+# Its tokens are bound to this Secret: delete it, and all of them are void.
+apiVersion: v1
+kind: Secret
+metadata:
+  name: ${tenantBound}
+  namespace: ${where}
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
@@ -81,6 +93,11 @@ rules:
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets]
     verbs: [get, list, watch, create, update, delete]
+  # It renews its own token. A policy of manifests/sync/management bounds that.
+  - apiGroups: [""]
+    resources: [serviceaccounts/token]
+    resourceNames: [${tenantAccount}]
+    verbs: [create]
 ---
 ${binding(tenantAccount, where, where)}---
 # The names of the Secrets are UIDs, which no rule can know: it may read every Secret of this namespace, and of no other.
@@ -103,6 +120,9 @@ rules:
   - apiGroups: [""]
     resources: [secrets]
     verbs: [get, list, watch, create, update, delete]
+  - apiGroups: [""]
+    resources: [events]
+    verbs: [create]
 ---
 ${binding(managementAccount, where, "kube-system")}`;
 

@@ -45,6 +45,29 @@ test("with a provider the original's entries come first, for they alone are in c
   assert.match(some.err, /ServiceAccount is annotated globalpullsecret\.io\/use/);
 });
 
+test("F62: `explain` numbers an original's spellings of one registry alike", async () => {
+  for (const mode of ["Restart", "CredentialProvider"] as const) {
+    const fake = cluster(0, { mode });
+    const registries = [
+      { registry: "quay.io", source: "original" },
+      { registry: "https://quay.io", source: "original" },
+      { registry: "quay.io/team", source: "original" },
+    ];
+    fake.objects.set(
+      globalPullSecretPath,
+      object({ status: { registries }, spec: { delivery: { mode } } }),
+    );
+    const { out } = await call(["explain", "quay.io/team/app:1"], { cluster: fake });
+    const [first = "", ...rest] = out.split("\n");
+    assert.match(first, /the kubelet draws the order/);
+    const numbers = rest.map((line) => line.trim().split(/ +/).slice(0, 2).join(" "));
+    assert.deepEqual(
+      numbers.slice(0, 3),
+      ["1 quay.io/team", "2 https://quay.io", "2 quay.io"].toSorted(),
+    );
+  }
+});
+
 test("`explain -o json` and `-o yaml` have a stable shape, and says when status does not list all", async () => {
   const setting = { cluster: cluster(3) };
   const { out, err } = await call(["explain", "ghcr.io/x", "-o", "json"], setting);
@@ -53,7 +76,7 @@ test("`explain -o json` and `-o yaml` have a stable shape, and says when status 
     { image, tries, omitted },
     {
       image: "ghcr.io/x",
-      tries: [{ registry: "ghcr.io", source: "additional-pull-secret" }],
+      tries: [{ registry: "ghcr.io", source: "additional-pull-secret", order: 1 }],
       omitted: 3,
     },
   );

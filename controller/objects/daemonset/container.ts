@@ -1,5 +1,10 @@
 /** The agent's container, and the volumes that its pods mount. */
-import type { V1Container, V1ProjectedVolumeSource, V1Volume } from "@kubernetes/client-node";
+import type {
+  V1Container,
+  V1ProjectedVolumeSource,
+  V1SecurityContext,
+  V1Volume,
+} from "@kubernetes/client-node";
 import { grantAnnotations, grantFiles } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import { restartOf } from "#controller/policy/delivery.ts";
@@ -59,12 +64,17 @@ export function container(agent: Agent, digest: string): V1Container {
       "hidden-files": agent.hiddenFiles,
       probation: `${agent.probationSeconds}s`,
       "healthz-port": agent.healthzPort,
+      "healthz-address": agent.healthzAddress,
       "probe-port": agent.probePort,
     }).flatMap(([name, value]) => [`--${name}`, String(value)]),
     env: [
       {
         name: names.agentEnvironment.node,
         valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } },
+      },
+      {
+        name: names.agentEnvironment.uid,
+        valueFrom: { fieldRef: { fieldPath: "metadata.uid" } },
       },
       ...memoryEnvironment,
     ],
@@ -81,7 +91,7 @@ export function container(agent: Agent, digest: string): V1Container {
       timeoutSeconds: 1,
     },
     resources: resourcesOf(agent),
-    securityContext: confined,
+    securityContext: asksSystemd(agent) ? { ...confined, ...withBus(agent) } : confined,
     terminationMessagePath: names.mountPaths.terminationLog,
     terminationMessagePolicy: "File",
     volumeMounts: [
@@ -90,11 +100,20 @@ export function container(agent: Agent, digest: string): V1Container {
       // other pods' mounts would keep their devices busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
       ...(asksSystemd(agent)
-        ? [{ name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true }]
+        ? [
+            { name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true },
+            { name: "systemd", mountPath: names.mountPaths.systemd, readOnly: true },
+          ]
         : []),
       { name: "pod", mountPath: names.mountPaths.pod },
     ],
   };
+}
+
+/** AppArmor's default profiles keep a container from the bus; nothing else needs another one. */
+function withBus({ appArmorProfile }: Agent): V1SecurityContext {
+  const [type = "", localhostProfile] = appArmorProfile.split(/\/(.*)/s);
+  return { appArmorProfile: { type, ...(localhostProfile && { localhostProfile }) } };
 }
 
 /**
@@ -106,15 +125,24 @@ function asksSystemd(agent: Agent): boolean {
 }
 
 /**
+ * A missing directory would keep the pod from its start, and only an Event would name it. An agent
+ * with an empty one reports what is missing: GPS261, GPS262.
+ */
+const type = "DirectoryOrCreate";
+
+/**
  * Volumes of the agents' pods. They are directories, never single files: when a mounted file is
  * replaced, the mount keeps the old one for ever.
  */
 export function volumes(agent: Agent): V1Volume[] {
   return [
     { name: "global-pull-secret", projected: mounted },
-    { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type: "Directory" } },
+    { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
     ...(asksSystemd(agent)
-      ? [{ name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } }]
+      ? [
+          { name: "dbus", hostPath: { path: agent.dbusDirectory, type } },
+          { name: "systemd", hostPath: { path: "/run/systemd", type } },
+        ]
       : []),
     // Holds what the init container saw, and the mark that this pod has ended once to write its
     // termination message.

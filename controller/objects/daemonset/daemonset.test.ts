@@ -34,6 +34,7 @@ test("H23: the agent has no token, no capability and no way to gain privileges",
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
     capabilities: { drop: ["ALL"] },
+    appArmorProfile: { type: "Unconfined" },
   });
   assert.equal(pod?.hostPID, undefined);
   assert.equal(pod?.securityContext?.seccompProfile?.type, "RuntimeDefault");
@@ -50,7 +51,7 @@ test("H11: ServiceAccount, Role and RoleBinding have the promised name and belon
 test("single files are never mounted: a replaced file would stay the old one for ever", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
-    ["global-pull-secret", "Directory", "Directory", "pod", "Directory"],
+    ["global-pull-secret", ...Array(3).fill("DirectoryOrCreate"), "pod", "Directory"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
@@ -132,7 +133,7 @@ test("the probation is the agent's, and Kubernetes waits out the false Ready in 
     container?.args?.slice(container.args.indexOf("--unit")),
     (
       "--unit auto --restart Always --restart-control-plane Never --hidden-files Look --probation 5s " +
-      "--healthz-port 10248 --probe-port 20248"
+      "--healthz-port 10248 --healthz-address auto --probe-port 20248"
     ).split(" "),
   );
   assert.equal(daemonSet({ ...agent, probationSeconds: 30 }).spec?.minReadySeconds, 3);
@@ -199,7 +200,11 @@ const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
 test("agents write in the kubelet's directory and nowhere else on the node: a runtime's configuration is out of their reach", () => {
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/dbus"]);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
+    "/var/lib/kubelet",
+    "/run/dbus",
+    "/run/systemd",
+  ]);
   const mark = "--allow-fs-write=";
   const writes = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
   assert.deepEqual(
@@ -216,12 +221,34 @@ test("agents write in the kubelet's directory and nowhere else on the node: a ru
 });
 
 test("agents that restart nothing have no bus: access to it as root is root on the node, and some nodes have none", () => {
-  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/"]);
+  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/run/systemd", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
     ({ name }) => name,
   );
   assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
+});
+
+test("AppArmor is relaxed where the bus is mounted and nowhere else, and SELinux as the installer says", () => {
+  const contexts = (change: Partial<Agent>) => {
+    const { securityContext, containers, initContainers } = podOf(change) ?? assert.fail();
+    return {
+      agent: containers[0]?.securityContext?.appArmorProfile,
+      others: [securityContext, initContainers?.[0]?.securityContext].map(
+        (one) => one?.appArmorProfile,
+      ),
+      type: securityContext?.seLinuxOptions?.type,
+    };
+  };
+  const others = [undefined, undefined];
+  const reread = { delivery: { mode: "Reread" } } as const;
+  assert.deepEqual(contexts({}), { agent: { type: "Unconfined" }, others, type: "spc_t" });
+  assert.deepEqual(contexts(reread), { agent: undefined, others, type: "spc_t" });
+  assert.deepEqual(contexts({ appArmorProfile: "Localhost/gps/agent", seLinuxType: "" }), {
+    agent: { type: "Localhost", localhostProfile: "gps/agent" },
+    others,
+    type: undefined,
+  });
 });
 
 const providers = (["All", "Annotated"] as const).map(
@@ -267,10 +294,15 @@ test("the node's root directory is the first container's alone, read-only, and g
     { name: "root", mountPath: "/host/root", readOnly: true },
     { name: "pod", mountPath: "/run/global-pull-secret" },
   ]);
-  assert.deepEqual(look?.securityContext, container?.securityContext);
+  const { appArmorProfile: _relaxed, ...confined } = container?.securityContext ?? {};
+  assert.deepEqual(look?.securityContext, confined);
   assert.ok(!container?.volumeMounts?.some(({ name }) => name === "root"));
   assert.equal(podOf({ hiddenFiles: "Ignore" })?.initContainers, undefined);
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/dbus"]);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
+    "/var/lib/kubelet",
+    "/run/dbus",
+    "/run/systemd",
+  ]);
 });
 
 test("the first container may open the few files that a kubelet searches, and the journal", () => {

@@ -84,10 +84,9 @@ function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["s
       runAsUser: 0,
       runAsGroup: 0,
       seccompProfile: { type: "RuntimeDefault" },
-      // Without these two, the profiles would keep uid 0 in a container from the kubelet's
-      // directory and the system bus.
-      appArmorProfile: { type: "Unconfined" },
-      seLinuxOptions: { type: "spc_t" },
+      // With the runtime's type, SELinux would keep uid 0 in a container from the kubelet's
+      // directory, in every mode.
+      ...(agent.seLinuxType !== "" && { seLinuxOptions: { type: agent.seLinuxType } }),
     },
     ...(agent.hiddenFiles === "Look" && { initContainers: [firstContainer(agent)] }),
     containers: [container(agent, digest)],

@@ -23,6 +23,9 @@ test("the defaults are those of the design", () => {
           dbusDirectory: "/run/dbus",
           probePort: 20248,
           healthzPort: 10248,
+          healthzAddress: "auto",
+          seLinuxType: "spc_t",
+          appArmorProfile: "Unconfined",
           pod: {
             labels: {},
             annotations: {},
@@ -58,6 +61,7 @@ test("every flag is read", () => {
     "--delivery-modes Reread --max-unavailable-limit 3 " +
     "--restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service " +
     "--kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --probe-port 1234 --healthz-port 10250 " +
+    "--healthz-address ::1 --selinux-type super_t --apparmor-profile RuntimeDefault " +
     "--agent-label a=b --agent-label example.com/c= --agent-annotation d=e,f=g --agent-priority-class low " +
     "--agent-image-pull-secret x --agent-image-pull-secret y --agent-node-selector !a,b " +
     "--agent-requests cpu=1 --agent-limits cpu=1500m,memory=1Gi " +
@@ -77,6 +81,9 @@ test("every flag is read", () => {
           dbusDirectory: "/run/d",
           probePort: 1234,
           healthzPort: 10_250,
+          healthzAddress: "::1",
+          seLinuxType: "super_t",
+          appArmorProfile: "RuntimeDefault",
           pod: {
             labels: { a: "b", "example.com/c": "" },
             annotations: { d: "e,f=g" },
@@ -275,7 +282,7 @@ test("all that is wrong is named at once", () =>
 test("the usage names every flag once", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 25);
+  assert.equal(names.length, 28);
 });
 
 const fields: readonly (readonly [flag: string, field: string])[] = [

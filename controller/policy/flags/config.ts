@@ -95,6 +95,9 @@ function installedOf(given: TableValues<typeof flags>): Installed {
       dbusDirectory: given["dbus-directory"],
       probePort: given["probe-port"],
       healthzPort: given["healthz-port"],
+      healthzAddress: given["healthz-address"],
+      seLinuxType: given["selinux-type"],
+      appArmorProfile: given["apparmor-profile"],
       pod: podOf(given),
     },
   };

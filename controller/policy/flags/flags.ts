@@ -3,7 +3,17 @@
  */
 import { defaultProbePort, namespace } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
-import { auto, directory, integer, oneOf, text, unit } from "#contract/values.ts";
+import {
+  appArmorProfile,
+  auto,
+  directory,
+  integer,
+  ip,
+  oneOf,
+  selinuxType,
+  text,
+  unit,
+} from "#contract/values.ts";
 import { common } from "#program/flags.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { podFlags } from "./pod.ts";
@@ -82,7 +92,22 @@ export const flags = {
   "healthz-port": {
     read: integer(1, 65_535),
     standard: "10248",
-    what: "loopback port of the kubelet's healthz",
+    what: "port of the kubelet's healthz",
+  },
+  "healthz-address": {
+    read: ip,
+    standard: auto,
+    what: "address of the kubelet's healthz; auto: 127.0.0.1, then ::1",
+  },
+  "selinux-type": {
+    read: selinuxType,
+    standard: "spc_t",
+    what: "SELinux type of the agents; super_t on Bottlerocket, empty: the runtime's",
+  },
+  "apparmor-profile": {
+    read: appArmorProfile,
+    standard: "Unconfined",
+    what: "AppArmor profile of agents that have the system bus",
   },
   ...common,
 } as const satisfies Table;

@@ -6,9 +6,8 @@
  * not compare signals with match rules: after its first AddMatch a connection gets every signal.
  * Refusals, policies, limits and restarts of the bus are tested on a real one.
  *
- * A peer connection, such as systemd's own at /run/systemd/private, is the same without Hello,
- * names and AddMatch: such a server would drop `destination` and `sender`, and send its signals to
- * every connection.
+ * systemd's own socket, `private` in /run/systemd, is served the same way, without Hello, names and
+ * AddMatch: systemd knows no such object, and sends its signals to every connection.
  */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -40,20 +39,25 @@ const theBus = "org.freedesktop.DBus";
 /** The program's own name on the bus. */
 const programName = ":1.0";
 
-/** Serves a program at `directory`'s system_bus_socket; `answer` gets each call to the program. */
+/**
+ * Serves a program in `directory`, as `system_bus_socket` or as `private`; `answer` gets each call
+ * to the program.
+ */
 export async function serveDirectly(
   directory: string,
   answer: (call: Message) => void,
+  socketName: "system_bus_socket" | "private" = "system_bus_socket",
 ): Promise<Wire> {
+  const isPeer = socketName === "private";
   mkdirSync(directory, { recursive: true });
   const connections = new Map<string, Connection>();
   let names = 0;
   const server = createServer((socket) => {
     const name = `:1.${++names}`;
-    connections.set(name, new Connection(socket, name, answer));
+    connections.set(name, new Connection(socket, name, answer, isPeer));
     socket.on("close", () => connections.delete(name));
   });
-  server.listen(join(directory, "system_bus_socket"));
+  server.listen(join(directory, socketName));
   await once(server, "listening");
   return {
     send: (message) => {
@@ -75,10 +79,13 @@ class Connection {
   /** Whether it has added a match rule. */
   listens = false;
   readonly #name: string;
+  readonly #isPeer: boolean;
   readonly #answer: (call: Message) => void;
   #serial = 0;
 
-  constructor(socket: Socket, name: string, answer: (call: Message) => void) {
+  constructor(socket: Socket, name: string, answer: (call: Message) => void, isPeer: boolean) {
+    this.#isPeer = isPeer;
+    this.listens = isPeer;
     this.socket = socket;
     this.#name = name;
     this.#answer = answer;
@@ -118,6 +125,9 @@ class Connection {
   }
 
   #answerAsBus(call: Message): void {
+    const unknown = "org.freedesktop.DBus.Error.UnknownObject";
+    if (this.#isPeer)
+      return this.send(Message.newError(call as never, unknown, "no such object"), theBus);
     if (call.member === "Hello")
       return this.send(Message.newMethodReturn(call, "s", [this.#name]), theBus);
     if (call.member !== "AddMatch") throw new Error(`no script for ${call.member} of the bus`);
@@ -127,7 +137,8 @@ class Connection {
 
   /** Sends a copy: marshalling changes the message, and a signal goes to many connections. */
   send(message: Message, sender: string): void {
-    const [bytes] = marshallMessage({ ...message, sender, serial: ++this.#serial });
+    const from = this.#isPeer ? {} : { sender };
+    const [bytes] = marshallMessage({ ...message, ...from, serial: ++this.#serial });
     this.socket.write(bytes);
   }
 }

@@ -43,6 +43,8 @@ export class NodeDirectory implements Disposable {
   readonly kubelet: string;
   readonly secret: string;
   readonly dbus: string;
+  /** Of systemd's own socket. */
+  readonly systemd: string;
   readonly terminationLog: string;
   /** The pod's own directory. */
   readonly pod: string;
@@ -64,6 +66,7 @@ export class NodeDirectory implements Disposable {
     this.kubelet = kubelet;
     this.secret = join(root, "secret");
     this.dbus = join(root, "dbus");
+    this.systemd = join(root, "systemd");
     this.terminationLog = join(root, "termination-log");
     this.config = join(kubelet, "config.json");
     this.folder = join(kubelet, "global-pull-secret");

@@ -66,6 +66,7 @@ export class AgentProcess implements AsyncDisposable {
       `--secret-directory=${node.secret}`,
       `--kubelet-directory=${node.kubelet}`,
       `--dbus-directory=${node.dbus}`,
+      `--systemd-directory=${node.systemd}`,
       `--termination-log=${node.terminationLog}`,
       `--pod-directory=${node.pod}`,
       `--probe-port=${port}`,

@@ -108,9 +108,12 @@ export class ScriptedSystemd implements AsyncDisposable {
     return ScriptedSystemd.#served((answer) => serveOnBus(address, answer));
   }
 
-  /** At a socket of its own, system_bus_socket in `directory`. */
-  static startDirectly(directory: string): Promise<ScriptedSystemd> {
-    return ScriptedSystemd.#served((answer) => serveDirectly(directory, answer));
+  /** At a socket of its own in `directory`, where a bus would be, or where systemd's own is. */
+  static startDirectly(
+    directory: string,
+    socket?: Parameters<typeof serveDirectly>[2],
+  ): Promise<ScriptedSystemd> {
+    return ScriptedSystemd.#served((answer) => serveDirectly(directory, answer, socket));
   }
 
   static async #served(

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import { mountOver, mountsIn } from "./mounts.ts";
+
+const text = `21 1 8:1 / / rw,relatime - ext4 /dev/sda rw
+30 21 8:1 /lib /host/kubelet rw - ext4 /dev/sda rw
+31 30 8:1 /own /host/kubelet/config.json ro,noexec - ext4 /dev/sda rw
+32 21 0:5 / /with\\040space ro - tmpfs tmpfs rw
+`;
+
+test("finds the nearest mount over a path, and none by a part of a name", () => {
+  const over = (path: string) => mountOver(mountsIn(text), path)?.point;
+  assert.equal(over("/host/kubelet/config.json"), "/host/kubelet/config.json");
+  assert.equal(over("/host/kubelet/config.json.staged"), "/host/kubelet");
+  assert.equal(over("/host/kubelets"), "/");
+  assert.equal(over("/with space/x"), "/with space");
+  assert.deepEqual(mountOver(mountsIn(text), "/host/kubelet/config.json")?.options, [
+    "ro",
+    "noexec",
+  ]);
+});
+
+test("refuses a config.json that is a mount of its own, as kind's extraMounts make it", (t) => {
+  const spaces = ["--user", "--map-root-user", "--mount"];
+  if (spawnSync("unshare", [...spaces, "true"]).status !== 0)
+    return t.skip("needs namespaces of its own: unshare is missing or refused");
+  const directory = mkdtempSync(join(tmpdir(), "gps-mount-"));
+  for (const name of ["config.json", "host.json"]) writeFileSync(join(directory, name), "{}");
+  const program = `
+import { readFile } from ${JSON.stringify(join(import.meta.dirname, "../delivery/config-json/file.ts"))};
+process.stdout.write(JSON.stringify(readFile(process.argv[1] + "/config.json")));`;
+  const script =
+    'mount --bind "$1/host.json" "$1/config.json" && exec "$0" --input-type=module -e "$2" "$1"';
+  const args = [...spaces, "sh", "-c", script, process.execPath, directory, program];
+  const { stdout, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
+  rmSync(directory, { recursive: true });
+  assert.match(stdout, /"refused","why":"it is a mount of its own/, stderr);
+});

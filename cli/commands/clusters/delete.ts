@@ -1,0 +1,61 @@
+/** `clusters delete`: applied manifests taken away from joined clusters. */
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { waysTo, type Route } from "#cli/clusters/contexts.ts";
+import { deleteFrom, isDone, type Deletion } from "#cli/clusters/delete.ts";
+import { readManifests, type Manifest } from "#cli/clusters/manifests.ts";
+import { whyNot } from "#cli/clusters/place.ts";
+import { path } from "#cli/document/path.ts";
+import { agree, yesFlag } from "#cli/terminal/agree.ts";
+import { command } from "#cli/terminal/command.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
+import { linesOf } from "./apply.ts";
+import { clusterNames } from "./flags.ts";
+
+type Row = Readonly<{ cluster: string }> & Deletion;
+
+export const deleteManifests = command(
+  {
+    group: "clusters",
+    what: "take applied manifests away from every joined cluster",
+    example: "-f web.json --clusters east,west",
+    more:
+      "Deletes what the files hold, in the reverse order of an apply: a line for each cluster and\n" +
+      "object, and exit code 1 if any stayed; the others go on. What clusters apply has not applied is\n" +
+      "kept, and so are namespaces and definitions that others manage as well. Clusters are reached as\n" +
+      "by clusters apply. Asks first.",
+    flags: {
+      file: {
+        read: path,
+        required: true,
+        short: "f",
+        what: "a manifest, or a folder of manifests",
+      },
+      clusters: { read: clusterNames, what: "the clusters, comma-separated, instead of all" },
+      ...yesFlag,
+      ...outputFlag,
+      ...clusterFlags,
+    },
+  },
+  async ({ file, clusters = [], yes, output, ...how }, io) => {
+    const manifests = await readManifests(file, io);
+    const ways = await waysTo(await io.reach(how), clusters, how, io);
+    const names = ways.map(({ name }) => name).join(", ");
+    if (ways.length > 0)
+      await agree(yes, `Delete the ${manifests.length} objects of ${file} in ${names}?`, io);
+    const all = await Promise.all(ways.map((way) => rowsOf(way, manifests)));
+    await print(output, all.flat(), linesOf, io);
+    return all.flat().every(isDone) ? 0 : 1;
+  },
+);
+
+async function rowsOf(
+  { name, reach }: Route,
+  manifests: readonly Manifest[],
+): Promise<readonly Row[]> {
+  try {
+    const deletions = await deleteFrom(await reach(), manifests);
+    return deletions.map((one) => Object.assign({ cluster: name }, one));
+  } catch (error) {
+    return [{ cluster: name, object: "-", namespace: "", state: "failed", why: whyNot(error) }];
+  }
+}

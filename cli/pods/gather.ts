@@ -1,0 +1,98 @@
+/** What the cluster says of an object's pods and their credentials; nothing is changed. */
+import type { V1Pod, V1PodSpec, V1Secret, V1ServiceAccount } from "@kubernetes/client-node";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { podsIn } from "#kube/client/paths.ts";
+import { peekObject } from "../cluster/object.ts";
+import { readSecret, type ReadSecret } from "./keyring.ts";
+import { podSpecOf, selectorText, type PodOwner } from "./kinds.ts";
+import { hasPullError, type PullEvent } from "./trouble.ts";
+
+export type PodFacts = Readonly<{
+  /** KIND/NAME, in lower case. */
+  object: string;
+  namespace: string;
+  spec: V1PodSpec;
+  /** The pod that is looked at; undefined where the object has none yet. */
+  pod: V1Pod | undefined;
+  events: readonly PullEvent[];
+  account: V1ServiceAccount | "missing" | "notRead";
+  /** Where the imagePullSecrets are declared. */
+  declaredBy: "pod" | "serviceAccount" | "nobody";
+  secrets: readonly ReadSecret[];
+  /** Undefined where it is not installed, or may not be read. */
+  global: GlobalPullSecret | undefined;
+}>;
+
+/** What may not be read is undefined; everything else that fails rejects. */
+async function allowed<T>(read: Promise<T>): Promise<T | "notRead"> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return "notRead";
+    throw error;
+  }
+}
+
+/** `owner` is an object of the cluster, or a manifest's that need not be there yet. */
+export async function gatherPod(
+  cluster: Cluster,
+  owner: PodOwner,
+  namespace: string,
+): Promise<PodFacts> {
+  const pod = await podOf(cluster, owner, namespace);
+  const spec = pod?.spec ?? podSpecOf(owner) ?? { containers: [] };
+  const name = spec.serviceAccountName || "default";
+  const path = `/api/v1/namespaces/${namespace}`;
+  const [found, events, global] = await Promise.all([
+    allowed(cluster.get<V1ServiceAccount>(`${path}/serviceaccounts/${name}`)),
+    pod === undefined ? [] : eventsOf(cluster, `${path}/events`, pod.metadata?.name ?? ""),
+    peekObject(cluster),
+  ]);
+  const account = found ?? "missing";
+  const own = names(spec.imagePullSecrets);
+  // Admission copies them into the pod, once, as it is created (plugin ServiceAccount).
+  const lent =
+    own.length > 0 || pod !== undefined || typeof account === "string"
+      ? []
+      : names(account.imagePullSecrets);
+  const secrets = await Promise.all(
+    [...own, ...lent].map(async (one): Promise<ReadSecret> => {
+      const secret = await allowed(cluster.get<V1Secret>(`${path}/secrets/${one}`));
+      if (secret === "notRead") return { name: one, state: "notRead", entries: [] };
+      return readSecret(one, secret);
+    }),
+  );
+  const object = `${(owner.kind ?? "").toLowerCase()}/${owner.metadata?.name ?? ""}`;
+  const declaredBy = own.length > 0 ? "pod" : lent.length > 0 ? "serviceAccount" : "nobody";
+  return { object, namespace, spec, pod, events, account, declaredBy, secrets, global };
+}
+
+const names = (refs: readonly { name?: string }[] = []): string[] =>
+  refs.flatMap(({ name }) => (name === undefined || name === "" ? [] : [name]));
+
+/** The pod itself; of a workload one whose pull fails, or its first. */
+async function podOf(
+  cluster: Cluster,
+  owner: PodOwner,
+  namespace: string,
+): Promise<V1Pod | undefined> {
+  // A manifest has no uid: it is explained as it would be created.
+  if (owner.metadata?.uid === undefined) return undefined;
+  if (owner.kind === "Pod") return owner as V1Pod;
+  const selector = owner.spec?.selector;
+  if (selector === undefined) return undefined;
+  const pods: V1Pod[] = [];
+  const query = { labelSelector: selectorText(selector) };
+  const list = cluster.pages<V1Pod>(podsIn(namespace), query, (page) => void pods.push(...page));
+  if ((await allowed(list)) === "notRead") return undefined;
+  return pods.find(hasPullError) ?? pods[0];
+}
+
+async function eventsOf(cluster: Cluster, path: string, pod: string): Promise<PullEvent[]> {
+  const found: PullEvent[] = [];
+  const query = { fieldSelector: `involvedObject.name=${pod},reason=Failed` };
+  const list = cluster.pages<PullEvent>(path, query, (page) => void found.push(...page));
+  return (await allowed(list)) === "notRead" ? [] : found;
+}

@@ -1,0 +1,60 @@
+/**
+ * A pod's imagePullSecrets as the kubelet uses them (MakeDockerKeyring of its package
+ * credentialprovider/secrets, UnionDockerKeyring): all Secrets together are one keyring, which is
+ * asked before the node's config.json, and that before credential providers. What each has for the
+ * image is tried, one after the other, until a pull succeeds. Pure.
+ */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import { readAsKubelet, type KubeletEntry } from "#pullsecret/kubelet/kubelet.ts";
+import { match } from "#pullsecret/kubelet/match.ts";
+import { redactKey } from "#pullsecret/problems/keypath.ts";
+import { formatProblem, problem } from "#pullsecret/problems/problems.ts";
+import { shownUser } from "#pullsecret/problems/token.ts";
+
+/**
+ * `missing` and `ignored`: the kubelet goes on without it. `broken`: it pulls no image of the pod.
+ * `notRead`: the caller has no right to get it.
+ */
+export type SecretState = "read" | "missing" | "ignored" | "broken" | "notRead";
+
+export type PullSecretState = Readonly<{ name: string; state: SecretState; why?: string }>;
+
+export type ReadSecret = PullSecretState & Readonly<{ entries: readonly KubeletEntry[] }>;
+
+/** How the kubelet reads one Secret; undefined stands for one that is not there. */
+export function readSecret(name: string, secret: V1Secret | undefined): ReadSecret {
+  const none = { name, entries: [] };
+  if (secret === undefined) return { ...none, state: "missing" };
+  const { type = "", data = {} } = secret;
+  const [, json] = documents.find(([one, key]) => type === one && data[key]) ?? [];
+  if (json === undefined)
+    return { ...none, state: "ignored", why: `type ${type || "Opaque"} without a pull secret` };
+  const text = Buffer.from(data[json] ?? "", "base64").toString("utf8");
+  const bytes = Buffer.from(json === ".dockercfg" ? `{"auths":${text}}` : text);
+  const file = readAsKubelet(bytes);
+  if (file.ok) return { name, state: "read", entries: file.entries };
+  const why = formatProblem(problem(file.kind, `secret/${name}`, file.path));
+  return { ...none, state: "broken", why };
+}
+
+/** Types of Secrets that the kubelet reads, and the key that each has. */
+const documents = [
+  ["kubernetes.io/dockerconfigjson", ".dockerconfigjson"],
+  ["kubernetes.io/dockercfg", ".dockercfg"],
+] as const;
+
+/** A credential that the kubelet tries, without it: which registry, and who supplied it. */
+export type Try = Readonly<{ from: string; registry: string; supplier: string }>;
+
+/** What the Secrets have for a repository, in the kubelet's order. */
+export function secretTries(secrets: readonly ReadSecret[], repository: string): Try[] {
+  const all = secrets.flatMap(({ name, entries }) => entries.map((one) => ({ ...one, name })));
+  return match(all, repository)
+    .tries.flat()
+    .map(({ key, name, username, password }) => ({
+      from: `secret/${name}`,
+      registry: redactKey(key),
+      supplier: shownUser(username.toString("utf8"), password.toString("utf8")),
+    }));
+}

@@ -1,0 +1,140 @@
+/** What a pod says of a pull that failed, and what to do about it. Pure. */
+import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
+import { redactTokens } from "#pullsecret/problems/token.ts";
+
+export type PullError = Readonly<{ reason: string; message: string; at?: string }>;
+
+/** The fields of an Event that are asked for. */
+export type PullEvent = Readonly<{
+  reason?: string;
+  message?: string;
+  lastTimestamp?: string | null;
+  eventTime?: string | null;
+  series?: Readonly<{ lastObservedTime?: string }>;
+  involvedObject: Readonly<{ kind?: string; name?: string; uid?: string }>;
+}>;
+
+/** Reasons of a waiting container whose image is the trouble (kubelet/images/types.go). */
+const reasons = new Set([
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "ErrImageNeverPull",
+  "InvalidImageName",
+  "ImageInspectError",
+  "RegistryUnavailable",
+  "SignatureValidationFailed",
+  "ErrImageNotPresent",
+]);
+
+export const hasPullError = (pod: V1Pod): boolean =>
+  statusesOf(pod).some(({ state }) => reasons.has(state?.waiting?.reason ?? ""));
+
+const statusesOf = ({ status }: V1Pod): readonly V1ContainerStatus[] => [
+  ...(status?.initContainerStatuses ?? []),
+  ...(status?.containerStatuses ?? []),
+  ...(status?.ephemeralContainerStatuses ?? []),
+];
+
+const timeOf = ({ series, lastTimestamp, eventTime }: PullEvent): string =>
+  series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? "";
+
+/**
+ * The last error of a container's pull; undefined where none lasts. A back-off alone does not hold
+ * the registry's answer, which kubelets before 1.32 put into an Event only.
+ */
+export function pullError(
+  pod: V1Pod | undefined,
+  container: Readonly<{ name: string; image?: string }>,
+  events: readonly PullEvent[],
+): PullError | undefined {
+  const status = pod && statusesOf(pod).find(({ name }) => name === container.name);
+  const { reason = "", message = "" } = status?.state?.waiting ?? {};
+  if (!reasons.has(reason)) return undefined;
+  const said = events
+    .filter(
+      (one) =>
+        one.involvedObject.name === pod?.metadata?.name &&
+        one.reason === "Failed" &&
+        one.message?.includes(`"${container.image ?? ""}"`),
+    )
+    .toSorted((a, b) => timeOf(b).localeCompare(timeOf(a)))[0];
+  const isWhole = reason !== "ImagePullBackOff" || /Back-off pulling image .*: \S/.test(message);
+  const text = isWhole ? message : (said?.message ?? message);
+  const at = said && timeOf(said);
+  return { reason, message: redactTokens(text), ...(at ? { at } : {}) };
+}
+
+/** Kinds of errors by the words of registries, runtimes and the kubelet; the first that fits. */
+const kinds = [
+  ["never", /ErrImageNeverPull|never pull/i],
+  ["name", /InvalidImageName|invalid reference format|couldn't parse image/i],
+  ["rate", /toomanyrequests|rate limit|\b429\b/i],
+  [
+    "refused",
+    /unauthori[sz]ed|authentication required|access denied|denied:|forbidden|no basic auth|insufficient_scope|authorization failed|\b40[13]\b/i,
+  ],
+  ["trust", /x509|certificate|HTTP response to HTTPS/i],
+  ["absent", /not found|manifest unknown|name unknown|does not exist|\b404\b/i],
+  [
+    "network",
+    /no such host|time-?out|dial tcp|refused|no route|reset by peer|EOF|RegistryUnavail/i,
+  ],
+] as const;
+
+export type ErrorKind = (typeof kinds)[number][0] | "other";
+
+export const kindOf = ({ reason, message }: PullError): ErrorKind =>
+  kinds.find(([, words]) => words.test(`${reason}: ${message}`))?.[0] ?? "other";
+
+export type PullFacts = Readonly<{
+  host: string;
+  namespace: string;
+  kind: ErrorKind | undefined;
+  /** Where the credentials that were tried come from: `secret/NAME` or `node`. */
+  from: readonly string[];
+  /** Secrets that the caller may not read. */
+  notRead: readonly string[];
+}>;
+
+/** What to do, by the kind of the error. */
+const advice: Readonly<Record<ErrorKind, (facts: PullFacts) => string[]>> = {
+  never: () => ["imagePullPolicy is Never: load the image on the node, or allow the pull"],
+  name: () => ["correct the image's name: no registry is asked for this one"],
+  rate: ({ host, from }) => [
+    from.length === 0
+      ? `${host} limits anonymous pulls; give the nodes a credential: ${addLine(host)}`
+      : `${host} limits pulls of this account; wait, or use an account with a higher limit`,
+  ],
+  trust: ({ host }) => [
+    `the node does not trust the certificate of ${host}; give its authority to the container runtime of the node: no credential helps`,
+  ],
+  absent: ({ host }) => [
+    `${host} has no such image or tag, or does not show it to these credentials; correct the name, or ask for the right to read it`,
+  ],
+  network: ({ host }) => [
+    `the node does not reach ${host}; check DNS, proxy and firewall from that node: no credential helps`,
+  ],
+  refused: ({ host, namespace, from, notRead }) => {
+    if (from.length === 0 && notRead.length === 0)
+      return [
+        `nothing here has a credential for ${host}; give the nodes one: ${addLine(host)}`,
+        `or name a Secret of namespace ${namespace} in imagePullSecrets`,
+      ];
+    const secrets = from.filter((one) => one !== "node");
+    return [
+      ...(from.length === 0 ? [] : [`${host} refused each credential above`]),
+      ...(from.includes("node")
+        ? ["ask with the node's credential: kubectl pull-secret check --login"]
+        : []),
+      ...secrets.map((one) => `renew ${one}, or remove it if the node's credential is enough`),
+      ...notRead.map((one) => `check secret/${one}, which you may not read`),
+    ];
+  },
+  other: () => ["read the message: it is no refusal of a credential that is known here"],
+};
+
+const addLine = (host: string): string =>
+  `kubectl pull-secret add ${host} -u USER --password-stdin`;
+
+export const adviceOnPull = (facts: PullFacts): string[] =>
+  facts.kind === undefined ? [] : advice[facts.kind](facts);

@@ -1,0 +1,71 @@
+/** A Secret's manifest, sealed and opened again as Sealed Secrets' controller does. */
+import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { test } from "node:test";
+import { load } from "js-yaml";
+import { loadDocuments } from "#kube/yaml.ts";
+import { open } from "./seal.fixture.ts";
+import { sealableFrom } from "./sealable.ts";
+import { sealedSecret } from "./sealed-secret.ts";
+
+const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const certificate = { publicKey, fingerprint: "", until: "" };
+const io = { err() {}, documents: async (text: string) => loadDocuments(text) };
+
+/** The article's own file, and what people add to theirs. */
+const secretYaml = `apiVersion: v1
+kind: Secret
+metadata:
+  name: credentials
+  namespace: web
+  labels: { app: "1" }
+  annotations:
+    note: "true: yes"
+    kubectl.kubernetes.io/last-applied-configuration: '{"stringData":{"PASSWORD":"planted"}}'
+type: Opaque
+immutable: true
+data:
+  USER_NAME: ${Buffer.from("robot").toString("base64")}
+stringData:
+  PASSWORD: planted
+  "true": "ü"
+`;
+
+type Sealed = Readonly<{
+  spec: { encryptedData: Readonly<Record<string, string>>; template: object };
+}>;
+
+test("M8: each value of the article's secret.yaml opens under the Secret's own name, and nothing else of it is hidden or leaks", async () => {
+  const secret = await sealableFrom(Buffer.from(secretYaml), undefined, io);
+  const target = { namespace: secret.namespace, name: secret.name, scope: "strict" } as const;
+  const text = sealedSecret(secret, certificate, target);
+  assert.ok(!text.includes("planted"));
+  const { encryptedData, template } = (load(text) as Sealed).spec;
+  const opened = Object.entries(encryptedData).map(([key, value]) => [
+    key,
+    open(value, privateKey, "web/credentials"),
+  ]);
+  assert.deepEqual(Object.fromEntries(opened), {
+    PASSWORD: "planted",
+    USER_NAME: "robot",
+    true: "ü",
+  });
+  assert.deepEqual(template, {
+    immutable: true,
+    metadata: {
+      name: "credentials",
+      namespace: "web",
+      labels: { app: "1" },
+      annotations: { note: "true: yes" },
+    },
+    type: "Opaque",
+  });
+});
+
+test("M8: --secret gives a manifest another name, which its values are then bound to", async () => {
+  const given = { namespace: "shop", name: "login" };
+  const secret = await sealableFrom(Buffer.from(secretYaml), given, io);
+  const text = sealedSecret(secret, certificate, { ...given, scope: "strict" });
+  const { encryptedData } = (load(text) as Sealed).spec;
+  assert.equal(open(encryptedData["PASSWORD"] ?? "", privateKey, "shop/login"), "planted");
+});

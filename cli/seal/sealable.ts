@@ -1,0 +1,132 @@
+/** What is sealed: a pull secret's document, or the manifest of any Secret. */
+import { Buffer, isUtf8 } from "node:buffer";
+import {
+  namespace as kubeSystem,
+  additionalSecretName,
+  secretKeys,
+  secretType,
+} from "#contract/names.ts";
+import { verdictOn } from "../document/verdict.ts";
+import { Refused, type Io } from "../terminal/io.ts";
+
+/** A Secret before it is sealed: its keys with their bytes, and what is not secret of it. */
+export type Sealable = Readonly<{
+  namespace: string;
+  name: string;
+  type: string;
+  data: Readonly<Record<string, Uint8Array>>;
+  immutable: boolean;
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+}>;
+
+type Place = Readonly<{ namespace: string; name: string }>;
+
+/** Bytes that a Secret may have; etcd takes no more. */
+export const longestManifest = 1024 * 1024;
+
+const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** kubectl keeps the whole manifest there, with its values. */
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+/**
+ * Reads either. A pull secret is judged as the controller will, whichever way it comes. `given`:
+ * the Secret that it becomes, where the caller names one. Throws Refused; no line has a value.
+ */
+export async function sealableFrom(
+  bytes: Uint8Array,
+  given: Place | undefined,
+  io: Pick<Io, "err" | "documents">,
+): Promise<Sealable> {
+  const manifest = await manifestIn(bytes, io);
+  const sealable = manifest === undefined ? ofDocument(bytes) : ofManifest(manifest, given);
+  const document = sealable.data[secretKeys.document];
+  if (sealable.type === secretType) {
+    if (document === undefined) throw new Refused(`data["${secretKeys.document}"]: is missing`);
+    for (const line of (await verdictOn(document, [])).warnings) io.err(line);
+  }
+  return { ...sealable, ...given };
+}
+
+const ofDocument = (bytes: Uint8Array): Sealable => ({
+  namespace: kubeSystem,
+  name: additionalSecretName,
+  type: secretType,
+  data: { [secretKeys.document]: bytes },
+  immutable: false,
+  labels: {},
+  annotations: {},
+});
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The manifest; undefined where it is a document of another kind, which is judged as such. */
+async function manifestIn(
+  bytes: Uint8Array,
+  io: Pick<Io, "documents">,
+): Promise<Fields | undefined> {
+  if (!isUtf8(bytes) || bytes.length > longestManifest) return undefined;
+  const all = await io.documents(Buffer.from(bytes).toString("utf8")).catch(() => []);
+  const [first] = all;
+  if (!isFields(first) || typeof first["kind"] !== "string") return undefined;
+  if (all.length > 1) throw new Refused("the file has several documents; give one Secret");
+  if (first["kind"] !== "Secret" || first["apiVersion"] !== "v1")
+    throw new Refused("the manifest is not a Secret of apiVersion v1; give one");
+  return first;
+}
+
+function ofManifest(manifest: Fields, given: Place | undefined): Sealable {
+  const metadata = fields(manifest["metadata"]);
+  const [name, namespace] = [metadata["name"], metadata["namespace"]];
+  const named = typeof name === "string" && typeof namespace === "string";
+  if (given === undefined && !named)
+    throw new Refused(
+      "metadata: name and namespace are needed, because the file is bound to them; " +
+        "write both, or give --secret NAMESPACE/NAME",
+    );
+  const { type = "Opaque", immutable } = manifest;
+  if (typeof type !== "string") throw new Refused("type: is not text");
+  const { [lastApplied]: _values, ...annotations } = texts(metadata["annotations"]);
+  return {
+    namespace: typeof namespace === "string" ? namespace : "",
+    name: typeof name === "string" ? name : "",
+    type,
+    data: dataOf(manifest),
+    immutable: immutable === true,
+    labels: texts(metadata["labels"]),
+    annotations,
+  };
+}
+
+/** stringData goes over data, as in the API server. */
+function dataOf({ data, stringData }: Fields): Record<string, Uint8Array> {
+  const all: Record<string, Uint8Array> = {};
+  for (const [key, value] of Object.entries(fields(data))) {
+    const text = typeof value === "string" ? value.replace(/[\r\n]/g, "") : "!";
+    if (!base64.test(text))
+      throw new Refused(`data[${shown(key)}]: is not base64; encode it, or write it to stringData`);
+    all[key] = Buffer.from(text, "base64");
+  }
+  for (const [key, value] of Object.entries(fields(stringData))) {
+    if (typeof value !== "string")
+      throw new Refused(`stringData[${shown(key)}]: is not text; put it in quotes`);
+    all[key] = Buffer.from(value);
+  }
+  const odd = Object.keys(all).find((key) => !keyName.test(key));
+  if (odd !== undefined)
+    throw new Refused(`${shown(odd)}: is not a valid key; use letters, digits, - _ and .`);
+  if (Object.keys(all).length === 0) throw new Refused("data: is empty; nothing is sealed");
+  return all;
+}
+
+const shown = (key: string): string => JSON.stringify(key.slice(0, 64));
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const fields = (value: unknown): Fields => (isFields(value) ? value : {});
+const texts = (value: unknown): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(fields(value)).filter(
+      (one): one is [string, string] => typeof one[1] === "string",
+    ),
+  );

@@ -1,0 +1,28 @@
+/** How long ago something was, as kubectl prints it. Pure. */
+
+/**
+ * The age as kubectl's AGE column has it (duration.HumanDuration of apimachinery): two units while
+ * the first is small. Empty for what is no time; a time to come is 0s.
+ */
+export function age(at: string, now: number): string {
+  const milliseconds = now - Date.parse(at);
+  if (Number.isNaN(milliseconds)) return "";
+  return span(Math.max(0, Math.floor(milliseconds / 1000)));
+}
+
+/** Seconds as kubectl prints a duration. */
+export function span(seconds: number): string {
+  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3600)];
+  const [days, years] = [Math.floor(hours / 24), Math.floor(hours / 24 / 365)];
+  if (seconds < 120) return `${seconds}s`;
+  if (minutes < 10) return pair(minutes, "m", seconds % 60, "s");
+  if (minutes < 180) return `${minutes}m`;
+  if (hours < 8) return pair(hours, "h", minutes % 60, "m");
+  if (hours < 48) return `${hours}h`;
+  if (days < 8) return pair(days, "d", hours % 24, "h");
+  if (days < 730) return `${days}d`;
+  return years < 8 ? pair(years, "y", days % 365, "d") : `${years}y`;
+}
+
+const pair = (many: number, unit: string, few: number, small: string): string =>
+  few === 0 ? `${many}${unit}` : `${many}${unit}${few}${small}`;

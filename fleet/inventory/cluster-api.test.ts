@@ -1,0 +1,139 @@
+/** Which clusters Cluster API's objects select. The management cluster is in memory. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { ClusterAPISource } from "#api/fleet-secret.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { picksOf } from "#test/harness/api/protocol.ts";
+import { clustersOf } from "./cluster-api.ts";
+import { queryOf, servedVersion } from "./selector.ts";
+
+/** A definition of Clusters, as far as the fake reads it. */
+const definition = (version: string) =>
+  readFileSync("manifests/crds/fleetsecrets/fleetsecrets.yaml", "utf8")
+    .replaceAll("globalpullsecret.io", "cluster.x-k8s.io")
+    .replaceAll("FleetSecret", "Cluster")
+    .replaceAll("fleetsecret", "cluster")
+    .replace("name: v1alpha1", `name: ${version}`)
+    .replace("required: [spec]", "required: []");
+
+async function homeWith(version: string) {
+  const api = new FakeApi();
+  api.store.define(definition(version));
+  const home = directly(api, "m");
+  const namespaces: readonly (readonly [string, object])[] = [
+    ["gold", { tier: "gold" }],
+    ["lead", { tier: "lead", skip: "" }],
+    ["none", {}],
+  ];
+  for (const [name, labels] of namespaces) {
+    const metadata = { name, labels };
+    await home.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+    for (const [cluster, its] of [
+      [name, { env: "prod" }],
+      ["other", { env: "test" }],
+    ] as const)
+      await home.create(`/apis/cluster.x-k8s.io/${version}/namespaces/${name}/clusters`, {
+        apiVersion: `cluster.x-k8s.io/${version}`,
+        kind: "Cluster",
+        metadata: { name: cluster, namespace: name, labels: its },
+      });
+  }
+  const get = async (path: string) =>
+    path === "/apis/cluster.x-k8s.io" ? { versions: [{ version }] } : await home.get(path);
+  return { ...home, get } as typeof home;
+}
+
+const all = { namespaceSelector: {} };
+const table: readonly (readonly [what: string, source: ClusterAPISource, names: string])[] = [
+  ["a label", { namespaceSelector: { matchLabels: { tier: "gold" } } }, "gold"],
+  [
+    "one of two values",
+    { namespaceSelector: { matchExpressions: [expression("tier", "In", "gold", "lead")] } },
+    "gold,lead",
+  ],
+  [
+    "any other value",
+    { namespaceSelector: { matchExpressions: [expression("tier", "NotIn", "gold")] } },
+    "lead,none",
+  ],
+  [
+    "all but those with a label",
+    { namespaceSelector: { matchExpressions: [expression("skip", "DoesNotExist")] } },
+    "gold,none",
+  ],
+  [
+    "both kinds together",
+    {
+      namespaceSelector: {
+        matchLabels: { tier: "lead" },
+        matchExpressions: [expression("skip", "Exists")],
+      },
+    },
+    "lead",
+  ],
+  [
+    "a Cluster's label, one Cluster a namespace",
+    { ...all, clusterSelector: { matchLabels: { env: "prod" } } },
+    "gold,lead,none",
+  ],
+  ["a label of no such Cluster", { ...all, clusterSelector: { matchLabels: { env: "test" } } }, ""],
+  [
+    "a Cluster's label, several a namespace",
+    {
+      namespaceSelector: { matchLabels: { tier: "gold" } },
+      clusterNameLabelValue: "Name",
+      clusterSelector: { matchExpressions: [expression("env", "In", "test")] },
+    },
+    "gold:other",
+  ],
+];
+function expression(
+  key: string,
+  operator: "In" | "NotIn" | "Exists" | "DoesNotExist",
+  ...values: readonly string[]
+) {
+  return { key, operator, ...(values.length === 0 ? {} : { values }) };
+}
+
+for (const version of ["v1beta2", "v1beta1"])
+  for (const [what, source, names] of table)
+    test(`K3, K12: selects by ${what}, with Clusters in ${version}`, async () => {
+      const home = await homeWith(version);
+      assert.equal(await servedVersion(home, "cluster.x-k8s.io"), version);
+      const found = await clustersOf(home, source);
+      assert.equal(found.toSorted((a, b) => (a < b ? -1 : 1)).join(), names);
+    });
+
+test("law: a selector as a query picks what its labels and conditions say", () => {
+  const key = fc.constantFrom("a", "b");
+  const value = fc.constantFrom("x", "y");
+  const values = fc.uniqueArray(value, { minLength: 1, maxLength: 2 });
+  const conditions = fc.array(
+    fc.oneof(
+      fc.record({ key, operator: fc.constantFrom("In" as const, "NotIn" as const), values }),
+      fc.record({ key, operator: fc.constantFrom("Exists" as const, "DoesNotExist" as const) }),
+    ),
+    { maxLength: 3 },
+  );
+  const labels = fc.dictionary(key, value);
+  fc.assert(
+    fc.property(labels, labels, conditions, (has, matchLabels, matchExpressions) => {
+      const query = new URLSearchParams(queryOf({ matchLabels, matchExpressions }));
+      const holds = matchExpressions.every((one) => {
+        const its = has[one.key];
+        if (one.operator === "Exists") return its !== undefined;
+        if (one.operator === "DoesNotExist") return its === undefined;
+        const isIn = its !== undefined && "values" in one && one.values.includes(its);
+        return isIn === (one.operator === "In");
+      });
+      const wanted = holds && Object.entries(matchLabels).every(([name, is]) => has[name] === is);
+      const object = { metadata: { labels: has } } as unknown as Parameters<
+        ReturnType<typeof picksOf>
+      >[0];
+      assert.equal(picksOf(query)(object), wanted);
+    }),
+  );
+});

@@ -1,0 +1,134 @@
+/** The renewal of a tenant's token. Both clusters are in memory, and the clock is the test's. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { V1Secret } from "@kubernetes/client-node";
+import { pino } from "pino";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
+import { readKubeconfig } from "#kube/remote.ts";
+import { timesIn } from "#kube/token.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { createRenewal } from "./renewal.ts";
+
+const hour = 3_600_000;
+const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+const tokenFor = (issued: number, expires: number) =>
+  `${encoded({ alg: "x" })}.${encoded({ iat: issued / 1000, exp: expires / 1000 })}.s`;
+const kubeconfigWith = (token: string) =>
+  JSON.stringify({
+    clusters: [
+      { name: "m", cluster: { server: "https://m", "certificate-authority-data": authority } },
+    ],
+    users: [{ name: "m", user: { token } }],
+    contexts: [{ name: "m", context: { cluster: "m", user: "m" } }],
+    "current-context": "m",
+  });
+
+const secret = "/api/v1/namespaces/kube-system/secrets/global-pull-secret-sync-management";
+
+/** A token of 24 hours, so many hours old. */
+async function renewalAt(t: TestContext, hours: number, refuses = false) {
+  const now = Date.parse("2026-11-27T00:00:00Z");
+  t.mock.timers.enable({ apis: ["Date"], now });
+  const folder = mkdtempSync(join(tmpdir(), "renewal-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "kubeconfig");
+  const config = kubeconfigWith(tokenFor(now - hours * hour, now + (24 - hours) * hour));
+  writeFileSync(file, config);
+  const api = new FakeApi();
+  const home = directly(api, "global-pull-secret-sync");
+  await home.create("/api/v1/namespaces/kube-system/secrets", {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "global-pull-secret-sync-management", namespace: "kube-system" },
+    data: { kubeconfig: Buffer.from(config).toString("base64") },
+  });
+  const asked: { path: string; body: object }[] = [];
+  const management = {
+    async create(path: string, body: object) {
+      asked.push({ path, body });
+      if (refuses) throw new ApiError({ status: 403, reason: "Forbidden", method: "POST", path });
+      const expires = now + 30 * 24 * hour;
+      return {
+        status: {
+          token: tokenFor(now, expires),
+          expirationTimestamp: new Date(expires).toISOString(),
+        },
+      };
+    },
+  } as unknown as Cluster;
+  const told: { ends: number; warning: string | undefined } = { ends: 0, warning: undefined };
+  let looked = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  const loop = createRenewal({
+    home,
+    management,
+    namespace: "tenant-a",
+    file,
+    log: pino({ level: "silent" }),
+    ends: (seconds) => (told.ends = seconds),
+    warn(message) {
+      told.warning = message;
+      looked.resolve();
+    },
+  });
+  const ended = loop.until(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  await looked.promise;
+  const kept = () => {
+    const data = api.object<V1Secret>(secret)?.data?.["kubeconfig"] ?? "";
+    const read = readKubeconfig(Buffer.from(data, "base64"), "kept");
+    return read.ok ? read.access : assert.fail("it is no kubeconfig");
+  };
+  const again = async () => {
+    looked = Promise.withResolvers<void>();
+    await setImmediate();
+    loop.hint();
+    await looked.promise;
+  };
+  return { asked, told, kept, again, now };
+}
+
+test("a token is renewed at half of its time, bound to its Secret, and only once while the file follows", async (t) => {
+  const { asked, told, kept, again, now } = await renewalAt(t, 12);
+  assert.equal(asked.length, 1);
+  assert.match(
+    asked[0]?.path ?? "",
+    /namespaces\/tenant-a\/serviceaccounts\/global-pull-secret-sync-tenant\/token$/,
+  );
+  assert.partialDeepStrictEqual(asked[0]?.body, {
+    spec: {
+      expirationSeconds: 2_592_000,
+      boundObjectRef: { kind: "Secret", name: "global-pull-secret-sync-tenant-token" },
+    },
+  });
+  const access = kept();
+  assert.deepEqual([access.server, access.authority], ["https://m", authority]);
+  assert.equal(timesIn(access.proof.token ?? "").expires, now + 30 * 24 * hour);
+  assert.deepEqual(told, { ends: (now + 12 * hour) / 1000, warning: undefined });
+  await again();
+  assert.equal(asked.length, 1);
+});
+
+const table: readonly (readonly [hours: number, asks: number, warns: boolean])[] = [
+  [11, 0, false],
+  [13, 1, false],
+  [18, 1, true],
+  [25, 0, true],
+];
+for (const [hours, asks, warns] of table)
+  test(`a token of 24 h that may not be renewed: after ${hours} h it is asked for ${asks} times, and ${warns ? "a warning is given" : "nothing is said"}`, async (t) => {
+    const { asked, told } = await renewalAt(t, hours, true);
+    assert.equal(asked.length, asks);
+    if (warns) assert.match(told.warning ?? "", /^GPS477: .* ends at 2026-11-2\dT/);
+    else assert.equal(told.warning, undefined);
+  });

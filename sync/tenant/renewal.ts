@@ -1,0 +1,125 @@
+/**
+ * Renews the token of the tenant's account in the management cluster at half of its time, so that
+ * no person has to. The kubeconfig is a file of a mounted Secret: the Secret is written, and the
+ * kubelet brings the file.
+ */
+import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { Logger } from "pino";
+import {
+  kubeconfigKey,
+  managementSecret,
+  tenantAccount,
+  tenantBound,
+} from "#contract/sync-names.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { collections } from "#kube/client/paths.ts";
+import type { Access } from "#kube/kubeconfig/access.ts";
+import { createLoop, type Again } from "#kube/loop.ts";
+import { readKubeconfig } from "#kube/remote.ts";
+import { ageOfToken, requestToken, timesIn } from "#kube/token.ts";
+import { syncManager } from "../rules/copies.ts";
+import { sentence } from "../rules/problems.ts";
+
+type Options = Readonly<{
+  /** The tenant's cluster, which has the Secret. */
+  home: Cluster;
+  management: Cluster;
+  /** The tenant's namespace there. */
+  namespace: string;
+  /** The kubeconfig. */
+  file: string;
+  log: Logger;
+  /** Called with the time at which the token ends, in seconds; 0 where that is not known. */
+  ends: (seconds: number) => void;
+  /** Called with why the token is about to end; undefined when it is not. */
+  warn: (message: string | undefined) => void;
+}>;
+
+/** Seconds between two looks at the file. A token is good for ten minutes at least. */
+const lookSeconds = 60;
+
+const path = `${collections.secrets}/${managementSecret}`;
+
+export function createRenewal(options: Options) {
+  const { home, management, namespace, file, log, ends, warn } = options;
+
+  async function run(): Promise<Again> {
+    const bytes = readFileSync(file);
+    const read = readKubeconfig(bytes, file);
+    const token = read.ok ? read.access.proof.token : undefined;
+    const { issued, expires } = timesIn(token ?? "");
+    const now = Date.now();
+    const age = ageOfToken(issued, expires, now);
+    ends(age === "unknown" ? 0 : expires / 1000);
+    const why = read.ok && age === "due" ? await renewed(read.access, bytes) : undefined;
+    // The last quarter: by then it was tried for as long.
+    const late = age === "expired" || (age === "due" && now >= expires - (expires - issued) / 4);
+    warn(
+      late
+        ? sentence("tokenEnds", `${new Date(expires).toISOString()} (${why ?? age})`)
+        : undefined,
+    );
+    return { seconds: lookSeconds };
+  }
+
+  /** Why it was not renewed; undefined where it was. */
+  async function renewed(access: Access, bytes: Uint8Array): Promise<string | undefined> {
+    try {
+      const secret = await home.get<V1Secret>(path);
+      const kept = secret?.data?.[kubeconfigKey];
+      if (secret === undefined || kept === undefined) return `no Secret ${managementSecret}`;
+      // It was renewed already, and the file follows within two minutes; or the file is of another
+      // Secret, which is not ours to write.
+      if (!Buffer.from(kept, "base64").equals(bytes))
+        return `the file is not Secret ${managementSecret}`;
+      const account = { namespace, name: tenantAccount, bound: tenantBound };
+      const { token } = await requestToken(management, account);
+      const body = {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: managementSecret, uid: secret.metadata?.uid },
+        data: { [kubeconfigKey]: Buffer.from(kubeconfigOf(access, token)).toString("base64") },
+      };
+      await home.apply(path, body, { manager: syncManager, force: true });
+      log.info({ secret: managementSecret }, "the token for the management cluster is renewed");
+      return undefined;
+    } catch (error) {
+      const why =
+        error instanceof ApiError ? `${error.status || "no answer"} ${error.reason}` : "no token";
+      log.warn(
+        { error: (error as Error).message },
+        "the token cannot be renewed; it is tried again",
+      );
+      return why;
+    }
+  }
+
+  return createLoop({
+    run,
+    failed(error, failures) {
+      log.error({ failures, error: (error as Error).message }, "the token cannot be read");
+      return undefined;
+    },
+  });
+}
+
+/** A kubeconfig of the same cluster with this token. JSON is YAML. */
+function kubeconfigOf({ server, authority, serverName }: Access, token: string): string {
+  const name = "management";
+  const cluster = {
+    server,
+    ...(authority === undefined ? {} : { "certificate-authority-data": authority }),
+    ...(serverName === undefined ? {} : { "tls-server-name": serverName }),
+  };
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name, cluster }],
+    users: [{ name, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    "current-context": name,
+  });
+}

@@ -1,0 +1,219 @@
+/**
+ * What people have in the field, on the node too, asked of the kubelet's own code: which
+ * credentials it tries, and in which order.
+ */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import {
+  readDocument,
+  writeDocument,
+  type NodeDocument,
+} from "#agent/delivery/config-json/document.ts";
+import { rivalsIn } from "#agent/delivery/config-json/rivals.ts";
+import { put, release } from "#agent/delivery/config-json/threeway.ts";
+import type { Desired } from "#agent/delivery/mount.ts";
+import { nothingOwned } from "#agent/journal/journal.ts";
+import { canonical } from "#pullsecret/merge/canonical.ts";
+import { merge, type MergePolicy } from "#pullsecret/merge/merge.ts";
+import { parse } from "#pullsecret/document/parse.ts";
+import { ask, held } from "./oracle.ts";
+
+type Case = Readonly<{
+  id: string;
+  additional?: string;
+  original?: string;
+  file?: string;
+  conflict?: MergePolicy["conflicts"];
+  image?: string;
+  tries?: readonly string[];
+  users?: readonly (readonly string[])[];
+  invalid?: true;
+  absent?: string;
+}>;
+
+const path = new URL("../../pullsecret/vectors/field-cases.json", import.meta.url);
+const cases = JSON.parse(readFileSync(path, "utf8")) as readonly Case[];
+
+/** What nodes get; undefined where a source is refused. */
+function merged({ original, additional, conflict = "additional" }: Case): string | undefined {
+  const sources = Object.entries({ additional, original }).flatMap(([id, text]) => {
+    if (text === undefined) return [];
+    const accepted = parse(Buffer.from(text), { name: id, role: id as "original" });
+    return accepted.ok ? [{ id, accepted }] : [undefined];
+  });
+  if (sources.includes(undefined)) return undefined;
+  const all = merge(
+    sources.filter((one) => one !== undefined),
+    { conflicts: conflict, protect: [] },
+  );
+  assert.ok(all.ok);
+  return canonical(all);
+}
+
+/** `user:password` of all that the kubelet tries, and whether it draws an order. */
+async function asked(questions: readonly (readonly [file: string, image: string])[]) {
+  const answers = await ask(
+    questions.map(([file, image]) => ({ file: Buffer.from(file), images: [image] })),
+  );
+  return answers.map(({ parses, lookups: [lookup] }) => ({
+    parses,
+    name: lookup?.name,
+    varies: lookup?.varies === true,
+    tries: (lookup?.tries ?? []).map((one) => {
+      const [, user = "", password = ""] = one.split("/");
+      return [user, password].map((hex) => Buffer.from(hex, "hex").toString()).join(":");
+    }),
+  }));
+}
+
+test("held() and asked() write a credential alike", async () => {
+  const [answer] = await asked([['{"auths":{"a.io":{"auth":"dTpw"}}}', "a.io/x"]]);
+  assert.deepEqual(answer, { parses: true, name: "a.io/x", varies: false, tries: ["u:p"] });
+  assert.equal(held(Buffer.from("u"), Buffer.from("p")), "/75/70");
+});
+
+test("the kubelet does with each field case what the case states", async () => {
+  const known = cases.flatMap((one) => {
+    const file = one.file ?? merged(one);
+    return one.image === undefined || file === undefined ? [] : [{ one, file, image: one.image }];
+  });
+  const answers = await asked(known.map(({ file, image }) => [file, image]));
+  for (const [at, { one }] of known.entries()) {
+    const { name, varies, tries } = answers[at] ?? assert.fail();
+    assert.equal(name === undefined, one.invalid === true, one.id);
+    const groups = one.users ?? [];
+    const isDrawn = one.id === "F52" || groups.some(({ length }) => length > 1);
+    assert.equal(varies, isDrawn, `${one.id}: the order`);
+    if (one.tries !== undefined)
+      assert.deepEqual(isDrawn ? tries.toSorted() : tries, one.tries, one.id);
+    else if (one.invalid !== true && one.absent === undefined) {
+      const users = tries.map((pair) => pair.replace(/:.*/s, ""));
+      assert.deepEqual(isDrawn ? users.toSorted() : users, groups.flat(), one.id);
+    }
+  }
+  assert.ok(known.length > 50, `${known.length} cases`);
+});
+
+/** A key, an image, and whether the kubelet tries the key for it. */
+const capitals: readonly (readonly [key: string, image: string, tried: boolean])[] = [
+  ["myRegistry.azurecr.io", "myRegistry.azurecr.io/a", true],
+  ["myRegistry.azurecr.io", "myregistry.azurecr.io/a", false],
+  ["myregistry.azurecr.io", "myRegistry.azurecr.io/a", false],
+  ["https://A.io/v2/", "A.io/x", true],
+  ["[FC00::3]:5000", "[FC00::3]:5000/a", true],
+  ["[FC00::3]:5000", "[fc00::3]:5000/a", false],
+  ["Registry", "Registry/a", true],
+  ["*.A.io", "x.A.io/a", true],
+  ["a.io/Team", "a.io/team/x", false],
+];
+
+test("F20, F24: an image with the same capitals is served, and no other one", async () => {
+  const answers = await asked(
+    capitals.map(([key, image]) => [`{"auths":{"${key}":{"auth":"dTpw"}}}`, image]),
+  );
+  for (const [at, [key, image, tried]] of capitals.entries()) {
+    const { name, tries } = answers[at] ?? assert.fail();
+    assert.notEqual(name, undefined, image);
+    assert.equal(tries.length > 0, tried, `${key} for ${image}`);
+    // Kept beside a better entry if any image can have it; otherwise left out.
+    const auths = { [key]: { auth: "dTpw" }, "good.io": { auth: "dTpw" } };
+    const parsed = parse(Buffer.from(JSON.stringify({ auths })), { name: "a", role: "additional" });
+    assert.ok(parsed.ok);
+    assert.equal(parsed.entries.length, key === "a.io/Team" ? 1 : 2, key);
+  }
+});
+
+const hubKey = "https://index.docker.io/v1/";
+const pair = (name: string) => ({ auth: Buffer.from(`${name}:${name}`).toString("base64") });
+type Users = Readonly<Record<string, string>>;
+const fileOf = (users: Users) =>
+  JSON.stringify({
+    auths: Object.fromEntries(Object.entries(users).map(([key, user]) => [key, pair(user)])),
+  });
+
+function read(text: string): NodeDocument {
+  const reading = readDocument(Buffer.from(text));
+  assert.ok(reading.kind === "document");
+  return reading.document;
+}
+
+function desired(users: Users): Desired {
+  const entries = Object.entries(users).map(
+    ([key, user]) => [key, { value: pair(user), original: false }] as const,
+  );
+  return { entries: new Map(entries), rest: new Map() };
+}
+
+/** The node's own entries, ours, an image; who is tried with ours in force. */
+const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, tried: string])[] = [
+  ...[hubKey, "docker.io", "index.docker.io", "https://docker.io"].flatMap((their) =>
+    [hubKey, "docker.io"].map(
+      (mine) => [{ [their]: "theirs" }, { [mine]: "ours" }, "org/app", "ours"] as const,
+    ),
+  ),
+  [{ "quay.io": "t1", "https://quay.io": "t2" }, { "quay.io": "ours" }, "quay.io/a", "ours"],
+  [
+    { "quay.io": "t1", "https://quay.io": "t2" },
+    { "quay.io/a": "ours" },
+    "quay.io/a",
+    "ours t1 t2",
+  ],
+  [{ "quay.io": "t1", "https://quay.io": "t2" }, { "b.io": "ours" }, "quay.io/a", "t1 t2"],
+  [{ "quay.io/v1/": "t" }, { "quay.io": "o1", "https://quay.io": "o2" }, "quay.io/a", "o1 o2"],
+  [{ [hubKey]: "t" }, { [hubKey]: "o1", "index.docker.io": "o2" }, "nginx", "o1 o2"],
+  [{ "Quay.io": "t" }, { "quay.io": "ours" }, "Quay.io/a", "t"],
+  [{ "docker.io/library": "t" }, { [hubKey]: "ours" }, "nginx", "t"],
+];
+
+test("B04, F52: on the node the kubelet tries ours, and all of theirs again when ours are gone", async () => {
+  const rows = nodes.map(([theirs, ours, image, tried]) => {
+    const before = read(fileOf(theirs));
+    const { document, owned } = put(before, nothingOwned, desired(ours));
+    const after = release(document, owned, desired({})).document;
+    const [file, last] = [document, after].map((one) => writeDocument(one).toString());
+    return { image, tried, first: fileOf(theirs), file: file ?? "", last: last ?? "" };
+  });
+  const [first, between, last] = await Promise.all([
+    asked(rows.map((row) => [row.first, row.image])),
+    asked(rows.map((row) => [row.file, row.image])),
+    asked(rows.map((row) => [row.last, row.image])),
+  ]);
+  for (const [at, { file, tried }] of rows.entries()) {
+    const users = (one: (typeof first)[number] | undefined) =>
+      (one?.tries ?? []).map((text) => text.replace(/:.*/, ""));
+    const now = users(between[at]);
+    const isDrawn = between[at]?.varies === true;
+    assert.deepEqual(isDrawn ? now.toSorted() : now, tried.split(" "), file);
+    assert.deepEqual(users(last[at]).toSorted(), users(first[at]).toSorted(), file);
+  }
+});
+
+/** Ours and theirs in one file, an image of both, and whether theirs is tried first. */
+const rivals: readonly (readonly [ours: string, theirs: string, image: string, first: boolean])[] =
+  [
+    ["quay.io", "quay.io/team", "quay.io/team/a", true],
+    ["quay.io/team", "quay.io", "quay.io/team/a", false],
+    ["quay.io", "*.io", "quay.io/a", false],
+    ["*.io", "quay.io", "quay.io/a", true],
+    [hubKey, "docker.io/org", "org/app", true],
+    [hubKey, "*.io", "nginx", true],
+    ["docker.io", "*.io", "nginx", false],
+    ["a.io", "https://a.io/v1/x", "a.io/x/y", true],
+    ["a.io", "user:pw@a.io/x", "a.io/x/y", true],
+  ];
+
+test("B04: what the agent reports as tried before ours is, and what it does not is not", async () => {
+  const files = rivals.map(([ours, theirs]) => fileOf({ [ours]: "ours", [theirs]: "theirs" }));
+  const answers = await asked(rivals.map(([, , image], at) => [files[at] ?? "", image]));
+  for (const [at, [ours, theirs, image, first]] of rivals.entries()) {
+    const owned = { entries: [{ key: ours, wrote: [], displaced: [] }], rest: [] };
+    assert.equal(rivalsIn(read(files[at] ?? ""), owned) !== undefined, first, theirs);
+    assert.equal(
+      answers[at]?.tries[0],
+      first ? "theirs:theirs" : "ours:ours",
+      `${theirs}, ${image}`,
+    );
+  }
+});

@@ -1,0 +1,69 @@
+/** A real node as users have it, where the bus or the restart of a kubelet is missing. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import test from "node:test";
+import { until } from "../cluster/await.ts";
+import { fresh, sharedNode } from "./machine.ts";
+import { ours } from "./place.ts";
+
+/** As on kind, whose nodes have no D-Bus daemon. */
+const noBus = ["--dbus-directory=/nowhere", "--systemd-directory=/run/systemd"];
+
+/** Grants a withdrawal to the agent that runs. */
+function withdraw(): void {
+  const node = sharedNode();
+  node.revision += 1;
+  node.inside.node.mount(node.revision, {});
+  node.inside.node.grant(node.revision);
+}
+
+test("restarts, rolls back and withdraws over systemd's own socket, without a bus and without capabilities", async () => {
+  const { inside, revision } = await fresh();
+  const old = await inside.kubelet();
+  await inside.start(revision, ...noBus);
+  await inside.shows(200, "GPS200");
+  const now = await inside.kubelet();
+  assert.notEqual(now.InvocationID, old.InvocationID);
+  assert.deepEqual(await inside.jobs(revision), ["done"]);
+  withdraw();
+  await inside.shows(200, "GPS224");
+  assert.ok(!existsSync(inside.node.folder));
+  assert.equal(inside.node.file, undefined);
+  assert.notEqual((await inside.kubelet()).InvocationID, now.InvocationID);
+  const again = await fresh();
+  await inside.machine.breakKubelet(
+    "[Service]\nRestart=no\nExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n",
+  );
+  await inside.start(again.revision, ...noBus);
+  assert.equal(await inside.ended(), "1");
+  assert.deepEqual(await inside.jobs(again.revision), ["failed", "failed", "failed", "done"]);
+  assert.equal(inside.node.file, undefined);
+});
+
+test("reports a node without systemd, and takes nothing on it", async () => {
+  const { inside, revision } = await fresh();
+  await inside.start(revision, "--dbus-directory=/nowhere", "--systemd-directory=/nowhere");
+  await inside.shows("5nn", "GPS262");
+  assert.ok(!existsSync(inside.node.folder));
+});
+
+test("takes a credential back where systemd cannot be asked", async () => {
+  const { inside, revision } = await fresh();
+  await inside.start(revision);
+  await inside.shows(200, "GPS200");
+  assert.equal(inside.node.file, ours);
+  const { InvocationID } = await inside.kubelet();
+  await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
+  withdraw();
+  await inside.shows("5nn", "GPS254");
+  await until("the credential is gone", async () => inside.node.file === undefined);
+  assert.equal((await inside.kubelet()).InvocationID, InvocationID);
+});
+
+test("changes nothing where the unit may not be restarted on request", async () => {
+  const { inside, revision } = await fresh();
+  await inside.machine.breakKubelet("[Unit]\nRefuseManualStop=yes\n");
+  await inside.start(revision);
+  await inside.shows("5nn", "GPS259");
+  assert.equal(inside.node.file, undefined);
+});

@@ -1,0 +1,19 @@
+/** The workflows of .github, as actionlint judges them: pinned in go.mod here, 20 s to build. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
+import { goBuild } from "../cluster/kit/go.ts";
+import { run } from "../cluster/run.ts";
+
+const here = import.meta.dirname;
+const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
+
+test("actionlint finds nothing in the workflows", async () => {
+  const path = join(cacheRoot, "release", keyOf(...pins, process.arch), "actionlint");
+  const actionlint = await once(path, (draft) =>
+    goBuild(here, draft, "github.com/rhysd/actionlint/cmd/actionlint"),
+  );
+  const workflows = globSync("../../.github/workflows/*.yml", { cwd: here });
+  await run([actionlint, "-no-color", ...workflows], { cwd: here });
+});

@@ -26,7 +26,7 @@ test("the fixed list names files that exist, each once", () => {
 test("what needs a cluster is not run by npm test", () => {
   const tiers = [
     ["agent/decide/decide.test.ts", "test"],
-    ["bench/measurements/bad.test.ts", "test"],
+    ["bench/result/page.test.ts", "test"],
     ["test/harness/api/store.test.ts", "test"],
     ["test/story/agent.test.ts", "test"],
     ["test/e2e/new.test.ts", "all"],

@@ -1,11 +1,13 @@
 /**
  * Files that repeat what other files contain: pages of docs/ from the code, types of api/ from the
- * CRD, parts of the chart from manifests/, the plugin's version from package.json.
+ * CRD, admission policies from the agents' template, parts of the chart from manifests/, the
+ * plugin's version from package.json.
  * `node build/run.mjs tools/docs.ts` writes them; a test compares them, so that they cannot drift.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
 import { plugin } from "./pages/plugin.ts";
+import { boundsFiles } from "./install/bounds.ts";
 import { chartParts } from "./install/chart.ts";
 import { promisesPage } from "./pages/promises-page.ts";
 import { reasonsPage } from "./pages/reasons.ts";
@@ -38,6 +40,9 @@ function written(): Readonly<Record<string, string>> {
     "api/sync-secret.ts": syncTypes(),
     "docs/reference/syncsecret.md": syncReference(),
     "cli/terminal/version.ts": versionOf(readFileSync("package.json", "utf8")),
+    ...Object.fromEntries(
+      Object.entries(boundsFiles()).map(([file, text]) => [`manifests/${file}`, text]),
+    ),
     ...chartParts(),
   };
 }

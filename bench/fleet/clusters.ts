@@ -58,15 +58,6 @@ export class Clusters implements AsyncDisposable {
     this.#ends = this.#auditEnds();
   }
 
-  /** Requests of the fleet's controller, watches included. */
-  get requests(): number {
-    const faked = this.names
-      .slice(this.real.length)
-      .map((name) => this.faked.requests(name).length);
-    const real = this.real.map((_, at) => this.#asked(at).length);
-    return [...faked, ...real].reduce((sum, one) => sum + one, 0);
-  }
-
   /** Waits until each of the first `count` is followed. */
   async untilFollowed(count: number): Promise<void> {
     const isFollowed = (name: string, at: number) =>
@@ -115,7 +106,7 @@ export class Clusters implements AsyncDisposable {
 }
 
 /** Waits until each of these watches has shown this content; `since` in milliseconds. */
-export async function untilReal(
+async function untilReal(
   targets: readonly WatchedObjects<V1Secret>[],
   content: string,
   since: number,

@@ -10,9 +10,7 @@ import * as fleet from "#test/fleet/fleet.ts";
 import { fleetSecret, labelled } from "#test/fleet/fleet.ts";
 import type { Measurement } from "../result/bench.ts";
 import { Clusters } from "../fleet/clusters.ts";
-import { ResourceSets } from "../fleet/resource-sets.ts";
-import { compare, measure, type BenchResult } from "../result/result.ts";
-import { interleave } from "../result/rounds.ts";
+import { measure, type BenchResult } from "../result/result.ts";
 
 /** Goals: 1 s and 20 ms a cluster until the last one has it; 300 KiB a cluster at rest. */
 const goals = { seconds: (clusters: number) => 1 + 0.02 * clusters, kibibytes: 300 };
@@ -26,61 +24,28 @@ export const fleetSize: Measurement = {
     const home = await fleet.startHome();
     try {
       await using clusters = await Clusters.start(home, count, real);
-      const few = await served(home, clusters, real, async (rotate) => {
-        await using sets = await ResourceSets.start(home, clusters.real);
-        const word = (round: number) => document({ "quay.io": `robot:set-${round}` });
-        // The first one also opens that controller's connections.
-        await sets.deliver(word(-1));
-        return await interleave(
-          rounds,
-          async () => (await rotate()).seconds,
-          (round) => sets.deliver(word(round)),
-        );
-      });
-      const all = await served(home, clusters, count, async (rotate) => {
-        const each: Rotation[] = [];
-        for (let round = 0; round < rounds; round++) each.push(await rotate());
-        return each;
-      });
-      return rowsOf(few, all);
+      return rowsOf(
+        await served(home, clusters, real, 1),
+        await served(home, clusters, count, rounds),
+      );
     } finally {
       home.cluster.down();
     }
   },
 };
 
-type Rotation = Readonly<{ seconds: number; requests: number }>;
-type Served<T> = Readonly<{ first: number; rotations: T; kibibytes: number }>;
+/** Seconds of each rotation, and what the controller occupies at rest. */
+type Served = Readonly<{ rotations: readonly number[]; kibibytes: number }>;
 
-function rowsOf(
-  few: Served<readonly (readonly [number, number])[]>,
-  all: Served<readonly Rotation[]>,
-): readonly BenchResult[] {
-  const seconds = { unit: "s", atMost: goals.seconds(count) };
+function rowsOf(few: Served, all: Served): readonly BenchResult[] {
   const grown = (all.kibibytes - few.kibibytes) / (count - real);
+  const seconds = { unit: "s", atMost: goals.seconds(count) };
   return [
-    measure({ name: `${count} clusters, first content to the last`, ...seconds }, [all.first]),
-    measure(
-      { name: `${count} clusters, rotation to the last`, ...seconds },
-      all.rotations.map((one) => one.seconds),
-    ),
-    measure(
-      { name: "requests a cluster for a rotation", unit: "" },
-      all.rotations.map(({ requests }) => requests / count),
-    ),
-    compare(
-      {
-        name: `${real} clusters, all real, rotation to the last`,
-        unit: "s",
-        against: "ClusterResourceSets, by Cluster API",
-      },
-      few.rotations,
-    ),
-    measure({ name: `controller's memory with ${real} clusters`, unit: "KiB" }, [few.kibibytes]),
+    measure({ name: `${count} clusters, rotation to the last`, ...seconds }, all.rotations),
     // What it has with few is mostly its own: the code for TLS, for HTTP and for JSON.
     measure(
       {
-        name: "memory a cluster at rest, of the others",
+        name: `${count} clusters, memory of each at rest`,
         unit: "KiB",
         atMost: goals.kibibytes,
       },
@@ -92,15 +57,15 @@ function rowsOf(
 let version = 0;
 
 /**
- * A controller of its own serves the first `size` clusters, from their first content on. `measured`
- * is given what rotates; memory is read after it, at rest. All is taken away again.
+ * A controller of its own serves the first `size` clusters, from their first content on. Memory is
+ * read after the last rotation, at rest. All is taken away again.
  */
-async function served<T>(
+async function served(
   home: fleet.Home,
   clusters: Clusters,
   size: number,
-  measured: (rotate: () => Promise<Rotation>) => Promise<T>,
-): Promise<Served<T>> {
+  rounds: number,
+): Promise<Served> {
   const labels = Object.entries(labelled).map(([label, value]) => `${label}=${value}`);
   await home.cluster.kubectl("label", "namespaces", ...clusters.names.slice(0, size), ...labels);
   clusters.forget();
@@ -110,24 +75,24 @@ async function served<T>(
   const seen = async () => [await fleet.objectIn(home), controller.output().slice(-2000)];
   await until("all are selected", async () => (await summary()) === `0/${size}`, { seen });
   await clusters.untilFollowed(size);
-  const rotate = async (): Promise<Rotation> => {
+  const rotate = async (): Promise<number> => {
     version += 1;
-    const before = clusters.requests;
     const text = document({ "quay.io": `robot:${version}` });
     const [since, started] = [Date.now(), performance.now()];
     await home.cluster.apply(pullSecret("source-pull-secret", text));
     await clusters.untilDelivered(Buffer.from(text).toString("base64"), size, since);
     const seconds = (performance.now() - started) / 1000;
     await until("all are done", async () => (await summary()) === `${size}/${size}`, { seen });
-    return { seconds, requests: clusters.requests - before };
+    return seconds;
   };
-  const { seconds: first } = await rotate();
-  const rotations = await measured(rotate);
+  await rotate();
+  const rotations: number[] = [];
+  for (let round = 0; round < rounds; round += 1) rotations.push(await rotate());
   const kibibytes = await settled(controller.pid);
   const its = ["-n", "kube-system"];
   await home.cluster.kubectl("delete", "secret", "source-pull-secret", ...its);
   await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", ...its, "--timeout=2m");
-  return { first, rotations, kibibytes };
+  return { rotations, kibibytes };
 }
 
 /**

@@ -1,229 +1,117 @@
 /**
- * A change on many nodes, one of them unreachable: what our controller adds to what the DaemonSet
- * controller needs anyway for one node first and then a tenth of them at a time.
+ * Rollouts on 5,000 simulated nodes, of which one in a hundred is unreachable and one in twenty is
+ * replaced in an hour, and the controller at rest afterwards.
  */
-import * as names from "#contract/names.ts";
-import type { Bench, Measurement } from "../result/bench.ts";
-import { drawLines } from "../picture/lines.ts";
-import {
-  currentRevision,
-  isServed,
-  put,
-  putAdditional,
-  revisionOf,
-  secrets,
-  syncer,
-} from "../testbed/objects.ts";
-import { compare, measure, type BenchResult } from "../result/result.ts";
-import { interleave } from "../result/rounds.ts";
-import { unreachableNodes } from "../simulated/fake-node.ts";
-import type { Simulated, Usage } from "../simulated/simulated.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { progress } from "#test/cluster/run.ts";
+import type { Measurement } from "../result/bench.ts";
+import { publishedIn, putAndWait } from "../testbed/change.ts";
+import { measure, type BenchResult } from "../result/result.ts";
+import type { Simulated } from "../simulated/simulated.ts";
+import { sampleWindow } from "../simulated/window.ts";
 
-const minReadySeconds = 5;
-/** The default: a canary and ten waves, and a survey where the unreachable node is in the way. */
+/** The default budget. */
 const budget = "10%";
-
-/**
- * One rollout may take twice as long as the next, with our controller and without: many pairs where
- * there is a goal.
- */
-const sizes = [
-  { nodes: 100, count: 2 },
-  { nodes: 1000, count: 7 },
-  { nodes: 5000, count: 5 },
-];
-/** Up to the smallest size that has goals. */
-const quick = sizes.slice(0, 2).map(({ nodes }) => ({ nodes, count: 1 }));
-
-type Cost = Usage & Readonly<{ seconds: number }>;
-type At = Readonly<{ nodes: number; costs: readonly Cost[] }>;
+const restMinutes = 3;
+const goals = { unused: 10, mebibytes: 160 };
 
 export const scale: Measurement = {
   name: "scale",
   run: async (bench) => {
-    const results: BenchResult[] = [];
-    const seen: At[] = [];
-    for (const { nodes, count } of bench.quick ? quick : sizes) {
-      const simulated = await bench.simulated(nodes);
-      const pairs = await rounds(simulated, count);
-      const costs = pairs.map(([cost]) => cost);
-      seen.push({ nodes, costs });
-      results.push(...rows(nodes, costs, pairs));
+    const nodes = bench.quick ? 500 : 5000;
+    const simulated = await bench.simulated(nodes);
+    await simulated.startController(budget);
+    await write(simulated);
+    const stop = new AbortController();
+    const replacing = simulated.replaceNodes(nodes / 20, stop.signal);
+    replacing.catch(() => {});
+    const rounds: Rollout[] = [];
+    try {
+      for (let round = 0; round < (bench.quick ? 1 : 5); round += 1) {
+        await sleep(10_000);
+        rounds.push(await rollOut(simulated));
+      }
+    } finally {
+      stop.abort();
+      await replacing;
     }
-    drawCosts(bench, seen);
-    return results;
+    const rest = await atRest(simulated);
+    const { rssMiB } = await simulated.usage();
+    await simulated.stopController();
+    return rowsOf(nodes, rounds, rssMiB, rest);
   },
 };
 
-async function rounds(
-  simulated: Simulated,
-  count: number,
-): Promise<readonly (readonly [Cost, number])[]> {
-  await simulated.startController(budget, minReadySeconds);
-  await writeAndWait(simulated, 0);
-  await simulated.stopController();
-  return await interleave(
-    count,
-    async (round) => {
-      await simulated.startController(budget, minReadySeconds);
-      // What a start asks for is no part of a rollout.
-      await told(simulated);
-      const before = await simulated.usage();
-      const begun = Date.now();
-      const seconds = await writeAndWait(simulated, round + 1);
-      // What is told after the last node belongs to it.
-      await told(simulated);
-      const after = await simulated.usage();
-      await simulated.stopController();
-      // The unreachable node is in the way of every wave. Without a survey that finds it this would
-      // be another, cheaper, case.
-      if (!hasSlot(simulated, begun)) throw new Error("the unreachable node was given no slot");
-      return {
-        seconds,
-        requests: after.requests - before.requests,
-        bytes: after.bytes - before.bytes,
-        cpuSeconds: after.cpuSeconds - before.cpuSeconds,
-        rssMiB: after.rssMiB,
-      };
-    },
-    () => byHand(simulated),
-  );
+type Rollout = Readonly<{ seconds: number; unused: number }>;
+
+async function write(simulated: Simulated): Promise<number> {
+  const auth = Buffer.from(`bench:${Date.now()}`).toString("base64");
+  const document = JSON.stringify({ auths: { "private.example": { auth } } });
+  const { begun, at } = await putAndWait(simulated, document, 1200);
+  return (at - begun) / 1000;
 }
 
-/** Nodes at a time in a wave, beside the unreachable one. */
-const atATime = ({ nodes }: Simulated) => Math.ceil(((nodes + unreachableNodes) * 10) / 100);
-
-/** Whether the template had a slot for the unreachable node, as only a survey gives it. */
-function hasSlot(simulated: Simulated, since: number): boolean {
-  const most = atATime(simulated) + unreachableNodes;
-  return simulated.syncer.seen.some(
-    ({ at, object }) =>
-      at >= since && object.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === most,
-  );
-}
-
-/** Writes another credential; seconds until every node has it. */
-async function writeAndWait(simulated: Simulated, round: number): Promise<number> {
-  const auth = Buffer.from(`bench:${simulated.nodes}-${round}`).toString("base64");
-  const before = currentRevision(simulated.syncer);
-  const begun = Date.now();
-  await putAdditional(simulated.api, JSON.stringify({ auths: { "private.example": { auth } } }));
-  return (await served(simulated, begun, before + 1)) - begun / 1000;
-}
-
-/**
- * The same steps without our controller: the Secret, the template for one node, and when that one
- * has it, the budget. Seconds.
- */
-async function byHand(simulated: Simulated): Promise<number> {
-  const revision = currentRevision(simulated.syncer) + 1;
-  const data = { [names.secretKeys.revision]: Buffer.from(String(revision)).toString("base64") };
-  const begun = Date.now();
-  await put(simulated.api, `${secrets}/${names.globalSecretName}`, {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name: names.globalSecretName, namespace: names.namespace },
-    data,
-  });
-  await roll(simulated, revision, 1);
-  await simulated.syncer.first(
-    `one node has revision ${revision}`,
-    ({ object, gone }) =>
-      !gone &&
-      revisionOf(object) === revision &&
-      object.status?.observedGeneration === object.metadata?.generation &&
-      (object.status?.updatedNumberScheduled ?? 0) > 0 &&
-      object.status?.numberAvailable === simulated.nodes,
-    begun,
-  );
-  await roll(simulated, revision, atATime(simulated));
-  return (await served(simulated, begun, revision)) - begun / 1000;
-}
-
-/** The template with this revision, for so many nodes at a time beside the unreachable one. */
-async function roll({ api }: Simulated, revision: number, most: number): Promise<void> {
-  const metadata = { annotations: { [names.revisionAnnotation]: String(revision) } };
-  const rollingUpdate = { maxUnavailable: most + unreachableNodes };
-  await put(api, syncer, {
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
-    metadata: { name: names.agentName, namespace: names.namespace },
-    spec: { template: { metadata }, updateStrategy: { type: "RollingUpdate", rollingUpdate } },
-  });
-}
-
-/** Wall clock, in seconds, at which every node had the revision. */
-async function served(simulated: Simulated, since: number, revision: number): Promise<number> {
-  const { at } = await simulated.syncer.first(
-    `revision ${revision} is on ${simulated.nodes} nodes`,
-    ({ object, gone }) =>
-      !gone &&
-      revisionOf(object) >= revision &&
-      isServed(object, unreachableNodes) &&
-      object.status?.desiredNumberScheduled === simulated.nodes + unreachableNodes,
-    since,
-    1200,
-  );
-  return at / 1000;
-}
-
-/** Waits until the controller asks for nothing more. */
-async function told(simulated: Simulated): Promise<void> {
-  let last = -1;
-  for (;;) {
-    const { requests } = await simulated.usage();
-    if (requests === last) return;
-    last = requests;
-    await new Promise((resolve) => setTimeout(resolve, 3000));
+async function rollOut(simulated: Simulated): Promise<Rollout> {
+  const before = revisionOf(simulated);
+  const over = new AbortController();
+  const published = () => {
+    const now = revisionOf(simulated);
+    return now > before ? now : undefined;
+  };
+  const size = Math.ceil(simulated.nodes / 10);
+  const sampling = sampleWindow(simulated, published, size, over.signal);
+  sampling.catch(() => {});
+  try {
+    const seconds = await write(simulated);
+    over.abort();
+    const shares = await sampling;
+    if (shares.length === 0) throw new Error("no node ever waited");
+    const used = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+    return { seconds, unused: 100 * (1 - used) };
+  } finally {
+    over.abort();
   }
 }
 
-function rows(
-  nodes: number,
-  costs: readonly Cost[],
-  pairs: readonly (readonly [Cost, number])[],
-): BenchResult[] {
-  const name = `scale, ${nodes} nodes`;
-  const against = "the same steps by hand";
-  const goals = nodes >= 1000;
-  const row = (what: string, unit: string, of: (cost: Cost) => number, atMost?: number) =>
-    measure(
-      { name: `${name}, ${what}`, unit, ...(atMost !== undefined && { atMost }) },
-      costs.map(of),
-    );
-  return [
-    compare(
-      { name: `${name}, rollout`, unit: "s", against, ...(goals && { atMost: 1.05 }) },
-      pairs.map(([{ seconds }, hand]) => [seconds, hand]),
-    ),
-    row("requests", "requests/node", (cost) => cost.requests / nodes, goals ? 0.01 : undefined),
-    row("read", "kB/node", (cost) => cost.bytes / 1000 / nodes, goals ? 10 : undefined),
-    row("controller's CPU", "s", (cost) => cost.cpuSeconds),
-    row("controller's peak RSS", "MiB", (cost) => cost.rssMiB, nodes === 5000 ? 150 : undefined),
-  ];
+function revisionOf({ global }: Simulated): number {
+  const secret = global.current();
+  return secret === undefined ? 0 : publishedIn(secret);
 }
 
-function drawCosts(bench: Bench, seen: readonly At[]): void {
-  const line = (name: string, of: (cost: Cost) => number) => ({
-    name,
-    dots: true,
-    points: seen.map(
-      ({ nodes, costs }) =>
-        [nodes, costs.reduce((sum, cost) => sum + of(cost), 0) / costs.length] as const,
+/** Seconds of a processor. */
+async function atRest(simulated: Simulated): Promise<number> {
+  // A joiner's agent starts after 45 s, and is proved some seconds later.
+  await sleep(90_000);
+  const before = await simulated.usage();
+  await sleep(restMinutes * 60_000);
+  const after = await simulated.usage();
+  // What it has read explains most of it.
+  const [asked, read] = [after.requests - before.requests, after.bytes - before.bytes];
+  progress(`at rest: ${asked} requests, ${(read / 1e6).toFixed(1)} MB read`);
+  return after.cpuSeconds - before.cpuSeconds;
+}
+
+function rowsOf(
+  nodes: number,
+  rounds: readonly Rollout[],
+  rssMiB: number,
+  rest: number,
+): BenchResult[] {
+  const name = `${nodes} simulated nodes`;
+  return [
+    measure(
+      { name: `${name}, window unused while nodes wait`, unit: "%", atMost: goals.unused },
+      rounds.map(({ unused }) => unused),
     ),
-  });
-  const chart = {
-    title: "What one rollout costs, by number of simulated nodes",
-    x: "nodes",
-    y: "",
-    logarithmic: true,
-    lines: [
-      line("rollout, s", (cost) => cost.seconds),
-      line("requests", (cost) => cost.requests),
-      line("read, kB", (cost) => cost.bytes / 1000),
-      line("CPU, ms", (cost) => cost.cpuSeconds * 1000),
-      line("peak RSS, MiB", (cost) => cost.rssMiB),
-    ],
-  };
-  bench.picture("scale", drawLines(chart));
+    measure(
+      { name: `${name}, rollout`, unit: "s" },
+      rounds.map(({ seconds }) => seconds),
+    ),
+    measure({ name: `${name}, controller's peak RSS`, unit: "MiB", atMost: goals.mebibytes }, [
+      rssMiB,
+    ]),
+    measure({ name: `${name}, controller's CPU in ${restMinutes} minutes at rest`, unit: "s" }, [
+      rest,
+    ]),
+  ];
 }

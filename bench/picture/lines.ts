@@ -1,21 +1,10 @@
-/** Lines over time or over a count, linear or logarithmic, as one SVG. */
-import {
-  decades,
-  document,
-  line,
-  linear,
-  logarithmic,
-  palette,
-  text,
-  ticks,
-  type Frame,
-} from "./svg.ts";
+/** Lines over time or over a count, as one SVG. */
+import { document, line, linear, palette, text, ticks, type Frame } from "./svg.ts";
 import { number } from "../result/table.ts";
 
 type Line = Readonly<{
   name: string;
   points: readonly (readonly [x: number, y: number])[];
-  dots?: boolean;
 }>;
 
 export type Chart = Readonly<{
@@ -26,8 +15,6 @@ export type Chart = Readonly<{
   lines: readonly Line[];
   /** Horizontal lines, such as a limit. */
   marks?: readonly Readonly<{ name: string; y: number }>[];
-  /** Makes both axes logarithmic; all values are above 0 then. */
-  logarithmic?: boolean;
 }>;
 
 const frame: Frame = { width: 760, height: 380, left: 64, right: 150, top: 44, bottom: 52 };
@@ -37,15 +24,10 @@ export function drawLines(chart: Chart): string {
   const all = lines.flatMap(({ points }) => points);
   const xs = all.map(([x]) => x);
   const ys = [...all.map(([, y]) => y), ...marks.map(({ y }) => y)];
-  const axis = (values: readonly number[]) =>
-    chart.logarithmic === true
-      ? decades(Math.min(...values), Math.max(...values))
-      : ticks(Math.max(...values), 8);
-  const [xTicks, yTicks] = [axis(xs), axis(ys)];
-  const scale = chart.logarithmic === true ? logarithmic : linear;
+  const [xTicks, yTicks] = [ticks(Math.max(...xs), 8), ticks(Math.max(...ys), 8)];
   const [right, bottom] = [frame.width - frame.right, frame.height - frame.bottom];
-  const x = scale([xTicks[0] ?? 0, xTicks.at(-1) ?? 1], [frame.left, right]);
-  const y = scale([yTicks[0] ?? 0, yTicks.at(-1) ?? 1], [bottom, frame.top]);
+  const x = linear([xTicks[0] ?? 0, xTicks.at(-1) ?? 1], [frame.left, right]);
+  const y = linear([yTicks[0] ?? 0, yTicks.at(-1) ?? 1], [bottom, frame.top]);
   const grid = 'stroke="#ddd"';
   return document(frame, chart.title, [
     ...xTicks.flatMap((tick) => [
@@ -62,7 +44,7 @@ export function drawLines(chart: Chart): string {
       line(frame.left, y(at), right, y(at), 'stroke="#555" stroke-dasharray="5 4"'),
       text(right - 8, y(at) - 6, name, 'text-anchor="end" fill="#555"'),
     ]),
-    ...lines.flatMap((one, index) => drawLine(one, index, x, y)),
+    ...lines.map((one, index) => drawLine(one, index, x, y)),
     ...lines.flatMap(({ name }, index) => {
       const at = frame.top + 14 + index * 20;
       const colour = `stroke="${palette[index % palette.length]}" stroke-width="3"`;
@@ -73,16 +55,8 @@ export function drawLines(chart: Chart): string {
 
 type Place = (value: number) => number;
 
-function drawLine({ points, dots }: Line, index: number, x: Place, y: Place): string[] {
+function drawLine({ points }: Line, index: number, x: Place, y: Place): string {
   const colour = palette[index % palette.length];
   const places = points.map(([px, py]) => `${x(px).toFixed(1)},${y(py).toFixed(1)}`);
-  const path = `<polyline points="${places.join(" ")}" fill="none" stroke="${colour}" stroke-width="2"/>`;
-  if (dots !== true) return [path];
-  return [
-    path,
-    ...points.map(
-      ([px, py]) =>
-        `<circle cx="${x(px).toFixed(1)}" cy="${y(py).toFixed(1)}" r="3.5" fill="${colour}"/>`,
-    ),
-  ];
+  return `<polyline points="${places.join(" ")}" fill="none" stroke="${colour}" stroke-width="2"/>`;
 }

@@ -8,26 +8,22 @@ import { document, line, linear, palette, text, ticks, type Frame } from "./svg.
 /** Seconds since the Secret was written, in this order. */
 type Steps = Readonly<{
   node: string;
-  /** The DaemonSet controller has made the node's new pod. */
+  /** The controller has patched the node's pod. */
   grant: number;
-  /** The agent's first line. */
-  started: number;
   /** config.json is in place, and the restart is asked for. */
   written: number;
   /** systemd's job is done. */
   job: number;
   healthz: number;
+  /** The agent's pod is Ready for good. */
   ready: number;
-  available: number;
 }>;
 
 const spans = [
-  ["grant", "started", "pod and container"],
-  ["started", "written", "decide, write"],
+  ["grant", "written", "notice, decide, write"],
   ["written", "job", "restart job"],
   ["job", "healthz", "until healthz"],
-  ["healthz", "ready", "probation"],
-  ["ready", "available", "guard"],
+  ["healthz", "ready", "probation, proof"],
 ] as const;
 
 const frame: Frame = { width: 860, height: 0, left: 70, right: 24, top: 62, bottom: 50 };
@@ -43,11 +39,11 @@ export function drawSteps(found: readonly Steps[]): string {
   const rows = found.toSorted((a, b) => a.grant - b.grant);
   const height = frame.top + rows.length * 34 + frame.bottom;
   const [right, bottom] = [frame.width - frame.right, height - frame.bottom];
-  const marks = ticks(Math.max(...rows.map(({ available }) => available)), 10);
+  const marks = ticks(Math.max(...rows.map(({ ready }) => ready)), 10);
   const x = linear([0, marks.at(-1) ?? 1], [frame.left, right]);
   return document({ ...frame, height }, "One rollout, one node at a time", [
     ...spans.flatMap(([, , name], index) => {
-      const at = frame.left + index * 132;
+      const at = frame.left + index * 180;
       return [
         `<rect x="${at}" y="36" width="12" height="12" ${swatch(index)}/>`,
         text(at + 17, 47, name),
@@ -88,29 +84,28 @@ async function stepsOf(
   const seconds = (at: number) => (at - begun) / 1000;
   return await Promise.all(
     testbed.nodes.map(async ({ node, healthz }) => {
-      // Revisions begin again after a removal: only what was seen since.
       const mine = testbed.pods.seen.filter(({ at, object }) => {
-        const made = object.metadata?.annotations?.[names.revisionAnnotation] === String(revision);
-        return at >= begun && made && object.spec?.nodeName === node.name;
+        const granted =
+          object.metadata?.annotations?.[names.revisionAnnotation] === String(revision);
+        return at >= begun && granted && object.spec?.nodeName === node.name;
       });
       const [first] = mine;
-      // The first Ready may be the kubelet's word of before its first probe, and is taken back; the
-      // last one stays.
+      // The first Ready may be one of before the grant; the last one stays.
       const ready = mine[mine.findLastIndex(({ object }) => !isReady(object)) + 1];
       if (first === undefined || ready === undefined)
-        throw new Error(`no pod of revision ${revision} on ${node.name}`);
-      const log = await logOf(testbed, first.object);
+        throw new Error(`no pod was granted revision ${revision} on ${node.name}`);
+      const log = (await logOf(testbed, first.object)).filter(
+        ({ time }) => Date.parse(time) >= begun,
+      );
       const back = await healthz.backAfter(begun);
       const time = (fits: (line: LogLine) => boolean) => Date.parse(log.find(fits)?.time ?? "");
       return {
         node: node.name,
         grant: seconds(first.at),
-        started: seconds(Date.parse(log[0]?.time ?? "")),
         written: seconds(time(({ action, msg }) => action === "restart" && !msg.startsWith("job"))),
         job: seconds(time(({ msg }) => msg.startsWith("job"))),
         healthz: seconds(back),
         ready: seconds(ready.at),
-        available: seconds(ready.at) + names.guardSeconds,
       };
     }),
   );
@@ -119,8 +114,10 @@ async function stepsOf(
 type LogLine = { time: string; action?: string; msg: string };
 
 async function logOf({ cluster }: Testbed, pod: V1Pod): Promise<LogLine[]> {
-  const text = await cluster.kubectl("logs", "-n", names.namespace, pod.metadata?.name ?? "");
-  return text
+  const log = ["logs", "-n", names.namespace, pod.metadata?.name ?? ""];
+  // The first node proves by its container's end: what it did is in the log of the one before.
+  const before = await cluster.kubectl(...log, "--previous").catch(() => "");
+  return `${before}\n${await cluster.kubectl(...log)}`
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line) as LogLine);

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { decades, linear, logarithmic, ticks } from "./svg.ts";
+import { linear, ticks } from "./svg.ts";
 
 test("a scale brings both ends to their places, also upside down, and the middle to the middle", () => {
   const y = linear([0, 10], [300, 100]);
   assert.deepEqual([0, 5, 10].map(y), [300, 200, 100]);
-  const log = logarithmic([1, 10_000], [0, 400]);
-  assert.deepEqual([1, 100, 10_000].map(log), [0, 200, 400]);
 });
 
 test("ticks are round numbers from 0 that reach the largest value", () => {
@@ -21,9 +19,4 @@ test("ticks are round numbers from 0 that reach the largest value", () => {
       assert.ok(found.length >= 3 && found.length <= 8, `${found} for ${most}`);
     }),
   );
-});
-
-test("decades enclose the values", () => {
-  assert.deepEqual(decades(2, 5000), [1, 10, 100, 1000, 10_000]);
-  assert.deepEqual(decades(10, 10), [10, 100]);
 });

@@ -44,14 +44,6 @@ export function linear(
   return (value: number): number => start + ((value - from) / (to - from)) * (end - start);
 }
 
-export function logarithmic(
-  [from, to]: readonly [number, number],
-  places: readonly [number, number],
-) {
-  const place = linear([Math.log10(from), Math.log10(to)], places);
-  return (value: number): number => place(Math.log10(value));
-}
-
 /** About `count` round numbers (1, 2 or 5 times a power of ten apart) from 0 to at least `most`. */
 export function ticks(most: number, count = 5): number[] {
   const rough = Math.max(most, Number.MIN_VALUE) / count;
@@ -59,15 +51,6 @@ export function ticks(most: number, count = 5): number[] {
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10) * power;
   const steps = Math.ceil((most / step) * 0.999);
   return Array.from({ length: steps + 1 }, (_, index) => Number((index * step).toPrecision(12)));
-}
-
-/** The powers of ten around the values. */
-export function decades(least: number, most: number): number[] {
-  const first = Math.floor(Math.log10(least));
-  const last = Math.max(first + 1, Math.ceil(Math.log10(most)));
-  return Array.from({ length: last - first + 1 }, (_, index) =>
-    Number((10 ** (first + index)).toPrecision(12)),
-  );
 }
 
 function round(value: number): number {

@@ -39,17 +39,12 @@ export const agentMemory: Measurement = {
     }
     await change(testbed);
     bench.picture("memory", draw(life));
-    const row = (name: string, values: readonly Memory[], key: keyof Memory, atMost?: number) =>
+    const row = (name: string, values: readonly Memory[], atMost: number) =>
       measure(
-        { name: `agent-memory, ${name}`, unit: "MiB", ...(atMost && { atMost }) },
-        values.map((memory) => memory[key]),
+        { name: `an agent's working set, ${name}`, unit: "MiB", atMost },
+        values.map(({ working }) => working),
       );
-    return [
-      row("idle, working set", idle, "working", 28),
-      row("idle, private", idle, "own"),
-      row("largest, working set", work, "working", 48),
-      row("largest, private", work, "own"),
-    ];
+    return [row("idle", idle, 28), row("with the largest Secret", work, 48)];
   },
 };
 
@@ -61,24 +56,22 @@ function present(testbed: Testbed): Memory {
   return memory;
 }
 
-/** Samples of whatever agents run until `work` is over and 3 s more. */
+/** Samples of the agent until `work` is over and 3 s more. A proof ends its process. */
 async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<Sample[]> {
   const samples: Sample[] = [];
   const [one] = testbed.nodes;
-  const before = one && agentOn(testbed, one);
   const over = new AbortController();
   const working = work()
     .then(() => sleep(3000))
     .finally(() => over.abort());
   // It is awaited below; until then its failure must not end the run.
   working.catch(() => {});
-  let pid = before;
+  let pid: number | undefined;
   while (!over.signal.aborted) {
     await sleep(20);
-    // Looking through all processes is dear: only while the known one is not the new one.
-    if (pid === before || pid === undefined || memoryOf(pid) === undefined)
-      pid = one && agentOn(testbed, one);
-    const memory = pid === undefined || pid === before ? undefined : memoryOf(pid);
+    // Looking through all processes is dear: only while the known one is gone.
+    if (pid === undefined || memoryOf(pid) === undefined) pid = one && agentOn(testbed, one);
+    const memory = pid === undefined ? undefined : memoryOf(pid);
     if (memory !== undefined && pid !== undefined) samples.push({ ...memory, pid, at: Date.now() });
   }
   await working;
@@ -91,7 +84,7 @@ function draw(life: readonly Sample[]): string {
     life.map((sample) => [(sample.at - begun) / 1000, sample[key]] as const);
   return drawLines({
     title: "One agent's memory while it brings 1,000 entries, all that fits",
-    x: "seconds since its start",
+    x: "seconds since the Secret was written",
     y: "MiB",
     lines: [
       { name: "working set", points: line("working") },

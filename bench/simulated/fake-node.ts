@@ -1,13 +1,9 @@
 /**
  * Nodes as clusters have them: 20 kB each with what the API server adds, most of it the list of
- * images, and one of them unreachable. A survey reads them all, so that what it costs is what they
- * weigh.
+ * images, and some of them unreachable. Whoever reads them reads what they weigh.
  */
 import type { Condition } from "#test/harness/nodes/nodes.ts";
 import { nodeObject } from "#test/harness/nodes/objects.ts";
-
-/** Nodes of every simulated cluster that are unreachable from the beginning. */
-export const unreachableNodes = 1;
 
 /** Images that a kubelet tells of: its 50 largest, each with a tag and a digest. */
 const imagesTold = 50;
@@ -18,8 +14,8 @@ export function fakeNode(name: string): object {
 }
 
 /** A node that fell silent before anybody looked: it has no kubelet, and no fake one. */
-export function unreachableNode(): object {
-  return weighted("fake-unreachable", { is: false, since: 0 });
+export function unreachableNode(name: string): object {
+  return weighted(name, { is: false, since: 0 });
 }
 
 function weighted(name: string, ready: Condition): object {

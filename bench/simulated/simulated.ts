@@ -2,17 +2,20 @@
  * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the
  * product's controller as it is shipped, and the tests' driver (test/harness/nodes), which answers
  * for the nodes. Its agents fulfil a grant within three seconds: what a node does is measured on
- * real ones. One more node is unreachable.
+ * real ones. One node in a hundred is unreachable.
  */
-import { type V1DaemonSet } from "@kubernetes/client-node";
+import type { V1Secret } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
+import { collections } from "#kube/client/paths.ts";
 import { until } from "#test/cluster/await.ts";
 import { parentGroups, processes } from "#test/cluster/host/cgroup.ts";
 import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
@@ -23,12 +26,16 @@ import { writeKubeconfig } from "#test/controller/plane.ts";
 import { steer } from "#test/controller/steer.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import { inParallel } from "#test/harness/nodes/requests.ts";
+import { applyManifests } from "#test/install/overlay.ts";
 import { slotOf } from "../observe/healthz.ts";
-import { type Budget, daemonSets } from "../testbed/objects.ts";
+import { type Budget, secrets } from "../testbed/objects.ts";
+import { probationSeconds } from "../testbed/testbed.ts";
 import { unreachableNode, fakeNode } from "./fake-node.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
 const root = join(import.meta.dirname, "../..");
+
+const agentImage = "example.invalid/agent:1";
 
 /**
  * The DaemonSet controller's own limit of 20 requests a second would hide everything else: 100 s
@@ -43,6 +50,8 @@ const controllerManagerFlags = [
 ];
 const schedulerFlags = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
 const leaseSeconds = 200;
+/** A joiner's agent starts after so many milliseconds: until then its image is pulled. */
+const joinMilliseconds = 45_000;
 
 /** Flags and environment of the Deployment. */
 const controllerFlags = [
@@ -62,18 +71,25 @@ export type Usage = Readonly<{
 export class Simulated implements Disposable {
   readonly cluster: Cluster;
   readonly api: Api;
-  readonly syncer: WatchedObjects<V1DaemonSet>;
+  readonly object: WatchedObjects<GlobalPullSecret>;
+  readonly global: WatchedObjects<V1Secret>;
+  readonly driver: NodesDriver;
   readonly #kubeconfig: string;
-  readonly #driver: NodesDriver;
+  readonly #joined = new Map<string, number>();
+  #named = 0;
+  #dead = 0;
   #controller: { child: ChildProcess; metrics: string; output: string } | undefined;
 
   private constructor(cluster: Cluster, api: Api, kubeconfig: string) {
     this.cluster = cluster;
     this.api = api;
     this.#kubeconfig = kubeconfig;
-    this.#driver = new NodesDriver(api, { leaseSeconds, pace: 1000 }).start();
-    this.syncer = new WatchedObjects(api, daemonSets, {
-      fieldSelector: `metadata.name=${names.agentName}`,
+    this.driver = new NodesDriver(api, { leaseSeconds, pace: 1000 }).start();
+    this.driver.behaviour = (node) =>
+      Date.now() - (this.#joined.get(node) ?? 0) < joinMilliseconds ? "never starts" : "ready";
+    this.object = new WatchedObjects(api, collections.globalPullSecrets, {});
+    this.global = new WatchedObjects(api, secrets, {
+      fieldSelector: `metadata.name=${names.globalSecretName}`,
     });
   }
 
@@ -81,7 +97,7 @@ export class Simulated implements Disposable {
     const cluster = await startCluster({ nodes: 0 });
     try {
       await quicken(cluster);
-      await cluster.kubectl("apply", "-k", join(root, "manifests"));
+      await applyManifests(cluster, agentImage);
       const deployment = "deployment/global-pull-secret-controller";
       await cluster.kubectl("scale", deployment, "-n", names.namespace, "--replicas=0");
       const account = ["global-pull-secret-controller", "-n", names.namespace];
@@ -89,7 +105,6 @@ export class Simulated implements Disposable {
       const admin = loadKubeConfig(cluster.kubeconfig);
       const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
       const api = connect(admin, () => {});
-      await api.create("/api/v1/nodes", unreachableNode());
       return new Simulated(cluster, api, kubeconfig);
     } catch (error) {
       cluster.down();
@@ -99,24 +114,51 @@ export class Simulated implements Disposable {
 
   /** The number of nodes that answer. */
   get nodes(): number {
-    return this.#driver.model.nodes.length;
+    return this.driver.model.nodes.length;
   }
 
-  /** Adds nodes up to this number. */
+  /** Adds nodes up to this number, and one in a hundred beside them that is unreachable. */
   async grow(count: number): Promise<void> {
-    const missing = Array.from({ length: count }, (_, index) => `fake-${index + 1}`);
-    await inParallel(missing.slice(this.nodes), async (name) => {
-      await this.#driver.add(name, fakeNode(name));
+    const missing = Array.from({ length: count - this.nodes }, () => this.#nextName());
+    await inParallel(missing, async (name) => {
+      await this.driver.add(name, fakeNode(name));
     });
+    for (; this.#dead < count / 100; this.#dead += 1)
+      await this.api.create(collections.nodes, unreachableNode(`dead-${this.#dead}`));
+  }
+
+  /** Replaces the oldest node by a new one, so many in an hour, until it is aborted. */
+  async replaceNodes(anHour: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const { canary } = this;
+      const oldest = this.driver.model.nodes.find(({ name }) => name !== canary);
+      const next = this.#nextName();
+      this.#joined.set(next, Date.now());
+      if (oldest !== undefined) await this.driver.remove(oldest.name);
+      await this.driver.add(next, fakeNode(next));
+      await sleep(3_600_000 / anHour, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** The node that begins a rollout stays: one that disappears has failed. */
+  get canary(): string | undefined {
+    const { starts } = this.driver;
+    const newest = starts.at(-1)?.revision;
+    return starts.find(({ revision }) => revision === newest)?.node;
+  }
+
+  #nextName(): string {
+    this.#named += 1;
+    return `fake-${this.#named}`;
   }
 
   /** Starts the controller with this budget; returns once it is ready. */
-  async startController(maxUnavailable: Budget, minReadySeconds: number): Promise<void> {
+  async startController(maxUnavailable: Budget): Promise<void> {
     const port = 18080 + slotOf(this.cluster);
-    await steer(this, { rollout: { maxUnavailable, probation: `${minReadySeconds}s` } });
+    await steer(this, { rollout: { maxUnavailable, probation: `${probationSeconds}s` } });
     const flags = [
       `--kubeconfig=${this.#kubeconfig}`,
-      "--agent-image=example.invalid/agent:1",
+      `--agent-image=${agentImage}`,
       `--listen=127.0.0.1:${port}`,
     ];
     const env = directEnvironment({ MALLOC_ARENA_MAX: "1" });
@@ -165,8 +207,9 @@ export class Simulated implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.syncer[Symbol.dispose]();
-    void this.#driver[Symbol.asyncDispose]();
+    this.object[Symbol.dispose]();
+    this.global[Symbol.dispose]();
+    void this.driver[Symbol.asyncDispose]();
     this.#controller?.child.kill("SIGKILL");
     this.cluster.down();
   }

@@ -2,22 +2,24 @@
  * A change of the credential, from the write of additional-pull-secret to the last node that has
  * it.
  */
-import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import type { V1Pod, V1Secret } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { secretKeys } from "#contract/names.ts";
+import { until } from "#test/cluster/await.ts";
 import type { Testbed } from "./testbed.ts";
-import { isServed, putAdditional, revisionOf } from "./objects.ts";
-import type { Sighting } from "../observe/watched-objects.ts";
+import { putAdditional } from "./objects.ts";
 
 export type MeasuredChange = Readonly<{
   begun: number;
   revision: number;
   /**
-   * Milliseconds from the request to the first answer of the last node's kubelet that was started
-   * with it.
+   * Milliseconds from the request to the first answer of a kubelet that was started with it: of the
+   * first node, and of the last one.
    */
+  first: number;
   healthy: number;
-  /** Milliseconds from the request until every node has it available. */
+  /** Milliseconds from the request until status reports that it is in force. */
   served: number;
   /** Milliseconds without healthz, by node. */
   silent: readonly number[];
@@ -36,6 +38,32 @@ export async function calm(): Promise<void> {
   await sleep(4000 + 1000 * ((calms * 0.618034) % 1));
 }
 
+/** Writes a document and waits until it is in force; the revision, and when. */
+export async function putAndWait(
+  testbed: Pick<Testbed, "api" | "global" | "object">,
+  document: string,
+  timeout?: number,
+): Promise<Readonly<{ begun: number; revision: number; at: number }>> {
+  const current = testbed.global.current();
+  const before = current === undefined ? 0 : publishedIn(current);
+  const begun = Date.now();
+  await putAdditional(testbed.api, document);
+  const published = await testbed.global.first(
+    "a new revision is published",
+    ({ object, gone }) => !gone && publishedIn(object) > before,
+    begun,
+    timeout,
+  );
+  const revision = publishedIn(published.object);
+  const { at } = await testbed.object.first(
+    `revision ${revision} is in force`,
+    ({ object, gone }) => !gone && isInForce(object, revision),
+    begun,
+    timeout,
+  );
+  return { begun, revision, at };
+}
+
 /**
  * Writes another password and waits until every node has it. The product is idle before and
  * afterwards.
@@ -43,26 +71,9 @@ export async function calm(): Promise<void> {
 export async function change(testbed: Testbed, document?: string): Promise<MeasuredChange> {
   const password = `password-${testbed.nextRevision()}`;
   const auth = Buffer.from(`bench:${password}`).toString("base64");
-  const current = testbed.global.current();
-  const before = current === undefined ? 0 : publishedIn(current);
-  const begun = Date.now();
-  await putAdditional(
-    testbed.api,
-    document ?? JSON.stringify({ auths: { "private.example": { auth } } }),
-  );
-  const published = await testbed.global.first(
-    "a new revision is published",
-    ({ object, gone }) => !gone && publishedIn(object) > before,
-    begun,
-  );
-  const revision = publishedIn(published.object);
-  const backs = testbed.nodes.map(({ healthz }) => healthz.backAfter(begun));
-  const { at } = await testbed.syncer.first(
-    `revision ${revision} is served`,
-    ({ object, gone }) => !gone && revisionOf(object) === revision && isServed(object),
-    begun,
-  );
-  const healthy = Math.max(...(await Promise.all(backs))) - begun;
+  const text = document ?? JSON.stringify({ auths: { "private.example": { auth } } });
+  const { begun, revision, at } = await putAndWait(testbed, text);
+  const backs = await Promise.all(testbed.nodes.map(({ healthz }) => healthz.backAfter(begun)));
   if (document === undefined) {
     for (const { node } of testbed.nodes)
       if (!node.readFile("config.json")?.toString().includes(auth))
@@ -71,14 +82,20 @@ export async function change(testbed: Testbed, document?: string): Promise<Measu
   return {
     begun,
     revision,
-    healthy,
+    first: Math.min(...backs) - begun,
+    healthy: Math.max(...backs) - begun,
     served: at - begun,
     silent: testbed.nodes.map(({ healthz }) => healthz.silence(begun)),
   };
 }
 
-function publishedIn({ data }: V1Secret): number {
+export function publishedIn({ data }: V1Secret): number {
   return Number(Buffer.from(data?.[secretKeys.revision] ?? "", "base64").toString());
+}
+
+function isInForce({ status }: GlobalPullSecret, revision: number): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return status?.revision?.inForce === revision && ready?.status === "True";
 }
 
 /**
@@ -86,21 +103,25 @@ function publishedIn({ data }: V1Secret): number {
  * first creation.
  */
 export async function ensureInForce(testbed: Testbed): Promise<void> {
-  const inForce = ({ object, gone }: Sighting<V1DaemonSet>) =>
-    !gone &&
-    revisionOf(object) > 0 &&
-    isServed(object) &&
-    object.status?.desiredNumberScheduled === testbed.nodes.length;
-  const last = testbed.syncer.seen.at(-1);
-  if (last !== undefined && inForce(last)) return;
-  const since = Date.now();
-  await putAdditional(
-    testbed.api,
-    JSON.stringify({ auths: { "private.example": { auth: "YmVuY2g6Zmlyc3Q=" } } }),
-  );
-  await testbed.syncer.first(
-    "the first revision is served",
-    inForce,
-    last?.gone === false ? last.at : since,
-  );
+  const current = testbed.global.current();
+  const object = testbed.object.current();
+  if (current === undefined || object === undefined || !isInForce(object, publishedIn(current))) {
+    const auth = Buffer.from(`bench:first-${testbed.nextRevision()}`).toString("base64");
+    await putAndWait(testbed, JSON.stringify({ auths: { "private.example": { auth } } }));
+  }
+  // A node that joins takes it by itself.
+  const { api, nodes } = testbed;
+  const agents = { labelSelector: "name=global-pull-secret-syncer" };
+  await until("every node has it", async () => {
+    const found: V1Pod[] = [];
+    const path = "/api/v1/namespaces/kube-system/pods";
+    await api.pages<V1Pod>(path, agents, (items) => void found.push(...items));
+    const ready = found.filter(({ status }) =>
+      status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
+    );
+    return (
+      ready.length === nodes.length &&
+      nodes.every(({ node }) => node.readFile("config.json")?.includes("private.example"))
+    );
+  });
 }

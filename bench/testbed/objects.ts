@@ -1,6 +1,4 @@
 /** The few objects that the measurements write and read. Paths are the API's own. */
-import type { WatchedObjects } from "../observe/watched-objects.ts";
-import type { V1DaemonSet } from "@kubernetes/client-node";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
 
@@ -11,7 +9,6 @@ const inNamespace = `/namespaces/${names.namespace}`;
 export const secrets = `/api/v1${inNamespace}/secrets`;
 export const pods = `/api/v1${inNamespace}/pods`;
 export const daemonSets = `/apis/apps/v1${inNamespace}/daemonsets`;
-export const syncer = `${daemonSets}/${names.agentName}`;
 export const additional = `${secrets}/${names.additionalSecretName}`;
 
 /**
@@ -36,28 +33,6 @@ export async function putAdditional(api: Api, document: string): Promise<void> {
 export async function remove(api: Api, path: string): Promise<void> {
   const object = await api.get<{ metadata: { uid: string } }>(path);
   if (object !== undefined) await api.remove(path, object.metadata.uid);
-}
-
-/** Every node but `unreachable` ones has the present template, available for minReadySeconds. */
-export function isServed({ metadata, status }: V1DaemonSet, unreachable = 0): boolean {
-  const living = (status?.desiredNumberScheduled ?? 0) - unreachable;
-  return (
-    living > 0 &&
-    status?.observedGeneration === metadata?.generation &&
-    (status?.updatedNumberScheduled ?? 0) >= living &&
-    status?.numberAvailable === living
-  );
-}
-
-/** The revision of the DaemonSet as it is now; 0 without one. After a removal, they begin anew. */
-export function currentRevision(daemonSet: WatchedObjects<V1DaemonSet>): number {
-  const current = daemonSet.current();
-  return current === undefined ? 0 : revisionOf(current);
-}
-
-/** The annotation of the template, on both the product's DaemonSet and the empty one. */
-export function revisionOf({ spec }: V1DaemonSet): number {
-  return Number(spec?.template.metadata?.annotations?.[names.revisionAnnotation] ?? 0);
 }
 
 /** A document of `count` entries and about `bytes` bytes; another `seed`, another meaning. */

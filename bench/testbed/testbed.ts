@@ -6,7 +6,8 @@ import { type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
-import type { DeliverySpec } from "#api/global-pull-secret.ts";
+import type { DeliverySpec, GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { collections } from "#kube/client/paths.ts";
 import * as names from "#contract/names.ts";
 import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
 import type { Node } from "#test/cluster/node.ts";
@@ -14,37 +15,34 @@ import { installProduct } from "#test/e2e/product.ts";
 import { prepare } from "#test/e2e/prepared.ts";
 import { Healthz } from "../observe/healthz.ts";
 import { type Budget, daemonSets, pods, secrets } from "./objects.ts";
+import { replacementName } from "./replacement.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
+
+/** The default of spec.rollout.probation. */
+export const probationSeconds = 5;
 
 export type TestbedNode = Readonly<{ node: Node; healthz: Healthz }>;
 
 export class Testbed implements Disposable {
   readonly cluster: Cluster;
   readonly api: Api;
-  /**
-   * The product's default probation, whose last part is its DaemonSet's minReadySeconds; the empty
-   * one has all of it there.
-   */
-  readonly minReadySeconds = 5;
-  readonly emptyImage: string;
+  readonly shellImage: string;
   readonly nodes: TestbedNode[] = [];
-  readonly syncer: WatchedObjects<V1DaemonSet>;
-  readonly emptySet: WatchedObjects<V1DaemonSet>;
+  readonly object: WatchedObjects<GlobalPullSecret>;
+  readonly replacement: WatchedObjects<V1DaemonSet>;
   readonly global: WatchedObjects<V1Secret>;
-  readonly state: WatchedObjects<V1Secret>;
   readonly pods: WatchedObjects<V1Pod>;
   #revision = 0;
   #installed = "";
 
-  private constructor(cluster: Cluster, api: Api, emptyImage: string) {
+  private constructor(cluster: Cluster, api: Api, shellImage: string) {
     this.cluster = cluster;
     this.api = api;
-    this.emptyImage = emptyImage;
+    this.shellImage = shellImage;
     const named = (name: string) => ({ fieldSelector: `metadata.name=${name}` });
-    this.syncer = new WatchedObjects(api, daemonSets, named(names.agentName));
-    this.emptySet = new WatchedObjects(api, daemonSets, named("bench-empty"));
+    this.object = new WatchedObjects(api, collections.globalPullSecrets, {});
+    this.replacement = new WatchedObjects(api, daemonSets, named(replacementName));
     this.global = new WatchedObjects(api, secrets, named(names.globalSecretName));
-    this.state = new WatchedObjects(api, secrets, named(names.stateSecretName));
     this.pods = new WatchedObjects(api, pods, { labelSelector: `name=${names.agentName}` });
   }
 
@@ -56,7 +54,7 @@ export class Testbed implements Disposable {
     const admin = loadKubeConfig(cluster.kubeconfig);
     const image = await cluster.registry.push(
       cluster.kit.images.app,
-      "empty:1",
+      "shell:1",
       cluster.registry.publicHost,
     );
     const testbed = new Testbed(
@@ -87,7 +85,7 @@ export class Testbed implements Disposable {
     const wanted = JSON.stringify([maxUnavailable, delivery, flags]);
     if (this.#installed === wanted) return;
     this.#installed = wanted;
-    const wish = { rollout: { maxUnavailable, probation: `${this.minReadySeconds}s` }, delivery };
+    const wish = { rollout: { maxUnavailable, probation: `${probationSeconds}s` }, delivery };
     await installProduct(this.cluster, {
       args: ["--delivery-modes=Restart,Reread,CredentialProvider", ...flags],
       wish,
@@ -101,7 +99,7 @@ export class Testbed implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const watched of [this.syncer, this.emptySet, this.global, this.state, this.pods])
+    for (const watched of [this.object, this.replacement, this.global, this.pods])
       watched[Symbol.dispose]();
     for (const { healthz } of this.nodes) healthz[Symbol.dispose]();
     this.cluster.down();

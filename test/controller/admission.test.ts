@@ -103,11 +103,11 @@ longTest(
     await policies.impose(on, "rolling", rolling);
     await rollsOut("two");
     assert.equal(await former.stop(), 0);
-    await using controller = plane.startController(on.kubeconfig, "--kubelet-unit", "k3s.service");
+    await using controller = plane.startController(on.kubeconfig, "--healthz-port", "10249");
     const line =
       /admission changes spec\.updateStrategy\.type of daemonsets\/global-pull-secret-syncer: exempt/;
     await until("it is said", () => line.test(controller.output()));
-    const isUpgraded = async () => JSON.stringify(await podSpec()).includes("k3s.service");
+    const isUpgraded = async () => JSON.stringify(await podSpec()).includes("10249");
     await stays("the DaemonSet is not written", async () => !(await isUpgraded()), 3000);
     await policies.withdraw(on, "rolling", rolling);
     await until("the DaemonSet is written", isUpgraded, { timeout: 90_000 });

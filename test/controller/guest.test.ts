@@ -29,7 +29,7 @@ const running: plane.Controller[] = [];
 const account = `system:serviceaccount:${controlPlaneNamespace}:global-pull-secret-controller`;
 
 before(async () => {
-  [guest, home] = await Promise.all([plane.startPlane(), startHome()]);
+  [guest, home] = await Promise.all([plane.startGuestPlane(plane.agentImage), startHome()]);
   file = join(guest.cluster.directory, "mounted");
 });
 after(async () => {
@@ -89,7 +89,7 @@ const said = (controller: plane.Controller, word: string | RegExp) =>
 test("H3, H8: the guest's Secret and the original here are one; a rotation of either flows, and a removal takes all of it away there", async () => {
   await rotateOriginal("1");
   const name = "controller-pod";
-  const image = "own.example/image:1";
+  const image = plane.agentImage;
   await home.cluster.apply({
     apiVersion: "v1",
     kind: "Pod",

@@ -49,7 +49,7 @@ const refusals = () => plane.allRequests(on).filter((one) => !isAnswered(one));
 
 test("H22, H23: every right is used, and nothing is ever refused", async () => {
   const pod = { name: "controller-pod", namespace: "kube-system" };
-  const containers = [{ name: "controller", image: "own.example/image:1" }];
+  const containers = [{ name: "controller", image: plane.agentImage }];
   const imageID = `sha256:${"0".repeat(64)}`;
   const running = { ...containers[0], imageID, ready: true, restartCount: 0 };
   await on.cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: pod, spec: { containers } });
@@ -72,7 +72,7 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
   await plane.untilRolledOut(on, 1);
   const image = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.containers[0]
     ?.image;
-  assert.equal(image, "own.example/image:1");
+  assert.equal(image, plane.agentImage);
   // A Node is read, and pods are replaced.
   await kubelets.die("c");
   await plane.declare(on, content("two"));

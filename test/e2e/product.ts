@@ -10,13 +10,9 @@ import { until, type WaitOptions } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/kit/image.ts";
 import { objectOf, type Wish } from "../controller/steer.ts";
+import { boundsOf, imagesOf } from "../install/overlay.ts";
 
 const repository = join(import.meta.dirname, "../..");
-
-/**
- * The name that manifests/ gives the image; an administrator sets the real one in a kustomization.
- */
-const imageName = "global-pull-secret";
 
 type Options = Readonly<{
   args?: readonly string[];
@@ -53,7 +49,6 @@ export async function installProduct(
 ): Promise<void> {
   const image = options.image ?? (await buildImage(cluster, { context: release }));
   const manifests = join(release, "manifests");
-  const at = image.lastIndexOf(":");
   const overlay = join(cluster.directory, "overlay");
   mkdirSync(overlay, { recursive: true });
   const pod = "/spec/template/spec";
@@ -65,8 +60,8 @@ export async function installProduct(
   const kustomization = {
     resources: [relative(overlay, manifests)],
     components: components.map((name) => relative(overlay, join(manifests, "components", name))),
-    images: [{ name: imageName, newName: image.slice(0, at), newTag: image.slice(at + 1) }],
-    patches: [{ target: { kind: "Deployment" }, patch: JSON.stringify(patch) }],
+    images: imagesOf(image),
+    patches: [{ target: { kind: "Deployment" }, patch: JSON.stringify(patch) }, ...boundsOf(args)],
   };
   writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization)); // JSON is YAML
   await cluster.kubectl("apply", "-k", overlay);

@@ -296,6 +296,7 @@ const others: Readonly<Record<string, string>> = {
   original: "kube-system/pull-secret",
   extraSources: "{team-a}",
   "flags.logLevel": "debug",
+  "bounds.enabled": "false",
   "networkPolicy.enabled": "true",
   "admission.enabled": "true",
   "annotated.enabled": "true",

@@ -23,7 +23,11 @@ export async function kustomized(overlay: Overlay): Promise<KubeObject[]> {
     const from = (names: readonly string[] = []) =>
       names.map((name) => relative(folder, join(manifests, name)));
     const { resources, components } = overlay;
-    const text = { ...overlay, resources: from(resources), components: from(components) };
+    const folders = {
+      resources: from(resources),
+      components: from(components),
+    };
+    const text = { ...overlay, ...folders };
     writeFileSync(join(folder, "kustomization.yaml"), JSON.stringify(text)); // JSON is YAML
     return objectsOf(await run([path("kubectl"), "kustomize", folder]));
   } finally {

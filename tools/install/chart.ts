@@ -2,8 +2,9 @@
  * The parts of manifests/chart that say what manifests/ says already, written from it: a chart
  * holds no file from outside its folder, and a link to one is refused by some who read charts.
  */
+import { annotationOf, boundsFiles, installed } from "./bounds.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
-import { valuesSchema, valuesYaml } from "./values-schema.ts";
+import { valueOf, valuesSchema, valuesYaml } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
 type Part = Readonly<{
@@ -42,9 +43,25 @@ const ownPod = `  # The controller's own pod, whose image the agents run; not wi
 `;
 const account = "  - kind: ServiceAccount\n    name: global-pull-secret-controller\n";
 
+/** The annotations by which the policy for the agents' DaemonSet takes what the values say. */
+const image = `    ${annotationOf("agent-image")}: `;
+const ofFlags = (Object.keys(installed) as (keyof typeof installed)[])
+  .filter((flag) => flag !== "agent-image")
+  .map(
+    (flag) => `    {{- with (.Values.flags | default dict).${valueOf(flag)} }}
+    ${annotationOf(flag)}: {{ . | quote }}
+    {{- end }}
+`,
+  );
+
 /** File of manifests/ → how the chart has it. */
 const copied: Readonly<Record<string, Part>> = {
-  "base/serviceaccount.yaml": cluster,
+  "base/serviceaccount.yaml": {
+    ...cluster,
+    values: {
+      [`${image}global-pull-secret\n`]: `${image}{{ include "global-pull-secret.agentImage" . | quote }}\n${ofFlags.join("")}`,
+    },
+  },
   "base/role.yaml": {
     ...cluster,
     values: {
@@ -56,6 +73,9 @@ const copied: Readonly<Record<string, Part>> = {
   "base/clusterrolebinding.yaml": cluster,
   "base/viewer.yaml": cluster,
   "base/poddisruptionbudget.yaml": { role: "Cluster", when: several },
+  "base/pods-policy.yaml": optional("bounds"),
+  "base/daemonset-policy.yaml": optional("bounds"),
+  "base/objects-policy.yaml": optional("bounds"),
   "components/network-policy/networkpolicy.yaml": optional("networkPolicy"),
   "components/admission/policy.yaml": optional("admission"),
   "components/admission/binding.yaml": optional("admission"),
@@ -124,10 +144,13 @@ const within = (condition: string, text: string) =>
   `{{- if ${condition} }}\n${text.trimEnd()}\n{{- end }}\n`;
 
 function valued(file: string, values: Readonly<Record<string, string>>): string {
-  return Object.entries(values).reduce((text, [there, value]) => {
-    if (!text.includes(there)) throw new Error(`manifests/${file}: has no ${there.trim()}`);
-    return text.replace(there, () => value);
-  }, textOf(file));
+  return Object.entries(values).reduce(
+    (text, [there, value]) => {
+      if (!text.includes(there)) throw new Error(`manifests/${file}: has no ${there.trim()}`);
+      return text.replace(there, () => value);
+    },
+    boundsFiles()[file] ?? textOf(file),
+  );
 }
 
 /** Among templates/, so that an upgrade of the release upgrades it; and no uninstall deletes it. */

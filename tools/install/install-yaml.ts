@@ -18,9 +18,9 @@ function filesIn(folder: string): string[] {
   );
 }
 
-/** The text, with `image` in the place of the name that manifests/base gives it. */
+/** The text, with `image` in the place of the name that manifests/base gives it, twice. */
 export function installYaml(image: string): string {
-  const placeholder = /^( +image: )global-pull-secret$/m;
+  const placeholder = /^( +(?:globalpullsecret\.io\/agent-)?image: )global-pull-secret$/m;
   const texts = filesIn(".").map((file) => textOf(file).trim());
   return `${texts.map((text) => text.replace(placeholder, `$1${image}`)).join("\n---\n")}\n`;
 }

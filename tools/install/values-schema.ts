@@ -123,6 +123,11 @@ const properties = described({
       "PriorityClass of its pods; empty: the cluster's default. Unset: system-cluster-critical, or with role Hosted the cluster's default.",
     ),
   }),
+  bounds: group("What the controller's account may do.", {
+    enabled: toggle(
+      "Adds ValidatingAdmissionPolicies: the account patches and deletes the agents' pods only, and its DaemonSet runs the image above only. false: a stolen token of the account can take over the cluster.",
+    ),
+  }),
   networkPolicy: group("What it may be asked and may ask.", {
     enabled: toggle("Adds a NetworkPolicy: metrics and probes in, the API server's ports out."),
   }),

@@ -15,6 +15,11 @@ global-pull-secret-{{ eq .Values.role "Fleet" | ternary "fleet" "controller" }}
 {{- end }}
 {{- end }}
 
+{{/* What the agents run: by a digest of it as well, unless a flag names it. */}}
+{{- define "global-pull-secret.agentImage" -}}
+{{- (.Values.flags | default dict).agentImage | default (include "global-pull-secret.image" .) }}
+{{- end }}
+
 {{/* A flag for each value: camelCase as kebab-case, a list as one flag for each item. */}}
 {{- define "global-pull-secret.args" -}}
 {{- if eq .Values.role "Hosted" }}

@@ -5,6 +5,7 @@
   "original": {"named":"role Cluster","roles":["Cluster"],"default":""},
   "extraSources": {"named":"role Cluster","roles":["Cluster"],"default":[]},
   "flags": {"named":"roles Cluster and Hosted","roles":["Cluster","Hosted"],"default":{}},
+  "bounds": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":true}},
   "networkPolicy": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
   "admission": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
   "annotated": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},

@@ -6,7 +6,7 @@ import {
   type RunningProgram,
   startProgram,
 } from "#test/cluster/program.ts";
-import type { Plane } from "./start.ts";
+import { agentImage, type Plane } from "./start.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -15,8 +15,6 @@ export type Controller = RunningProgram & AsyncDisposable;
 
 /** A controller has this long to give back the Lease before a test goes on without it. */
 const patience = 5000;
-
-export const agentImage = "example.invalid/global-pull-secret:test";
 
 /**
  * With POD_NAME in the environment it is left to find the agents' image by itself. It is started

@@ -9,20 +9,40 @@ import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#build/bundle.ts";
 import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
+import { applyManifests } from "#test/install/overlay.ts";
 import { steer } from "../steer.ts";
 
+export const agentImage = "example.invalid/global-pull-secret:test";
+
+const name = "global-pull-secret-controller";
+const its = ["-n", "kube-system"] as const;
 const root = join(import.meta.dirname, "../../..");
 
 export type Plane = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string; token: string }> &
   AsyncDisposable;
+
+type Rights = Pick<Plane, "kubeconfig" | "token">;
 
 /**
  * Control plane up, manifests/ applied, their Deployment scaled to nothing: tests start the
  * controller themselves.
  */
 export async function startPlane(): Promise<Plane> {
+  return await planeOf((cluster) => installed(cluster));
+}
+
+/** The same for a guest of a hosted control plane, whose agents run this image. */
+export async function startGuestPlane(image: string): Promise<Plane> {
+  return await planeOf(async (cluster) => {
+    await freshBundle();
+    await applyManifests(cluster, image, "guest");
+    return await rightsIn(cluster);
+  });
+}
+
+async function planeOf(install: (cluster: Cluster) => Promise<Rights>): Promise<Plane> {
   const cluster = await startCluster({ nodes: 0 });
-  const rights = await installed(cluster);
+  const rights = await install(cluster);
   const admin = loadKubeConfig(cluster.kubeconfig);
   const plane = {
     cluster,
@@ -35,13 +55,15 @@ export async function startPlane(): Promise<Plane> {
 }
 
 /** Applies manifests/, their Deployment scaled to nothing; returns what a controller is told. */
-export async function installed(cluster: Cluster): Promise<Pick<Plane, "kubeconfig" | "token">> {
+export async function installed(cluster: Cluster): Promise<Rights> {
   await freshBundle();
-  const name = "global-pull-secret-controller";
-  const its = ["-n", "kube-system"];
-  await cluster.kubectl("apply", "-k", join(root, "manifests"));
+  await applyManifests(cluster, agentImage);
   await cluster.kubectl("apply", "-f", join(root, "manifests/components/original/role.yaml"));
   await cluster.kubectl("scale", `deployment/${name}`, ...its, "--replicas=0");
+  return await rightsIn(cluster);
+}
+
+async function rightsIn(cluster: Cluster): Promise<Rights> {
   const token = (await cluster.kubectl("create", "token", name, ...its, "--duration=4h")).trim();
   return { token, kubeconfig: writeKubeconfig(cluster, "controller", cluster.server, token) };
 }

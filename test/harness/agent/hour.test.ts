@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { anHour } from "./bad.ts";
+import { anHour } from "./hour.ts";
 
 test("H18: a kubelet that starts with its old file is asked to restart four times in an hour, and runs", async () => {
   const { calls, down } = await anHour("with the file");

@@ -10,9 +10,7 @@ import { Observer } from "#agent/observer.ts";
 import { Deeds } from "#agent/observe/stopwatch.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
-import { NodeDirectory } from "#test/harness/agent/agent.ts";
-import type { Measurement } from "../result/bench.ts";
-import { measure } from "../result/result.ts";
+import { NodeDirectory } from "./agent.ts";
 
 const hour = 3_600_000;
 /**
@@ -23,23 +21,8 @@ const containerBackOff = 10_000;
 /** `back off`, at its shortest. */
 const retry = 1000;
 
-export const bad: Measurement = {
-  name: "bad",
-  run: async () => {
-    const [mild, worst] = [await anHour("with the file"), await anHour("always")];
-    return [
-      measure({ name: "bad, restart calls in an hour", unit: "calls", atMost: 4 }, [mild.calls]),
-      measure({ name: "bad, kubelets down after it", unit: "kubelets", atMost: 0 }, [mild.down]),
-      measure({ name: "bad, kubelet down in that hour", unit: "s" }, [mild.downSeconds]),
-      measure({ name: "bad, never starts, restart calls", unit: "calls", atMost: 4 }, [
-        worst.calls,
-      ]),
-    ];
-  },
-};
-
 /** When the kubelet fails to start. */
-export type Fails = "with the file" | "always";
+type Fails = "with the file" | "always";
 
 /** `calls`: restarts that the agent asked for. `down`: at the end; `downSeconds`: in all. */
 type Hour = Readonly<{ calls: number; down: 0 | 1; downSeconds: number }>;

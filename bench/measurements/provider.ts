@@ -1,0 +1,101 @@
+/**
+ * Rotations in mode CredentialProvider on four nodes: when the last node's next pull has the new
+ * credential, and what it costs kubelets and pods.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DeliverySpec } from "#api/global-pull-secret.ts";
+import { providerFiles } from "#contract/names.ts";
+import { agents } from "#test/controller/plane.ts";
+import { podOn, untilState } from "#test/e2e/pods.ts";
+import type { Measurement } from "../result/bench.ts";
+import { calm, putAndWait } from "../testbed/change.ts";
+import { measure } from "../result/result.ts";
+import type { Testbed, TestbedNode } from "../testbed/testbed.ts";
+
+const delivery: DeliverySpec = {
+  mode: "CredentialProvider",
+  credentialProvider: { scope: "All" },
+};
+
+export const provider: Measurement = {
+  name: "provider",
+  run: async (bench) => {
+    const testbed = await bench.real(4);
+    await testbed.install("10%", delivery);
+    await rotate(testbed);
+    const before = await alive(testbed);
+    const seconds: number[] = [];
+    for (let round = 0; round < (bench.quick ? 3 : 12); round += 1) {
+      await calm();
+      seconds.push(await rotate(testbed));
+    }
+    const after = await alive(testbed);
+    const lost = before.filter((one) => !after.includes(one)).length;
+    await isPulled(testbed);
+    await testbed.install();
+    const name = "four nodes, CredentialProvider";
+    return [
+      measure(
+        { name: `${name}, Secret written to the last node's next pull`, unit: "s", atMost: 3 },
+        seconds,
+      ),
+      measure(
+        {
+          name: `${name}, kubelets restarted and pods replaced by ${seconds.length} rotations`,
+          unit: "",
+          atMost: 0,
+        },
+        [lost],
+      ),
+    ];
+  },
+};
+
+/** Seconds until the last node's answer to its kubelet has the other user's password. */
+async function rotate(testbed: Testbed): Promise<number> {
+  const { registry } = testbed.cluster;
+  const user = testbed.nextRevision() % 2 === 0 ? "original" : "additional";
+  const { auth } = registry.auth(user);
+  const [, password = ""] = Buffer.from(auth, "base64").toString().split(":");
+  const over = new AbortController();
+  const arrivals = Promise.all(testbed.nodes.map((one) => answerWith(one, password, over.signal)));
+  try {
+    const { begun } = await putAndWait(testbed, registry.document(user));
+    return (Math.max(...(await arrivals)) - begun) / 1000;
+  } finally {
+    over.abort();
+  }
+}
+
+async function answerWith(
+  { node }: TestbedNode,
+  password: string,
+  signal: AbortSignal,
+): Promise<number> {
+  while (node.readFile(providerFiles.answer)?.includes(password) !== true) {
+    if (signal.aborted) return 0;
+    await sleep(5);
+  }
+  return Date.now();
+}
+
+/** What identifies each kubelet's process and each agent's pod. */
+async function alive({ api, nodes }: Testbed): Promise<string[]> {
+  const units = await Promise.all(nodes.map(({ node }) => node.unit(["InvocationID"])));
+  const pods = await agents({ api });
+  return [
+    ...units.map(({ InvocationID }) => InvocationID),
+    ...pods.map(({ metadata }) => metadata?.uid ?? ""),
+  ];
+}
+
+/** Every node pulls an image that it has not. */
+async function isPulled(testbed: Testbed): Promise<void> {
+  const number = Date.now();
+  const image = await testbed.cluster.pushApp(`team/app:provider-${number}`);
+  const name = (one: TestbedNode) => `provider-${number}-${one.node.name}`;
+  await testbed.cluster.apply(...testbed.nodes.map((one) => podOn(one.node, name(one), image)));
+  for (const one of testbed.nodes) await untilState(testbed.cluster, name(one), "Running");
+  const pods = testbed.nodes.map(name);
+  await testbed.cluster.kubectl("delete", "pods", "-n", "default", ...pods);
+}

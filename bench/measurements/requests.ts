@@ -1,0 +1,51 @@
+/** What a rotation asks of the API server, by its audit log. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { auditEnd, type AuditedRequest } from "#test/cluster/audit.ts";
+import { controllersSince } from "../observe/audit.ts";
+import type { Measurement } from "../result/bench.ts";
+import { calm, change } from "../testbed/change.ts";
+import { measure } from "../result/result.ts";
+
+export const requests: Measurement = {
+  name: "requests",
+  run: async (bench) => {
+    const testbed = await bench.real(3);
+    await testbed.install(1);
+    await change(testbed);
+    const counts: Readonly<{ patches: number; status: number; nodes: number }>[] = [];
+    for (let round = 0; round < (bench.quick ? 1 : 5); round += 1) {
+      await calm();
+      const mark = auditEnd(testbed.cluster);
+      await change(testbed);
+      await sleep(2000); // what is reported after the last node
+      const all = controllersSince(testbed.cluster, mark);
+      counts.push({
+        patches: all.filter(isPatch).length / testbed.nodes.length,
+        status: mostInASecond(all.filter(({ subresource }) => subresource === "status")),
+        nodes: all.filter(({ resource }) => resource === "nodes").length,
+      });
+    }
+    const row = (what: string, key: "patches" | "status" | "nodes", atMost: number) =>
+      measure(
+        { name: `three nodes one at a time, ${what}`, unit: "requests", atMost },
+        counts.map((one) => one[key]),
+      );
+    return [
+      row("patches of a pod", "patches", 1),
+      row("status writes in a second", "status", 1),
+      row("reads of Nodes", "nodes", 0),
+    ];
+  },
+};
+
+const isPatch = ({ resource, subresource, verb }: AuditedRequest): boolean =>
+  resource === "pods" && subresource === "" && verb === "patch";
+
+/** The most that begin within a second of one of them, itself among them. */
+function mostInASecond(all: readonly AuditedRequest[]): number {
+  const times = all.map(({ at }) => Date.parse(at));
+  return Math.max(
+    0,
+    ...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length),
+  );
+}

@@ -1,0 +1,114 @@
+/**
+ * How long a rotation takes in mode Restart, against the least that it can take and against the
+ * replacement method on the same nodes.
+ */
+import { probationSeconds, type Testbed } from "../testbed/testbed.ts";
+import type { Bench, Measurement } from "../result/bench.ts";
+import { calm, change } from "../testbed/change.ts";
+import { bareRestart } from "../testbed/bare-restart.ts";
+import { rotateByReplacement } from "../testbed/replacement.ts";
+import { drawRollout } from "../picture/rollout-picture.ts";
+import { compare, type BenchResult } from "../result/result.ts";
+import { interleave } from "../result/rounds.ts";
+
+const byReplacement = "replacement method";
+const bare = "bare restart";
+/** Seconds that a node may cost beside its restart and its probation, one node at a time. */
+const betweenNodes = 1.5;
+
+export const rotation: Measurement = {
+  name: "rotation",
+  run: async (bench) => [
+    ...(await ofOneNode(bench)),
+    await ofAllAtOnce(bench),
+    await ofOneByOne(bench),
+  ],
+};
+
+async function ofOneNode(bench: Bench): Promise<BenchResult[]> {
+  const testbed = await bench.real(1);
+  await rotateByReplacement(testbed, 1);
+  const rounds = await interleave(
+    bench.quick ? 3 : 12,
+    async () => {
+      await calm();
+      return await change(testbed);
+    },
+    async () => {
+      await calm();
+      const replaced = await rotateByReplacement(testbed, 1);
+      await calm();
+      return { replaced, ...(await bareRestart(testbed, 0)) };
+    },
+  );
+  const name = "one node, Secret written to healthy kubelet";
+  const seconds = { unit: "s" } as const;
+  return [
+    compare(
+      { name, ...seconds, against: bare, atMost: 2.5 },
+      rounds.map(([ours, { took }]) => [ours.healthy / 1000, took / 1000]),
+    ),
+    compare(
+      { name, ...seconds, against: byReplacement, atMost: 1 },
+      rounds.map(([ours, { replaced }]) => [ours.healthy / 1000, replaced / 1000]),
+    ),
+    compare(
+      { name: "one node, healthz silent", ...seconds, against: bare, atMost: 1.2 },
+      rounds.map(([ours, { silent }]) => [(ours.silent[0] ?? 0) / 1000, silent / 1000]),
+    ),
+  ];
+}
+
+/** The last of three nodes, with a budget of all of them. */
+async function ofAllAtOnce(bench: Bench): Promise<BenchResult> {
+  const testbed = await threeNodes(bench, "100%");
+  await rotateByReplacement(testbed, "100%");
+  const rounds = await interleave(
+    bench.quick ? 2 : 10,
+    async () => {
+      await calm();
+      return (await change(testbed)).healthy / 1000;
+    },
+    async () => {
+      await calm();
+      return (await rotateByReplacement(testbed, "100%")) / 1000;
+    },
+  );
+  const name = "three nodes at once, to the last healthy kubelet";
+  return compare({ name, unit: "s", against: byReplacement, atMost: 1 }, rounds);
+}
+
+async function ofOneByOne(bench: Bench): Promise<BenchResult> {
+  const testbed = await threeNodes(bench, 1);
+  const rounds = await interleave(
+    bench.quick ? 1 : 6,
+    async () => {
+      await calm();
+      return await change(testbed);
+    },
+    async () => {
+      await calm();
+      const each: number[] = [];
+      for (const index of testbed.nodes.keys())
+        each.push((await bareRestart(testbed, index)).took / 1000);
+      return each.reduce((sum, one) => sum + one, 0) / each.length;
+    },
+  );
+  bench.picture("rollout", await drawRollout(testbed));
+  const others = testbed.nodes.length - 1;
+  const pairs = rounds.map(([ours, restart]) => {
+    const most = ours.first / 1000 + others * (restart + probationSeconds + betweenNodes);
+    return [ours.healthy / 1000, most] as const;
+  });
+  const against = `the first + ${others} × (${bare} + ${probationSeconds} s + ${betweenNodes} s)`;
+  const name = "three nodes one at a time, to the last healthy kubelet";
+  return compare({ name, unit: "s", against, atMost: 1 }, pairs);
+}
+
+/** With this budget in force, and a change behind them. */
+async function threeNodes(bench: Bench, budget: 1 | "100%"): Promise<Testbed> {
+  const testbed = await bench.real(3);
+  await testbed.install(budget);
+  await change(testbed);
+  return testbed;
+}

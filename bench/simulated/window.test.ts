@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { digestAnnotation, revisionAnnotation, sinceAnnotation } from "#contract/names.ts";
+import type { ModelNode } from "#test/harness/nodes/nodes.ts";
+import { stateOf } from "./window.ts";
+
+/** A node whose pod is granted `grant` and Ready (since 10 or 20), with `revision` in force. */
+function node(grant: number, revision: number, ready: number | undefined): ModelNode {
+  const annotations = {
+    [revisionAnnotation]: String(grant),
+    [digestAnnotation]: "0".repeat(64),
+    [sinceAnnotation]: new Date(10_000).toISOString(),
+  };
+  const state = { ready: { is: ready !== undefined, since: ready ?? 15 } };
+  const journal = { revision, digest: "d" };
+  return { journal, pods: [{ annotations, state }] } as unknown as ModelNode;
+}
+
+const table = [
+  ["a node that is not granted it waits", 1, 1, 10, "waiting"],
+  ["one that is not Ready cannot be granted it", 1, 1, undefined, "done"],
+  ["one that has taken it as it joined is done", 1, 2, 10, "done"],
+  ["one that is granted it and has seen nothing yet is open", 2, 1, 10, "open"],
+  ["one that restarts its kubelet is open", 2, 2, undefined, "open"],
+  ["one that has it, Ready since before, is open", 2, 2, 10, "open"],
+  ["one that is Ready again is done", 2, 2, 20, "done"],
+] as const;
+
+for (const [what, grant, revision, ready, expected] of table)
+  test(`the window: ${what}`, () => {
+    assert.equal(stateOf(node(grant, revision, ready), 2), expected);
+  });

@@ -1,0 +1,16 @@
+/** `systemctl restart kubelet`, the least that a change in mode Restart can take. */
+import type { Testbed } from "./testbed.ts";
+
+/** Milliseconds until the node's healthz answers again, and for how long it did not. */
+export async function bareRestart(
+  testbed: Testbed,
+  index: number,
+): Promise<Readonly<{ took: number; silent: number }>> {
+  const one = testbed.nodes[index];
+  if (one === undefined) throw new Error(`there is no node ${index}`);
+  const { node, healthz } = one;
+  const begun = Date.now();
+  await node.exec(["systemctl", "restart", "kubelet.service"]);
+  const took = (await healthz.backAfter(begun)) - begun;
+  return { took, silent: healthz.silence(begun) };
+}

@@ -1,0 +1,151 @@
+/**
+ * Another mode of delivery in mid-rollout, both ways, on real kubelets that were prepared for mode
+ * CredentialProvider: every node has one way or the other all the time, and the change ends.
+ */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type DeliveryMode, providerFiles } from "#contract/names.ts";
+import * as names from "#contract/names.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import type { Node } from "../cluster/node.ts";
+import { auths, kubelets, letReread } from "./nodes.ts";
+import { podOn, untilState } from "./pods.ts";
+import { prepare } from "./prepared.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+
+const by = (mode: DeliveryMode) => ({
+  delivery: { mode },
+  rollout: { maxUnavailable: 1, probation: "5s" },
+});
+
+before(async () => {
+  cluster = await startCluster({ nodes: 0 });
+  await Promise.all([1, 2].map(() => cluster.addNode({ before: prepare })));
+  await product.installProduct(cluster, {
+    args: ["--delivery-modes=Restart,Reread,CredentialProvider"],
+    wish: by("Restart"),
+  });
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.rolledOut(cluster);
+});
+after(() => cluster?.down());
+
+/** The credential of the registry in both ways of a node; config.json is read first. */
+function waysOf(node: Node): Readonly<Record<"file" | "answer", string | undefined>> {
+  const file = auths(node)[cluster.registry.host]?.auth;
+  const text = node.readFile(providerFiles.answer)?.toString() ?? '{"auth":{}}';
+  const { auth } = JSON.parse(text) as { auth: Record<string, Record<string, string>> };
+  const { username, password } = auth[cluster.registry.host] ?? {};
+  const answer = username && Buffer.from(`${username}:${password}`).toString("base64");
+  return { file, answer };
+}
+
+const wayOf = (mode: DeliveryMode) => (mode === "CredentialProvider" ? "answer" : "file");
+
+/** The mode that global-pull-secret names. */
+async function publishedMode(): Promise<string> {
+  const its = ["-n", names.namespace];
+  const secret = await cluster.get<{ data: Record<string, string> }>(
+    "secret",
+    names.globalSecretName,
+    ...its,
+  );
+  return Buffer.from(secret?.data[names.secretKeys.mode] ?? "", "base64").toString();
+}
+
+/** Lets no node wait for the five minutes after which its kubelet has read its file again. */
+async function hurry(signal: AbortSignal): Promise<void> {
+  const done = new Map<Node, number>();
+  const renamedOn = (node: Node) => {
+    const text = node.readFile("global-pull-secret/journal.json")?.toString() || "{}";
+    return (JSON.parse(text) as { renamed?: { monotonic: number } }).renamed?.monotonic;
+  };
+  while (!signal.aborted) {
+    for (const node of cluster.nodes) {
+      const renamed = renamedOn(node);
+      if (renamed === undefined || renamed === done.get(node)) continue;
+      await letReread(node);
+      done.set(node, renamedOn(node) ?? renamed);
+    }
+    await sleep(500);
+  }
+}
+
+/** A new password, and the mode changed when one node alone has it; until the nodes have it so. */
+async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise<void> {
+  const additional = randomBytes(18).toString("base64url");
+  await cluster.registry.setUsers({ ...cluster.registry.users, additional });
+  const { auth } = cluster.registry.auth("additional");
+  const has = (mode: DeliveryMode) =>
+    cluster.nodes.filter((node) => waysOf(node)[wayOf(mode)] === auth).length;
+  const without = new Set<string>();
+  const watch = setInterval(() => {
+    for (const node of cluster.nodes) {
+      const { file, answer } = waysOf(node);
+      if (file === undefined && answer === undefined) without.add(node.name);
+    }
+  }, 50);
+  try {
+    await product.writeAdditional(cluster, cluster.registry.document("additional"));
+    await until("the first node has it", () => has(from) > 0, { every: 20 });
+    assert.equal(has(from), 1);
+    await product.steerProduct(cluster, by(to));
+    await until("it is published so", async () => (await publishedMode()) === to);
+    const over = new AbortController();
+    const hurried = to === "Reread" ? hurry(over.signal) : undefined;
+    await product.rolledOut(cluster);
+    over.abort();
+    await hurried;
+    assert.equal(has(to), cluster.nodes.length);
+  } finally {
+    clearInterval(watch);
+  }
+  assert.deepEqual([...without], [], "a node had neither way");
+}
+
+let tags = 0;
+
+async function arePulled(): Promise<void> {
+  tags += 1;
+  const image = await cluster.pushApp(`team/app:${tags}`);
+  const pods = cluster.nodes.map((node) => [node, `p${tags}-${node.name}`] as const);
+  await cluster.apply(...pods.map(([node, name]) => podOn(node, name, image)));
+  for (const [, name] of pods) await untilState(cluster, name, "Running");
+}
+
+test("from Restart to CredentialProvider: at most the first node's kubelet is restarted, and the next pull uses the answer", async () => {
+  const before = await kubelets(cluster);
+  await changeInMidRollout("Restart", "CredentialProvider");
+  await arePulled();
+  for (const node of cluster.nodes) assert.equal(waysOf(node).file, undefined);
+  const now = await kubelets(cluster);
+  const restarted = now.filter((kubelet, at) => kubelet !== before[at]);
+  assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
+});
+
+test("from CredentialProvider to Restart: every kubelet is restarted with its file, and the answers are emptied", async () => {
+  const before = await kubelets(cluster);
+  await changeInMidRollout("CredentialProvider", "Restart");
+  await arePulled();
+  for (const node of cluster.nodes) assert.equal(waysOf(node).answer, undefined);
+  const now = await kubelets(cluster);
+  assert.ok(now.every((kubelet, at) => kubelet !== before[at]));
+});
+
+test("from Restart to Reread: at most the first node's kubelet is restarted", async () => {
+  const before = await kubelets(cluster);
+  await changeInMidRollout("Restart", "Reread");
+  const now = await kubelets(cluster);
+  const restarted = now.filter((kubelet, at) => kubelet !== before[at]);
+  assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
+});
+
+test("from Reread to Restart: every node has it without waiting for the kubelet's five minutes", async () => {
+  await changeInMidRollout("Reread", "Restart");
+  await arePulled();
+});

@@ -1,0 +1,42 @@
+/** An administrator's overlay of manifests/: their image, and their flags. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { annotationOf, installed } from "#tools/install/bounds.ts";
+import { manifests } from "#tools/install/yaml.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+
+/** The name that manifests/ gives the image. */
+const imageName = "global-pull-secret";
+
+/** `images:` of an overlay. */
+export function imagesOf(image: string): readonly object[] {
+  const at = image.lastIndexOf(":");
+  return [{ name: imageName, newName: image.slice(0, at), newTag: image.slice(at + 1) }];
+}
+
+/** Patches that let the policy for the agents admit the directories and the unit of these flags. */
+export function boundsOf(flags: readonly string[]): object[] {
+  const annotations = flags.flatMap((flag) => {
+    const [, name = "", value = ""] = /^--([a-z-]+)=(.*)$/s.exec(flag) ?? [];
+    return isBound(name) ? [[annotationOf(name), value] as const] : [];
+  });
+  const metadata = {
+    name: "global-pull-secret-controller",
+    namespace: "kube-system",
+    annotations: Object.fromEntries(annotations),
+  };
+  const patch = { apiVersion: "v1", kind: "ServiceAccount", metadata };
+  return annotations.length > 0 ? [{ patch: JSON.stringify(patch) }] : [];
+}
+
+const isBound = (flag: string): flag is keyof typeof installed => Object.hasOwn(installed, flag);
+
+/** Applies a folder of manifests/ with this image. */
+export async function applyManifests(cluster: Cluster, image: string, folder = "."): Promise<void> {
+  const overlay = join(cluster.directory, "manifests");
+  mkdirSync(overlay, { recursive: true });
+  const resources = [relative(overlay, join(manifests, folder))];
+  const kustomization = { resources, images: imagesOf(image) };
+  writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization)); // JSON is YAML
+  await cluster.kubectl("apply", "-k", overlay);
+}

@@ -1,0 +1,359 @@
+/**
+ * The ValidatingAdmissionPolicies that bound the controller's own account (docs/decisions/0054).
+ * They are written from the objects that the controller declares, so that policy and template
+ * cannot disagree. A field of the template is pinned, unless agent-template.ts names it as free.
+ */
+import { dump } from "js-yaml";
+import * as names from "#contract/names.ts";
+import { globalSecret } from "#controller/objects/global-secret.ts";
+import { role, roleBinding } from "#controller/objects/rbac.ts";
+import { readState, stateSecret } from "#controller/objects/state.ts";
+import { flags } from "#controller/policy/flags/flags.ts";
+import * as agents from "./agent-template.ts";
+import { literal } from "./cel.ts";
+
+const controller = "global-pull-secret-controller";
+
+type Variable = Readonly<{ name: string; expression: string }>;
+type Validation = Readonly<{ expression: string; message?: string; messageExpression?: string }>;
+type Rule = Readonly<{ group: string; resources: string; operations: string; names?: string }>;
+
+type Bounds = Readonly<{
+  name: string;
+  /** Lines of a comment. */
+  why: readonly string[];
+  rules: readonly Rule[];
+  conditions?: readonly Variable[];
+  /** The controller's ServiceAccount is the parameter. */
+  hasParameters?: true;
+  variables?: readonly Variable[];
+  validations: readonly Validation[];
+}>;
+
+const cel = (value: unknown): string => literal(value, agents.places);
+
+const isOurs = (object: string): string =>
+  `has(${object}.metadata.labels) && '${Object.keys(names.agentLabels)[0]}' in ${object}.metadata.labels &&
+${object}.metadata.labels['name'] == '${names.agentLabels.name}' &&
+has(${object}.metadata.ownerReferences) && ${object}.metadata.ownerReferences.exists(owner,
+  owner.apiVersion == 'apps/v1' && owner.kind == 'DaemonSet' && owner.name == '${names.agentName}' &&
+  has(owner.controller) && owner.controller)`;
+
+const unchanged = (field: string): string =>
+  `oldObject.metadata.?${field}.orValue([]) == object.metadata.?${field}.orValue([])`;
+
+const pods: Bounds = {
+  name: "global-pull-secret-pods",
+  why: [
+    "RBAC cannot limit a right to the agents' pods, because their names are random. The controller",
+    "patches their annotations, and deletes them in an upgrade. This policy denies its account",
+    "everything else.",
+  ],
+  rules: [{ group: "", resources: "pods", operations: "UPDATE DELETE" }],
+  validations: [
+    {
+      expression: isOurs("oldObject"),
+      message: `the pod is not one of DaemonSet ${names.agentName}`,
+    },
+    {
+      expression: "object == null || object.spec == oldObject.spec",
+      message: "only metadata of a pod may change",
+    },
+    {
+      expression: `object == null || ${unchanged("ownerReferences")} && ${unchanged("finalizers")}`,
+      message: "owners and finalizers of a pod may not change",
+    },
+    {
+      expression: `object == null || object.metadata.?labels.?name.orValue('') == '${names.agentLabels.name}'`,
+      message: "the label name of a pod may not change",
+    },
+  ],
+};
+
+/**
+ * What the installer decides: flag of the controller → the value where its ServiceAccount has no
+ * annotation of that name. `images:` of an overlay sets the first one, as manifests/base configures
+ * it, and the chart sets all of them from its values. A ServiceAccount is the parameter because the
+ * API server follows these all the time, in order to authenticate; of a Deployment it would keep
+ * what it had read before the policy was last deleted (docs/decisions/0054).
+ */
+export const installed = {
+  "agent-image": "",
+  "kubelet-directory": flags["kubelet-directory"].standard,
+  "dbus-directory": flags["dbus-directory"].standard,
+  "kubelet-unit": flags["kubelet-unit"].standard,
+} as const;
+
+export const annotationOf = (flag: keyof typeof installed): string => `globalpullsecret.io/${flag}`;
+
+const given = (flag: keyof typeof installed): string =>
+  `params.metadata.?annotations[?'${annotationOf(flag)}'].orValue('${installed[flag]}')`;
+
+/** Names of the fields that are not as pinned, or that an agent has not. */
+const differing = (object: string, pinned: string, others: string, before: string): string =>
+  `(${object}.filter(f, !(f in ${others}) && !(f in ${pinned} && ${object}[f] in ${pinned}[f]) &&
+!(${before})) + ${pinned}.filter(f, !(f in ${object})))`;
+
+const ofPod = differing(
+  "variables.spec",
+  "variables.podFields",
+  "variables.otherPodFields",
+  "f in variables.oldSpec && variables.oldSpec[f] == variables.spec[f]",
+);
+const ofContainer = differing(
+  "c",
+  "variables.containerFields[c.name]",
+  "variables.otherContainerFields[c.name]",
+  "variables.oldContainers.exists(old, old.name == c.name && f in old && old[f] == c[f])",
+);
+
+/** True where this list of the container `c` has the element already. */
+const before = (list: string, element: string): string =>
+  `variables.oldContainers.exists(old, old.name == c.name && has(old.${list}) && ${element} in old.${list})`;
+
+const template = agents.template();
+const { arguments: installedArguments } = template;
+
+const daemonSet: Bounds = {
+  name: "global-pull-secret-daemonset",
+  hasParameters: true,
+  why: [
+    "The agents run as root on every node. This policy limits the controller's account to agents of",
+    "this release, with the image, the directories and the unit that annotations of its",
+    "ServiceAccount name.",
+  ],
+  rules: [
+    {
+      group: "apps",
+      resources: "daemonsets",
+      operations: "CREATE UPDATE",
+      names: names.agentName,
+    },
+  ],
+  conditions: [
+    // After an upgrade of this policy, the controller before may go on until the new one leads.
+    {
+      name: "agents-change",
+      expression: "oldObject == null || object.spec.template.spec != oldObject.spec.template.spec",
+    },
+  ],
+  variables: [
+    { name: "image", expression: given("agent-image") },
+    { name: "kubeletDirectory", expression: given("kubelet-directory") },
+    { name: "dbusDirectory", expression: given("dbus-directory") },
+    { name: "kubeletUnit", expression: given("kubelet-unit") },
+    {
+      name: "repository",
+      expression: `variables.image.lastIndexOf(':') > variables.image.lastIndexOf('/') ?
+variables.image.substring(0, variables.image.lastIndexOf(':')) : variables.image`,
+    },
+    { name: "spec", expression: "dyn(object.spec.template.spec)" },
+    // What somebody else has put there may stay.
+    {
+      name: "oldSpec",
+      expression: "oldObject == null ? {} : dyn(oldObject.spec.template.spec)",
+    },
+    {
+      name: "oldContainers",
+      expression:
+        "variables.oldSpec.?containers.orValue([]) + variables.oldSpec.?initContainers.orValue([])",
+    },
+    {
+      name: "containers",
+      expression: `(variables.spec.containers + variables.spec.?initContainers.orValue([])).filter(c,
+!(c in variables.oldContainers))`,
+    },
+    { name: "podFields", expression: cel(template.podFields) },
+    { name: "otherPodFields", expression: cel(template.otherPodFields) },
+    { name: "containerFields", expression: cel(template.containerFields) },
+    { name: "otherContainerFields", expression: cel(template.otherContainerFields) },
+    { name: "volumes", expression: cel(template.volumes) },
+    { name: "mounts", expression: cel(template.mounts) },
+    { name: "environment", expression: cel(template.environment) },
+  ],
+  validations: [
+    {
+      expression: `dyn(object.spec.selector) == ${cel({ matchLabels: names.agentLabels })}`,
+      message: "spec.selector: is not the agents'",
+    },
+    {
+      expression: "variables.containers.all(c, c.name in variables.containerFields)",
+      message: "the containers are not the agents'",
+    },
+    {
+      expression: `${ofPod} == []`,
+      messageExpression: `'not as the agents have it: ' + ${ofPod}.join(', ')`,
+    },
+    {
+      expression: `variables.containers.all(c, ${ofContainer} == [])`,
+      messageExpression: `'not as the agents have it: ' +
+variables.containers.map(c, c.name + ' ' + ${ofContainer}.join(', ')).join('; ')`,
+    },
+    {
+      // By tag, or by a digest of the same repository (docs/decisions/0031).
+      expression: `variables.containers.all(c, c.image == variables.image ||
+  !variables.image.contains('@') && c.image.startsWith(variables.repository + '@') &&
+  c.image.substring(size(variables.repository)).matches('^@sha256:[0-9a-f]{64}$'))`,
+      messageExpression: `'the image is not ' + variables.image + ', which the annotation ${annotationOf("agent-image")} of ServiceAccount ${controller} names'`,
+    },
+    {
+      expression: `variables.spec.volumes.all(v, v in variables.volumes || has(v.emptyDir) ||
+v in variables.oldSpec.?volumes.orValue([]))`,
+      message: "the volumes are not the agents'",
+    },
+    {
+      expression: `variables.containers.all(c, !has(c.volumeMounts) ||
+  c.volumeMounts.all(m, m in variables.mounts[c.name] || ${before("volumeMounts", "m")}))`,
+      message: "the mounts are not the agents'",
+    },
+    {
+      expression: `variables.containers.all(c, !has(c.env) || c.env.all(e,
+  e in variables.environment || e.name in ${cel(agents.proxies)} && !has(e.valueFrom) ||
+  ${before("env", "e")}))`,
+      message: "the environment is not the agents'",
+    },
+    {
+      expression: `variables.containers.all(c, !has(c.readinessProbe) ||
+  c.readinessProbe.all(f, f in ${cel(template.probe.fields)}) &&
+  c.readinessProbe.httpGet.all(f, f in ${cel(template.probe.httpGet)}) &&
+  c.readinessProbe.httpGet.host == ${cel(template.probe.host)})`,
+      message: "the probe is not the agents'",
+    },
+    {
+      expression: `variables.containers.all(c, c.name != '${names.agentContainer}' ||
+  has(c.args) && c.args.all(a, !a.startsWith('-') || a in ${cel(installedArguments.flags)}))`,
+      message: "the flags are not those that the controller gives",
+    },
+    {
+      // The agent refuses a flag that is given twice.
+      expression: `variables.containers.all(c, c.name != '${names.agentContainer}' ||
+  has(c.args) && size(c.args) > ${installedArguments.at + 1} &&
+  c.args[${installedArguments.at}] == ${cel(installedArguments.flag)} &&
+  c.args[${installedArguments.at + 1}] == variables.kubeletUnit)`,
+      message: "the kubelet's unit is not the installer's",
+    },
+  ],
+};
+
+const nothing = {
+  document: "",
+  sources: "",
+  intent: "apply",
+  revision: 0,
+  salt: Buffer.of(),
+} as const;
+const secrets = [
+  globalSecret({ newest: nothing, mode: "Restart", served: "nothing", publishedAt: 0 }),
+  stateSecret(readState(undefined)),
+];
+const types = Object.fromEntries(secrets.map(({ metadata, type }) => [metadata?.name, type]));
+
+const others: Bounds = {
+  name: "global-pull-secret-objects",
+  why: [
+    "With these objects the controller's account could get around the other policies: Kubernetes",
+    "fills a Secret of a token's type with the token of any account, and a Role passes on what its",
+    "author may do.",
+  ],
+  rules: [
+    {
+      group: "",
+      resources: "secrets",
+      operations: "CREATE UPDATE",
+      names: Object.keys(types).join(" "),
+    },
+    {
+      group: "rbac.authorization.k8s.io",
+      resources: "roles rolebindings",
+      operations: "CREATE UPDATE",
+      names: names.agentName,
+    },
+  ],
+  validations: [
+    {
+      expression: `request.resource.resource != 'secrets' || dyn(object).type == ${cel(types)}[object.metadata.name]`,
+      message: "the type of the Secret is not the controller's",
+    },
+    {
+      expression: `request.resource.resource != 'roles' || dyn(object).?rules.orValue([]) == ${cel(role.rules)}`,
+      message: "the agents' Role grants nothing",
+    },
+    {
+      expression: `request.resource.resource != 'rolebindings' ||
+dyn(object).roleRef == ${cel(roleBinding.roleRef)} && dyn(object).subjects == ${cel(roleBinding.subjects)}`,
+      message: "the RoleBinding is not the agents'",
+    },
+  ],
+};
+
+/** File of manifests/base → its text: a policy and its binding. */
+export const boundsFiles = (): Readonly<Record<string, string>> => ({
+  "base/pods-policy.yaml": textOf(pods),
+  "base/daemonset-policy.yaml": textOf(daemonSet),
+  "base/objects-policy.yaml": textOf(others),
+});
+
+function textOf(bounds: Bounds): string {
+  const { name, why, rules, conditions = [], hasParameters, variables, validations } = bounds;
+  const head = (kind: string) => ({
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind,
+    metadata: { name },
+  });
+  const account = `system:serviceaccount:${names.namespace}:${controller}`;
+  const policy = {
+    ...head("ValidatingAdmissionPolicy"),
+    spec: {
+      failurePolicy: "Fail",
+      ...(hasParameters && { paramKind: { apiVersion: "v1", kind: "ServiceAccount" } }),
+      matchConstraints: {
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": names.namespace } },
+        resourceRules: rules.map(ruleOf),
+      },
+      matchConditions: [
+        { name: "account", expression: `request.userInfo.username == '${account}'` },
+        ...conditions,
+      ],
+      ...(variables && { variables: variables.map(onOneLine) }),
+      validations: validations.map((one) => Object.assign(onOneLine(one), { reason: "Forbidden" })),
+    },
+  };
+  const paramRef = {
+    name: controller,
+    namespace: names.namespace,
+    parameterNotFoundAction: "Deny",
+  };
+  const binding = {
+    ...head("ValidatingAdmissionPolicyBinding"),
+    spec: {
+      policyName: name,
+      ...(hasParameters && { paramRef }),
+      validationActions: ["Deny"],
+    },
+  };
+  const from = "Written from controller/objects by node build/run.mjs tools/docs.ts.";
+  const comment = [...why, from].map((line) => `# ${line}\n`).join("");
+  return `${comment}${[policy, binding].map(written).join("---\n")}`;
+}
+
+function ruleOf({ group, resources, operations, names: its }: Rule): object {
+  return {
+    apiGroups: [group],
+    apiVersions: ["v1"],
+    resources: resources.split(" "),
+    operations: operations.split(" "),
+    ...(its !== undefined && { resourceNames: its.split(" ") }),
+  };
+}
+
+/** YAML folds a long line without blank lines only. */
+function onOneLine<One extends object>(one: One): One {
+  const folded = Object.entries(one).map(([name, text]) => [
+    name,
+    String(text).replaceAll(/\n\s*/g, " "),
+  ]);
+  return Object.fromEntries(folded) as One;
+}
+
+const written = (object: object): string =>
+  dump(object, { lineWidth: 100, quoteStyle: "double", noRefs: true });

@@ -1,0 +1,42 @@
+/** Values as CEL literals. */
+
+/** Text that stands for a value known in the cluster only → the CEL expression of that value. */
+type Places = Readonly<Record<string, string>>;
+
+/**
+ * The value as a CEL literal. If a text contains one of `places`, that place's expression replaces
+ * it: `/a/KUBELET/b` is `'/a/' + variables.kubelet + '/b'`. Kubernetes' CEL takes lists and maps of
+ * one type only, so values of several types become `dyn(…)`.
+ */
+export function literal(value: unknown, places: Places = {}): string {
+  if (typeof value === "string") return textOf(value, Object.entries(places));
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value) as [string, unknown][];
+  const isMixed = new Set(fields.map(([, one]) => typeOf(one))).size > 1;
+  const texts = fields.map(([key, one]) => {
+    const text = literal(one, places);
+    return [key, isMixed ? `dyn(${text})` : text] as const;
+  });
+  if (Array.isArray(value)) return `[${texts.map(([, text]) => text).join(", ")}]`;
+  return `{${texts.map(([key, text]) => `${textOf(key, [])}: ${text}`).join(", ")}}`;
+}
+
+/** The type that CEL infers. */
+function typeOf(value: unknown): string {
+  if (typeof value !== "object" || value === null) return typeof value;
+  const [first = "any", ...others] = new Set(Object.values(value).map(typeOf));
+  return `${Array.isArray(value) ? "list" : "map"} of ${others.length > 0 ? "dyn" : first}`;
+}
+
+function textOf(text: string, places: readonly (readonly [string, string])[]): string {
+  const [first, ...others] = places;
+  if (first === undefined) return `'${text.replaceAll(/[\\']/g, "\\$&")}'`;
+  const [place, expression] = first;
+  const parts = text
+    .split(place)
+    .map((part) => (part === "" && text !== "" ? "" : textOf(part, others)));
+  return parts
+    .flatMap((part, at) => (at === 0 ? [part] : [expression, part]))
+    .filter((part) => part !== "")
+    .join(" + ");
+}

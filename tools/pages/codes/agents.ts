@@ -144,4 +144,12 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "The agent writes the journal again from memory.",
     longer("find the program that deletes files below the kubelet's directory."),
   ],
+  GPS261: [
+    untouched,
+    "Find the kubelet's `--root-dir` on the node, and install with `--kubelet-directory` set to it.",
+  ],
+  GPS262: [
+    untouched,
+    "Set `spec.delivery.mode: Reread`, or leave the node out with `--agent-node-selector`.",
+  ],
 };

@@ -4,7 +4,7 @@ import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
 import { fold } from "../json/fold.ts";
 import { isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
-import { hasCapitals, meaningOf, readKey, spellingsOf } from "../registry/key.ts";
+import { isUnusual, meaningOf, readKey, spellingsOf } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem, type ProblemKind } from "../problems/problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
@@ -86,7 +86,7 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
     seen.set(meaning, [...(seen.get(meaning) ?? []), { key, registry, credential }]);
   }
   const entries = [...seen.values()].flatMap((spellings) => readSpellings(spellings, findings));
-  findings.settle(entries.some(({ registry }) => !hasCapitals(registry)));
+  findings.settle(entries.some(({ registry }) => !isUnusual(registry)));
   if (leftOut !== undefined && entries.length === 0 && findings.problems.length === 0) {
     findings.refuse("nothingLeft", leftOut);
   }

@@ -19,6 +19,7 @@ import { agentStart } from "./processes/agent-start.ts";
 import { apiLoad } from "./measurements/api-load.ts";
 import { bad } from "./measurements/bad.ts";
 import { churn } from "./measurements/churn.ts";
+import { ailing, joinedClusters } from "./measurements/clusters.ts";
 import { fleetSize } from "./measurements/fleet.ts";
 import { image } from "./processes/image.ts";
 import { delivery } from "./measurements/delivery.ts";
@@ -51,6 +52,8 @@ const all: readonly Measurement[] = [
   scale,
   churn,
   fleetSize,
+  ailing,
+  joinedClusters,
 ];
 
 useOptimised();

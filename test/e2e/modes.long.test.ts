@@ -31,7 +31,7 @@ before(async () => {
     wish: by("Restart"),
   });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.rolledOut(cluster);
+  await product.untilServed(cluster, 1);
 });
 after(() => cluster?.down());
 

@@ -18,6 +18,7 @@ export const syncReasons = {
 /** Reasons when only a person can go on. */
 export const syncStalledReasons = {
   Invalid: "What is declared cannot be a Secret of its type, or is too much.",
+  Copied: "It is itself a copy from another cluster, and is not copied on.",
   Foreign: "An object under the name is somebody else's.",
   Refused: "The API server, or admission, refuses or changes it, or somebody keeps undoing it.",
 } as const;

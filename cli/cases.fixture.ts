@@ -271,12 +271,12 @@ const cases: readonly (readonly [
   [`merge --additional ${good}/x`, 2, "", /^good\.json\/x: no such file; .*\n$/],
   [`check ${good}`, 0, "accepted: 1 registry\n", ""],
   ["check -- -dash.json", 0, "accepted: 0 registries\n", ""],
-  [`check ${bad}`, 1, "", badLines],
+  [`check ${bad}`, 1, "", `${badLines}explained in docs/errors.md#gps115, docs/errors.md#gps116\n`],
   [
     `check ${browser}`,
     0,
     "accepted: 1 registry\n",
-    /^(?:additional: .* left out; no action needed.*\n){3}$/,
+    /^(?:additional: .* left out; no action needed.*\n){3}explained in docs\/errors\.md#gps167.*\n$/,
   ],
   [
     `merge --additional ${browser}`,
@@ -303,8 +303,8 @@ const cases: readonly (readonly [
   ],
   [`check ${good} ${bad}`, 2, "", '"bad.json": belongs to no flag; remove it\n'],
   [`check ${padded}`, 0, "accepted: 1 registry\n", ""],
-  [`check ${tooLong}`, 1, "", tooMuch],
-  [`check ${grown}`, 1, "", tooMuch],
+  [`check ${tooLong}`, 1, "", `${tooMuch}explained in docs/errors.md#gps308\n`],
+  [`check ${grown}`, 1, "", `${tooMuch}explained in docs/errors.md#gps308\n`],
   ["check -", 0, "accepted: 0 registries\n", "", '{"auths":{}}'],
   [
     `explain a.io/x:1 --file ${good} -o json`,

@@ -1,11 +1,11 @@
 /** Global Pull Secret's controller: reads the command line, serves its cluster until SIGTERM. */
-import { pino } from "pino";
 import { asksForHelp } from "#contract/arguments.ts";
 import { openCluster } from "./cluster.ts";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { usage } from "#controller/policy/flags/flags.ts";
 import { createMetrics } from "./metrics/metrics.ts";
+import { openLog } from "#program/log.ts";
 import { serve } from "#program/server.ts";
 
 async function main(argv: readonly string[]): Promise<void> {
@@ -17,11 +17,7 @@ async function main(argv: readonly string[]): Promise<void> {
   }
   const config = parsed.value;
   keepMemoryOutOfCores();
-  // Synchronous, because the last lines before an exit are the ones that matter.
-  const log = pino(
-    { level: config.logLevel, base: null },
-    pino.destination({ dest: 1, sync: true }),
-  );
+  const log = openLog(config.logLevel);
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
   const metrics = createMetrics();

@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { CoreV1Event } from "@kubernetes/client-node";
 import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Fleet } from "./fleet.ts";
@@ -62,4 +64,29 @@ test("a clock that is set back holds up no status", async (t) => {
   const again = await fleet.run(object, [object]);
   fleet.close();
   assert.ok(again && again.seconds <= 2, `${again?.seconds} s`);
+});
+
+test("a cluster that is given up at its deadline is named in an Event on the object", async () => {
+  const events: CoreV1Event[] = [];
+  const home = {
+    async pages() {},
+    get: async () => undefined,
+    async apply() {},
+    create: async (_path: string, event: CoreV1Event) => void events.push(event),
+  } as unknown as Cluster;
+  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const since = new Date(Date.now() - 9 * 3_600_000).toISOString();
+  const clusters = [{ name: "gone", state: "Leaving", since }] as const;
+  const leaving = { ...object, status: { clusters } };
+  while (events.length === 0) {
+    await fleet.run(leaving, [leaving]);
+    await setImmediate();
+  }
+  fleet.close();
+  const [event] = events;
+  assert.deepEqual(
+    [event?.involvedObject.kind, event?.involvedObject.name, event?.reason, event?.type],
+    ["FleetSecret", "one", "ClusterGivenUp", "Warning"],
+  );
+  assert.match(event?.message ?? "", /^gone: given up: it may keep the Secret; GPS436/);
 });

@@ -7,6 +7,8 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";
+import { warnOf } from "#kube/event.ts";
+import { fleetManager } from "./guest/connect.ts";
 import { Guests, takesOf, type Run } from "./guests.ts";
 import { selectedBy } from "./inventory/inventory.ts";
 import { servedVersion } from "./inventory/selector.ts";
@@ -155,7 +157,7 @@ export class Fleet {
 
   /** Withdraws from the clusters that are due, and returns those that are still leaving. */
   #withdraw({ object, owner, now }: Run, { served, leaving }: Members): readonly Left[] {
-    const { spec, metadata } = object;
+    const { spec } = object;
     if (leaving.length === 0 || spec.managementState === "Paused") return leaving;
     // One that has not answered yet may be a cluster that is leaving under another name.
     if (!this.#guests.know(served)) return leaving;
@@ -190,12 +192,21 @@ export class Fleet {
       const turn = standing === "failed" || change.includes(name);
       const gone =
         standing && (orphan || isKept(name) || (turn && this.#guests.get(name)?.withdraw(owner)));
-      if (givenUp && !gone)
-        this.#place.log(
-          { cluster: name, object: pathOf(metadata) },
-          "given up: it may keep the Secret",
-        );
+      if (givenUp && !gone) this.#tellGivenUp(object, name, reason);
       return gone || givenUp ? [] : [{ ...one, reason }];
+    });
+  }
+
+  #tellGivenUp({ metadata, apiVersion, kind }: FleetSecret, name: string, why = ""): void {
+    const message = "given up: it may keep the Secret";
+    this.#place.log({ cluster: name, object: pathOf(metadata) }, message);
+    void warnOf(this.#place.home, {
+      component: fleetManager,
+      apiVersion,
+      kind,
+      metadata,
+      reason: "ClusterGivenUp",
+      message: `${name}: ${message}; ${why}`,
     });
   }
 

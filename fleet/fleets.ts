@@ -32,8 +32,8 @@ export function createFleets(options: Options) {
   const served = new Map<string, Served>();
   const gauge = new Gauge({
     name: "global_pull_secret_fleet_clusters",
-    help: "clusters of all FleetSecrets, by state",
-    labelNames: ["state"],
+    help: "clusters of each FleetSecret, by state",
+    labelNames: ["object", "state"],
     registers: [registry],
   });
   let clusterId: string | undefined;
@@ -106,9 +106,12 @@ export function createFleets(options: Options) {
       "Unreachable",
       "Leaving",
     ];
-    const clusters = all.flatMap(({ status }) => status?.clusters ?? []);
-    for (const state of states)
-      gauge.set({ state }, clusters.filter((one) => one.state === state).length);
+    gauge.reset();
+    for (const { metadata, status } of all)
+      for (const state of states) {
+        const its = (status?.clusters ?? []).filter((one) => one.state === state);
+        gauge.set({ object: pathOf(metadata), state }, its.length);
+      }
   }
 
   const loop = createLoop({

@@ -1,6 +1,6 @@
 /** What a program that writes does around its work: command line, Lease, port, end. */
 import { once } from "node:events";
-import { pino, type Logger } from "pino";
+import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import { asksForHelp } from "#contract/arguments.ts";
 import type { ParsedFlags } from "#contract/flags.ts";
@@ -13,6 +13,7 @@ import { leaseIn } from "#kube/client/paths.ts";
 import { hangsSeconds } from "#kube/loop.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
+import { openLog } from "./log.ts";
 import { serve } from "./server.ts";
 import { stand } from "#kube/lease/stand.ts";
 import type { common } from "./flags.ts";
@@ -66,7 +67,7 @@ async function main<Config extends TableValues<typeof common>>(
   const config = parsed.value;
   keepMemoryOutOfCores();
   const level = config["log-level"];
-  const log = pino({ level, base: null }, pino.destination({ dest: 1, sync: true }));
+  const log = openLog(level);
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
   const stopped = once(stop.signal, "abort");

@@ -199,7 +199,9 @@ test("what is written is read back as the same entries, wherever each came from"
         const merged = mergeAll({ additional, original }, policy);
         const again = reparse(merged);
         assert.deepEqual(
-          again.entries.map(({ registry, credential }) => [registry, credential.entry()]),
+          again.entries
+            .toSorted((a, b) => (a.registry < b.registry ? -1 : 1))
+            .map(({ registry, credential }) => [registry, credential.entry()]),
           merged.entries.map(({ registry, credential }) => [registry, credential.entry()]),
         );
       },

@@ -4,7 +4,9 @@ import { test, type TestContext } from "node:test";
 import { readFileSync } from "node:fs";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { pino, type Logger } from "pino";
+import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
@@ -185,4 +187,31 @@ test("a copy of another cluster, or of somebody else, in the same namespace is n
   await pass(1);
   for (const name of ["a", "b", "c"])
     assert.ok(management.object(`${syncSecretsIn("tenant-a")}/${name}`), name);
+});
+
+test("an object with a copy's marks says that it is not copied on, once, and does not fight for it", async () => {
+  const { home, management, here, there, object } = pairOf();
+  const marks = { "origin-name": "x", "origin-namespace": "y" };
+  const annotations = Object.fromEntries(
+    Object.entries(marks).map(([key, value]) => [`globalpullsecret.io/${key}`, value]),
+  );
+  const labels = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
+  const path = `${syncSecretsIn("default")}/one`;
+  await here.create(syncSecretsIn("default"), {
+    apiVersion: "globalpullsecret.io/v1alpha1",
+    kind: "SyncSecret",
+    metadata: { name: "one", namespace: "default", annotations, labels },
+  });
+  const side = tenantSide({ home: here, management: there, namespace: "tenant-a" });
+  const engine = new Engine(side, quiet, { looked() {} });
+  await engine.run();
+  const ready = () => conditionOf(home.object<SyncSecret>(path)?.status, "Ready");
+  assert.deepEqual([ready()?.status, ready()?.reason], ["False", "Copied"]);
+  assert.match(ready()?.message ?? "", /^GPS471: /);
+  const found = object("one") as SyncSecret;
+  const conditions = [{ type: "Ready", status: "True", reason: "Synced", lastTransitionTime: "" }];
+  await here.replace(`${path}/status`, { ...found, status: { conditions } });
+  await engine.run();
+  assert.equal(ready()?.reason, "Synced");
+  assert.ok(!management.asked.some(({ verb }) => verb === "create"));
 });

@@ -47,6 +47,8 @@ type Known = {
   contest: Contest<number>;
   /** Since when this process knows that it is being deleted, by performance.now(). */
   leaving: number | undefined;
+  /** The generation at which its status says that it is a copy. */
+  refused: number | undefined;
 };
 
 export class Engine {
@@ -102,7 +104,7 @@ export class Engine {
     if (known.seen === at) return undefined;
     if (metadata.deletionTimestamp === undefined && this.#side.isCopy?.(metadata) === true) {
       known.seen = at;
-      this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, sentence("copied"));
+      await this.#refuseCopy(metadata, known);
       return undefined;
     }
     const { failed } = known;
@@ -142,6 +144,21 @@ export class Engine {
       };
       return { seconds: pause / 1000 };
     }
+  }
+
+  /**
+   * Says once of a copy that it is not copied on. In a management cluster its own program writes
+   * another status, which is right there and stays.
+   */
+  async #refuseCopy(metadata: V1ObjectMeta, known: Known): Promise<void> {
+    const { namespace, name, generation } = metadata;
+    if (known.refused === generation) return;
+    known.refused = generation;
+    const message = sentence("copied");
+    this.#log.warn({ namespace, name }, message);
+    const object = await readObject(this.#side.from, metadata).catch(() => undefined);
+    if (object !== undefined)
+      await this.#writeStatus(object, { reason: "Copied", message }).catch(() => undefined);
   }
 
   async #look(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
@@ -312,6 +329,7 @@ export class Engine {
       failed: undefined,
       contest: new Contest<number>(writes, Object.is),
       leaving: undefined,
+      refused: undefined,
     };
     this.#known.set(uid, known);
     return known;

@@ -20,15 +20,15 @@ test("the generated pages match the code and tests they are written from", () =>
   }
 });
 
-test("a code has one meaning: each stands in one row of docs/errors.md", () => {
-  const page = readFileSync("docs/errors.md", "utf8");
-  const codes = Array.from(page.matchAll(/^\| (GPS\d+) \|/gm), ([, code = ""]) => code);
-  assert.ok(codes.length > 100, `only ${codes.length}`);
-  const again = codes.filter((code, at) => codes.indexOf(code) !== at);
-  assert.deepEqual(again, []);
-});
+/** Anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const text = readFileSync(page, "utf8").replaceAll(/^```[^]*?^```$/gm, "");
+  const headings = Array.from(text.matchAll(/^#+ (.*)$/gm), ([, heading = ""]) => heading);
+  const words = headings.map((heading) => heading.replaceAll(/\]\([^)]*\)/g, "").toLowerCase());
+  return new Set(words.map((one) => one.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-")));
+}
 
-test("every link between the pages leads to a file", () => {
+test("every link between the pages leads to a file, and to a heading of it", () => {
   const files = [
     "README.md",
     "CONTRIBUTING.md",
@@ -38,13 +38,15 @@ test("every link between the pages leads to a file", () => {
     ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map((name) => join("docs", name)),
   ];
   for (const file of files.filter((name) => name.endsWith(".md"))) {
-    for (const [, target = ""] of readFileSync(file, "utf8").matchAll(
-      /\]\(([^)#:]+)(?:#[^)]*)?\)/g,
-    )) {
-      assert.ok(
-        existsSync(join(dirname(file), target)),
-        `${file} links to ${target}, which is not there`,
-      );
+    const links = readFileSync(file, "utf8").matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g);
+    for (const [, target = "", anchor] of links) {
+      const to = target === "" ? file : join(dirname(file), target);
+      assert.ok(existsSync(to), `${file} links to ${target}, which is not there`);
+      if (anchor !== undefined && to.endsWith(".md"))
+        assert.ok(
+          anchorsOf(to).has(anchor),
+          `${file} links to ${to}#${anchor}, which is not there`,
+        );
     }
   }
 });

@@ -1,8 +1,9 @@
 /**
  * One JSON line per event on standard output, written at once: an asynchronous log loses its lines
- * to a SIGKILL.
+ * to a SIGKILL. `help` names the place that explains the code in the line.
  */
 import { destination, pino } from "pino";
+import { helpIn } from "#contract/help.ts";
 
 export type Log = (
   fields: Readonly<Record<string, string | number | boolean>>,
@@ -14,5 +15,5 @@ export function openLog(node: string): Log {
     { base: { node }, timestamp: pino.stdTimeFunctions.isoTime },
     destination({ dest: 1, sync: true }),
   );
-  return (fields, line) => logger.info(fields, line);
+  return (fields, line) => logger.info({ ...fields, help: helpIn(line) }, line);
 }

@@ -17,6 +17,11 @@ const cases: readonly (readonly [text: string, shown: string])[] = [
     "revision 7 halted at 2026-11-23T09:00:00Z on 99/100",
     "revision 7 halted at 2026-11-23T09:00:00Z on 99/100",
   ],
+  [
+    "GPS305 rollout: halted [docs/errors.md#gps305], token#gps",
+    "GPS305 rollout: halted [docs/errors.md#gps305], token#gps",
+  ],
+  ["x#hunter2", "[redacted]"],
   ["node ip-10-0-3f7a.internal: away", "node ip-10-0-3f7a.internal: away"],
   ["kubelet v1.36.3 of k8s.example", "kubelet v1.36.3 of k8s.example"],
   ["the token service says no!", "the token service says no!"],

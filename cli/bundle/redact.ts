@@ -24,12 +24,12 @@ const userinfo = /\/\/[^\s/@]*@/g;
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 /** What may stand in a word besides letters and digits; a mark of a sentence at its end, too. */
-const marks = /[-_./:@+%*<>[\]{}]+|[!?]$/;
+const marks = /[-_./:@+%*<>[\]{}]+|#(?=gps)|[!?]$/;
 /**
  * What a word may be between its marks: a number with its unit, a version's number, a code of the
  * catalogue.
  */
-const number = /^(?:\d{1,10}(?:ms|[smhd]|[KMG]i?B?)?|v\d{1,4}|GPS\d{3}|amd64|arm64)$/;
+const number = /^(?:\d{1,10}(?:ms|[smhd]|[KMG]i?B?)?|v\d{1,4}|(?:GPS|gps)\d{3}|amd64|arm64)$/;
 /** A word, or a name such as ImagePullBackOff. Base64 changes between cases more often. */
 const letters = /^[A-Z]{0,8}[a-z]*(?:[A-Z][a-z]+)*$/;
 const longestWord = 32;

@@ -5,6 +5,7 @@ import { documentLimits } from "#pullsecret/json/json.ts";
 import { merge, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { MergeSource } from "#pullsecret/merge/offer.ts";
 import { parse, type Entry } from "#pullsecret/document/parse.ts";
+import { helpOf } from "#contract/help.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import { Refused, type ExitCode, type Io } from "../terminal/io.ts";
 
@@ -63,10 +64,17 @@ export async function verdictOn(bytes: Uint8Array, protect: readonly string[]): 
   const files = { original: undefined, additional: "" };
   const policy = { conflicts: "additional", protect } as const;
   const verdict = await judge(files, policy, { read: () => Promise.resolve(bytes) });
-  if (!verdict.ok) throw new Refused(verdict.problems.map(formatProblem).join("\n"));
+  if (!verdict.ok) throw new Refused(explained(verdict.problems).join("\n"));
   const parsed = parse(bytes, { name: "additional", role: "additional" });
   const entries = parsed.ok ? parsed.entries : [];
-  return { entries, warnings: verdict.warnings.map(formatProblem) };
+  return { entries, warnings: explained(verdict.warnings) };
+}
+
+/** A line for each problem, and a last one with the places that explain their codes. */
+function explained(problems: readonly Problem[]): readonly string[] {
+  if (problems.length === 0) return [];
+  const codes = new Set(problems.map(({ code }) => code));
+  return [...problems.map(formatProblem), `explained in ${[...codes].map(helpOf).join(", ")}`];
 }
 
 /**

@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { NewsReason, TroubleReason } from "#api/reasons.ts";
+import { withHelp } from "#contract/help.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -149,7 +150,7 @@ function event(
     metadata: { name, namespace },
     type,
     reason,
-    message: message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message,
+    message: withHelp(message, longestMessage),
     involvedObject: {
       apiVersion: "v1",
       kind: "Secret",

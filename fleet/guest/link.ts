@@ -281,7 +281,7 @@ export function certificatesIn(authority: string): string {
 
 /** Status and reason of the guest's answer, and nothing else, because the rest may be anything. */
 export const told = (error: unknown): string =>
-  error instanceof ApiError ? error.message : "its answer is not an API server's";
+  error instanceof ApiError ? error.bare : "its answer is not an API server's";
 
 /** Why a cluster is not reached. A refused account is an answer, and lasts. */
 export const away = (error: unknown): string => {

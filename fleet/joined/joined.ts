@@ -38,7 +38,7 @@ export class Joined {
       return { kind: "answers", version, ready, guarded };
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return { kind: "refused" };
-      return { kind: "away", why: error instanceof ApiError ? error.message : "no API server" };
+      return { kind: "away", why: error instanceof ApiError ? error.bare : "no API server" };
     }
   }
 

@@ -13,6 +13,7 @@ import type {
   FleetStalledReason,
   FleetWarningReason,
 } from "#api/fleet-reasons.ts";
+import { withHelp } from "#contract/help.ts";
 import { timed, timeOf } from "#kube/conditions.ts";
 import { failuresOf } from "./failures.ts";
 import { sentence } from "../secret/problems.ts";
@@ -106,7 +107,7 @@ function conditionsOf(found: FoundClusters): readonly Said[] {
   const whole = selected > 0 && done === selected && leaving === 0;
   const ready = stalled === undefined && !paused && whole;
   const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts));
-  const message = stalled?.message ?? numbers;
+  const message = withHelp(stalled?.message ?? numbers);
   // A cluster that comes back, or is selected later, is served without a person.
   const going =
     stalled === undefined && !paused && (moving || unreachable > 0 || (failed === 0 && !whole));
@@ -121,7 +122,7 @@ function conditionsOf(found: FoundClusters): readonly Said[] {
 /** The condition Warning: True as long as the object asks for what not everybody intends. */
 function warned(warnings: FoundClusters["warnings"], observedGeneration: number): Said {
   const [first] = warnings;
-  const message = warnings.map((one) => one.message).join(" | ");
+  const message = withHelp(warnings.map((one) => one.message).join(" | "));
   return first === undefined
     ? { type: "Warning", status: "False", reason: "None", message: "", observedGeneration }
     : { type: "Warning", status: "True", reason: first.reason, message, observedGeneration };

@@ -51,6 +51,15 @@ export class ApiError extends Error {
     return this.status === 429;
   }
 
+  /**
+   * The message without what the server wrote, for where another administrator reads it. Why there
+   * was no answer is our own text.
+   */
+  get bare(): string {
+    if (this.status === 0 || this.detail === undefined) return this.message;
+    return this.message.slice(0, -`: ${this.detail}`.length);
+  }
+
   /** True when there was an answer, larger than it may be. */
   get tooLarge(): boolean {
     return this.status === 0 && this.reason === tooLarge;
@@ -98,6 +107,9 @@ export function unreachable(method: string, path: string, error: unknown): ApiEr
 function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   if (error instanceof SyntaxError) return "the answer is not JSON";
+  // Node quotes the names in the certificate, which may be anything.
+  if ("code" in error && error.code === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return "its certificate is for another name";
   return error.cause instanceof Error ? problemOf(error.cause) : error.message;
 }
 

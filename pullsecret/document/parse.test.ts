@@ -383,10 +383,16 @@ for (const [key, entry, code] of useless)
     assert.ok(original.ok && original.entries.length === 2, "an original keeps it");
   });
 
-/** Keys that serve images with the same capitals, if there are any. */
-for (const key of ["A.io", "myRegistry.azurecr.io/team", "[FC00::3]:5000", "Registry"])
+/** Keys that serve images with the same capitals or zeros, if there are any. */
+for (const [key, code] of [
+  ["A.io", "GPS124"],
+  ["myRegistry.azurecr.io/team", "GPS124"],
+  ["[FC00::3]:5000", "GPS124"],
+  ["Registry", "GPS124"],
+  ["a.io:05000", "GPS125"],
+] as const)
   test(`F20, F24: keeps ${key} beside a better entry, and refuses it alone`, () => {
-    assert.equal(verdict(read(document(key))), "!GPS124");
+    assert.equal(verdict(read(document(key))), `!${code}`);
     const auths = { [key]: { auth: "dTpw" }, "good.io": { auth: "dTpw" } };
     const parsed = read(JSON.stringify({ auths }));
     assert.equal(verdict(parsed), "GPS173");

@@ -4,7 +4,7 @@ import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
 import { fold } from "../json/fold.ts";
 import { isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
-import { hasCapitals, meaningOf, readKey, spellingsOf } from "../registry/key.ts";
+import { isUnusual, meaningOf, readKey, spellingsOf } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem, type ProblemKind } from "../problems/problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
@@ -86,7 +86,7 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
     seen.set(meaning, [...(seen.get(meaning) ?? []), { key, registry, credential }]);
   }
   const entries = [...seen.values()].flatMap((spellings) => readSpellings(spellings, findings));
-  findings.settle(entries.some(({ registry }) => !hasCapitals(registry)));
+  findings.settle(entries.some(({ registry }) => !isUnusual(registry)));
   if (leftOut !== undefined && entries.length === 0 && findings.problems.length === 0) {
     findings.refuse("nothingLeft", leftOut);
   }
@@ -110,17 +110,19 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
     else if (kept[0] !== undefined) findings.dislike("sameRegistry", at, quote(kept[0].key));
     if (twin === undefined) kept.push(one);
   }
-  if (kept.length <= 1) return kept.map(({ registry, credential }) => ({ registry, credential }));
+  // Several of an additional have refused it.
+  if (kept.length <= 1 || findings.source.role === "additional")
+    return kept.map(({ registry, credential }) => ({ registry, credential }));
   const own = new Set(kept.map(({ key }) => key));
-  const used = new Set<string>();
-  return kept.flatMap(({ key, credential }) => {
-    const free = (one: string) => !used.has(one) && (one === key || !own.has(one));
-    const registry = spellingsOf(key).find(free);
-    if (registry !== undefined) used.add(registry);
+  const used = new Map<string, Seen>();
+  for (const one of kept) {
+    const isFree = (key: string) => !used.has(key) && (key === one.key || !own.has(key));
+    const written = spellingsOf(one.key).find(isFree);
+    if (written !== undefined) used.set(written, one);
     // Nine are enough for all that was ever seen.
-    else findings.leaveOut("sameRegistry", ["auths", key], quote(kept[0]?.key ?? ""));
-    return registry === undefined ? [] : [{ registry, credential }];
-  });
+    else findings.leaveOut("sameRegistry", ["auths", one.key], quote(kept[0]?.key ?? ""));
+  }
+  return [...used].map(([registry, { credential }]) => ({ registry, credential }));
 }
 
 /** The spelling that is written out comes first, whatever the order in the document. */

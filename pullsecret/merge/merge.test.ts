@@ -532,8 +532,6 @@ const unprotectable: readonly (readonly [value: string, line: RegExp])[] = [
   ["*/team", /^means only hosts without a dot/],
   ["quay.io:", /^has no port from 1 to 65535/],
   ["quay.io:0", /^has no port from 1 to 65535/],
-  ["quay.io:05000", /^has no port from 1 to 65535/],
-  ["quay.io:0443", /^has no port from 1 to 65535/],
   ["quay.io:65536", /^has no port from 1 to 65535/],
   ["10.0.0.0/8", /^is a range of addresses/],
   ["192.168.0.0:5000/16", /^is a range of addresses/],
@@ -548,9 +546,10 @@ for (const [value, line] of unprotectable)
     assert.match(lines(merged).join(), /^protect: ".*": not a registry that can be protected; /);
   });
 
-test("F54: a protected registry is served under no capitals either", () => {
-  const merged = mergeKeys({}, { "QUAY.io": "x:y", "b.io": "x:y" }, { protect: ["quay.io"] });
-  assert.deepEqual(lines(merged).length, 1);
+test("F54: a protected registry is served under no capitals and no zeros either", () => {
+  const keys = { "QUAY.io": "x:y", "a.io:05000": "x:y", "quay.io:0443": "x:y", "b.io": "x:y" };
+  const merged = mergeKeys({}, keys, { protect: ["quay.io", "a.io:5000"] });
+  assert.deepEqual(lines(merged).length, 3);
   assert.match(lines(merged).join(), /"QUAY\.io".*"quay\.io", which is protected/);
 });
 
@@ -558,6 +557,8 @@ test("F54: takes what protects something", () => {
   for (const name of [
     "Quay.io",
     "quay.io:443",
+    "quay.io:0443",
+    "quay.io:05000",
     "*.io",
     "*.*",
     "docker.io",

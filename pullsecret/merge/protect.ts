@@ -45,7 +45,8 @@ function whyNot(value: string): string | undefined {
 /**
  * Of these entries, those that would serve images of a protected registry: the registry itself, a
  * path below or above it, or a wildcard over it, whether or not the original has an entry there.
- * Capitals of the host do not count, nor does the port 443: the registry is the same.
+ * Capitals of the host do not count, nor do zeros before the port, nor the port 443: the registry
+ * is the same.
  */
 export function findProtected(
   entries: readonly Readonly<{ id: string; registry: string }>[],
@@ -74,7 +75,7 @@ function guardedBy(name: string): readonly string[] {
   const path = registry.slice(host.length);
   const guarded = [registry];
   // `a.io/v1/foo` is the registry a.io/foo as a key, and also the beginning of an image's name.
-  const asImage = identityOf(spelling(withoutCase(name)));
+  const asImage = identityOf(spelling(asWritten(name)));
   if (asImage !== undefined) guarded.push(asImage);
   // `https://a.io/v1` is the API of a.io to all readers but the kubelet.
   if (/^\/v[12]$/.test(path)) guarded.push(host);
@@ -87,7 +88,7 @@ function guardedBy(name: string): readonly string[] {
 
 /** The registry that is meant, without what does not make it another one. */
 function identityOf(name: string): string | undefined {
-  const lower = withoutCase(name);
+  const lower = asWritten(name);
   const registry = identity(isHubWithoutSlash(lower) ? dockerHubKey : lower);
   const host = registry === undefined ? "" : hostOf(registry);
   if (registry === undefined || !host.endsWith(":443")) return registry;
@@ -96,6 +97,8 @@ function identityOf(name: string): string | undefined {
   return identity(spelling(plain)) ?? registry;
 }
 
-function withoutCase(name: string): string {
-  return name.replace(/^(?:https?:\/\/)?[^/]*/i, (host) => host.toLowerCase());
+function asWritten(name: string): string {
+  return name.replace(/^(?:https?:\/\/)?[^/]*/i, (host) =>
+    host.toLowerCase().replace(/:0+(?=[1-9][0-9]*$)/, ":"),
+  );
 }

@@ -101,7 +101,11 @@ export const catalogue = {
     "capitals in the host, which only images with the same capitals match",
     "write the host in lower case, in image names too",
   ],
-  badPort: ["GPS125", "the port is not a number from 1 to 65535", "correct or remove the port"],
+  badPort: [
+    "GPS125",
+    "the port is not a number from 1 to 65535, as image names have it",
+    "correct or remove the port",
+  ],
   sameRegistry: [
     "GPS126",
     "the same registry as {}, with another credential",
@@ -237,8 +241,8 @@ export const catalogue = {
   ],
   fewImages: [
     "GPS173",
-    "serves only images that are written with the same capitals",
-    "write the host in lower case, in image names too",
+    "serves only images that are written with the same capitals or zeros",
+    "write the host in lower case and the port without zeros before it, in image names too",
   ],
 } as const satisfies Catalogue;
 

@@ -35,9 +35,8 @@ export function readKey(key: string, path: Steps, findings: Findings): string | 
   const { port } = splitPort(hostOf(registry));
   if ((port !== "" && !isPort(port)) || hostOf(registry).endsWith(":")) {
     if (findings.useless("badPort", path)) return undefined;
-  }
-  // Image names may have capitals, and are compared letter by letter; few have them.
-  if (hasCapitals(registry)) findings.doubtful("capitals", "fewImages", path);
+  } else if (isUnusual(registry))
+    findings.doubtful(hasZeros.test(port) ? "badPort" : "capitals", "fewImages", path);
   if (port === "443") findings.warn("defaultPort", path, port);
   if (hasWildcard(registry)) findings.warn("wildcard", path);
   const isVersion = /^[^/]*\/v[12]$/.test(registry);
@@ -95,14 +94,20 @@ export function imagesOf(registry: string): string {
   return served(meaningOf(registry));
 }
 
-/** Whether a host has capitals. */
-export function hasCapitals(registry: string): boolean {
-  return /[A-Z]/.test(hostOf(identity(registry) ?? ""));
+const hasZeros = /^0/;
+
+/**
+ * Whether a host has capitals, or zeros before its port. Image names may have them, too, and are
+ * compared letter by letter; few have them.
+ */
+export function isUnusual(registry: string): boolean {
+  const host = hostOf(identity(registry) ?? "");
+  return /[A-Z]/.test(host) || hasZeros.test(splitPort(host).port);
 }
 
-/** Whether image names have such a port: without leading zeros. */
+/** Whether something can listen there. */
 export function isPort(port: string): boolean {
-  return /^[1-9][0-9]{0,4}$/.test(port) && Number(port) <= 65_535;
+  return /^0*[1-9][0-9]{0,4}$/.test(port) && Number(port) <= 65_535;
 }
 
 /** A key without what everybody expects to be dropped: the scheme, an API version, a last slash. */

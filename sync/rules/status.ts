@@ -6,6 +6,7 @@ import {
   type SyncWarningReason,
 } from "#api/sync-reasons.ts";
 import type { SyncSecretStatus } from "#api/sync-secret.ts";
+import { withHelp } from "#contract/help.ts";
 import { timed, timeOf } from "#kube/conditions.ts";
 
 /** What one reconcile found. */
@@ -32,7 +33,8 @@ export function statusOf(
 ): SyncSecretStatus {
   const condition = (type: SyncConditionType, isTrue: boolean, its: Told = { reason, message }) => {
     const status = isTrue ? ("True" as const) : ("False" as const);
-    return { type, status, ...its, observedGeneration: generation };
+    const text = withHelp(its.message);
+    return { type, status, ...its, message: text, observedGeneration: generation };
   };
   const warned = former.conditions?.some(({ type }) => type === "Warning") === true;
   const said = [

@@ -53,8 +53,22 @@ function isDrawn(file: Uint8Array, image: string): boolean {
   return new Set(tries.map(({ order }) => order)).size < tries.length;
 }
 
-/** Lookups that explain calls drawn, and those of them whose order varied. */
-const draws = { said: 0, seen: 0 };
+/** Lookups that explain calls drawn, and those of them whose order did not vary. */
+const draws = { said: 0, unseen: [] as Question[] };
+
+/**
+ * Go meets two neighbours of a map of 16 in the other order once in 16 times: 128 keyrings miss one
+ * such lookup in 4,000, 2,000 keyrings none.
+ */
+const again = 16;
+
+async function neverVary(questions: readonly Question[]): Promise<readonly Question[]> {
+  const answers = await ask(
+    questions.flatMap((question) => Array.from({ length: again }, () => question)),
+  );
+  const varies = ({ lookups }: OracleAnswer) => lookups[0]?.varies === true;
+  return questions.filter((_, at) => !answers.slice(at * again, (at + 1) * again).some(varies));
+}
 
 function compare({ file, images }: Question, answer: OracleAnswer): void {
   const context = `seed ${seed}, file ${JSON.stringify(file.toString())}`;
@@ -77,7 +91,7 @@ function compare({ file, images }: Question, answer: OracleAnswer): void {
     assert.ok(drawn || lookup?.varies !== true, `${context}, image ${image}: the order varies`);
     if (drawn) {
       draws.said += 1;
-      draws.seen += Number(lookup?.varies);
+      if (lookup?.varies !== true) draws.unseen.push({ file, images: [image] });
     }
     const tried =
       read.ok && lookup?.name !== undefined ? match(read.entries, lookup.name).tries.flat() : [];
@@ -104,8 +118,14 @@ test(`explain finds what the kubelet finds, in its order, for ${files} random fi
   const parsed = answers.filter(({ parses }) => parses).length;
   t.diagnostic(`${parsed} files parse, ${tried} lookups find something`);
   assert.ok(parsed > files / 4 && tried > files / 2);
-  t.diagnostic(`${draws.said} lookups are drawn, ${draws.seen} were seen to vary`);
-  assert.ok(draws.said > files / 1000 && draws.seen === draws.said);
+  t.diagnostic(`${draws.said} lookups are drawn, ${draws.unseen.length} did not vary at once`);
+  assert.ok(draws.said > files / 1000);
+  const fixed = draws.unseen.length === 0 ? [] : await neverVary(draws.unseen);
+  assert.deepEqual(
+    fixed.map(({ file }) => file.toString()),
+    [],
+    `seed ${seed}: not drawn`,
+  );
 });
 
 test(`the kubelet reads what we emit as the same credentials, and finds them as it did in the source`, async (t) => {

@@ -106,6 +106,8 @@ const capitals: readonly (readonly [key: string, image: string, tried: boolean])
   ["[FC00::3]:5000", "[fc00::3]:5000/a", false],
   ["Registry", "Registry/a", true],
   ["*.A.io", "x.A.io/a", true],
+  ["a.io:05000", "a.io:05000/x", true],
+  ["a.io:05000", "a.io:5000/x", false],
   ["a.io/Team", "a.io/team/x", false],
 ];
 

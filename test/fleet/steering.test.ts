@@ -368,7 +368,11 @@ test("its metrics count clusters by state, and name none", async () => {
     "two are done",
     async () => {
       const all = await lines();
-      return all.includes('global_pull_secret_fleet_clusters{state="Done"} 2') && all;
+      return (
+        all.includes(
+          'global_pull_secret_fleet_clusters{object="kube-system/pull-secret",state="Done"} 2',
+        ) && all
+      );
     },
     { seen: lines },
   );

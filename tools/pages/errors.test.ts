@@ -1,14 +1,49 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { catalogues } from "./errors.ts";
+import { helpIn, helpOf, withHelp } from "#contract/help.ts";
+import { errorsPage, sections } from "./errors.ts";
+import { ofAgents } from "./codes/agents.ts";
+import { ofPrograms } from "./codes/by-itself.ts";
+
+const all = sections.flatMap(({ catalogue }) => Object.values(catalogue));
 
 test("a code says plainly what to do, and says so where no action is needed", () => {
-  for (const [code, meaning, next] of catalogues.flatMap((one) => Object.values(one)))
+  for (const [code, meaning, next] of all)
     for (const words of [meaning, next])
       assert.doesNotMatch(words, /^nothing[,;]|\b(?:is|are) meant\b/, code);
 });
 
 test("a code stands for one problem", () => {
-  const codes = catalogues.flatMap((one) => Object.values(one).map(([code]) => code));
+  const codes = all.map(([code]) => code);
   assert.deepEqual(codes.toSorted(), [...new Set(codes)].toSorted());
+});
+
+test("every code has one anchor, what happens by itself, and what to do", () => {
+  const parts = errorsPage().split(/^### /m).slice(1);
+  const anchors = parts.map((part) => `docs/errors.md#${part.split("\n")[0]?.toLowerCase()}`);
+  assert.deepEqual(anchors.toSorted(), all.map(([code]) => helpOf(code)).toSorted());
+  for (const part of parts)
+    assert.match(
+      part,
+      /^GPS\d{3}\n\n.+\n\n- \*\*By itself\*\*: [A-Z].+\.\n- \*\*You\*\*: .+[.…?]\n/s,
+    );
+  assert.doesNotMatch(errorsPage(), /undefined/);
+});
+
+test("no text of the page is about a code that is gone", () => {
+  const codes = new Set<string>(all.map(([code]) => code));
+  for (const code of [...Object.keys(ofAgents), ...Object.keys(ofPrograms)])
+    assert.ok(codes.has(code), code);
+});
+
+test("a text ends with the place of its first code, also when it is cut", () => {
+  assert.equal(helpIn("ready"), undefined);
+  assert.equal(withHelp("ready", 10), "ready");
+  assert.equal(
+    withHelp("a: GPS305 failed; b: GPS218 rolled back", 1024),
+    "a: GPS305 failed; b: GPS218 rolled back [docs/errors.md#gps305]",
+  );
+  const cut = withHelp(`GPS305 ${"x".repeat(2000)}`, 1024);
+  assert.equal(cut.length, 1024);
+  assert.match(cut, /x… \[docs\/errors\.md#gps305\]$/);
 });

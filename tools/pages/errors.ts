@@ -1,42 +1,95 @@
-/** docs/errors.md: every code of every catalogue. */
-import { catalogue as agent } from "#contract/agent-codes.ts";
+/** docs/errors.md: every code of every catalogue, with an anchor of its own. */
+import type { Catalogue } from "#contract/catalogue.ts";
+import { catalogue as agent, type AgentCode } from "#contract/agent-codes.ts";
+import { helpOf } from "#contract/help.ts";
 import { catalogue as controller } from "#controller/sources/read/problems.ts";
 import { catalogue as fleet } from "#fleet/secret/problems.ts";
 import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";
 import { catalogue as documents } from "#pullsecret/problems/problems.ts";
 import { catalogue as sync } from "#sync/rules/problems.ts";
-import { table, type Row } from "./markdown.ts";
+import { ofAgents } from "./codes/agents.ts";
+import { general, ofPrograms } from "./codes/by-itself.ts";
+
+type Section = Readonly<{
+  title: string;
+  lead: string;
+  catalogue: Catalogue;
+  /** What the product does by itself about a code of this section. */
+  byItself: (code: string) => string | undefined;
+}>;
 
 /** Of every program, and of what they read. */
-export const catalogues: readonly Readonly<Record<string, readonly [string, string, string]>>[] = [
-  documents,
-  agent,
-  controller,
-  kubeconfigs,
-  fleet,
-  sync,
+export const sections: readonly Section[] = [
+  {
+    title: "Pull secrets",
+    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; other sources still flow, and `kubectl pull-secret check` ends with exit code 1. The others are warnings, which the Event `AcceptedWithWarnings` reports.",
+    catalogue: documents,
+    byItself: (code) => (isWarning(code) ? general.warning : (ofPrograms[code] ?? general.refused)),
+  },
+  {
+    title: "Agents",
+    lead: "Found by the agent of a node: in its log, in its pod's termination message, and on `http://127.0.0.1:20248/readyz` of the node. The HTTP status is 5nn for GPS2nn while the agent is not ready. The kubelet's Event `Unhealthy` shows this status.",
+    catalogue: agent,
+    byItself: (code) => ofAgents[code as AgentCode][0],
+  },
+  {
+    title: "Controller",
+    lead: "Found by the controller, in Events, in conditions and in its log.",
+    catalogue: controller,
+    byItself: (code) => ofPrograms[code],
+  },
+  {
+    title: "Kubeconfigs",
+    lead: "Found in a kubeconfig that is read as data, such as that of a guest cluster.",
+    catalogue: kubeconfigs,
+    byItself: () => general.kubeconfig,
+  },
+  {
+    title: "Fleet",
+    lead: "Found in the status of a FleetSecret.",
+    catalogue: fleet,
+    byItself: (code) => ofPrograms[code],
+  },
+  {
+    title: "SyncSecrets",
+    lead: "Found in the status of a SyncSecret, and in the log of the program that found it.",
+    catalogue: sync,
+    byItself: (code) => ofPrograms[code] ?? general.tenant,
+  },
 ];
 
-/** The page of every code, a section for each catalogue. */
+const isWarning = (code: string): boolean => Number(code.slice("GPS".length)) >= 150;
+
+/** The page: a section for each catalogue, and in it one for each code. */
 export function errorsPage(): string {
   const parts = [
-    "# Every code\n\nThe same code stands in the Event, the log line, the readiness answer and the termination message. `{}` stands for a detail; a credential is never one.",
-    "## Pull secrets\n\nSaid by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; the others are warnings.",
-    table(["code", "meaning", "what to do"], Object.values(documents).toSorted(byCode)),
-    "## Agents\n\nSaid by the agent of a node: in its log, on `http://127.0.0.1:20248/readyz` of the node (HTTP status 5nn for GPS2nn while it is not ready, which is what the kubelet's Unhealthy Event tells), and as its pod's termination message.",
-    table(["code", "meaning", "what happens next"], Object.values(agent).toSorted(byCode)),
-    "## Controller\n\nSaid by the controller, in Events and in its log.",
-    table(["code", "meaning", "what to do"], Object.values(controller).toSorted(byCode)),
-    "## Kubeconfigs\n\nSaid of a kubeconfig that is read as data (that of a guest cluster): what is refused is never connected to.",
-    table(["code", "meaning", "what to do"], Object.values(kubeconfigs).toSorted(byCode)),
-    "## Fleet\n\nSaid in the status of a FleetSecret.",
-    table(["code", "meaning", "what to do"], Object.values(fleet).toSorted(byCode)),
-    "## SyncSecrets\n\nSaid in the status of a SyncSecret, and in the log of the program that found it.",
-    table(["code", "meaning", "what to do"], Object.values(sync).toSorted(byCode)),
+    `# Every code\n\nThe same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of them end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential. If you know a symptom but no code, begin with [troubleshooting](troubleshooting.md).`,
+    sections
+      .map(({ title }) => `[${title}](#${title.toLowerCase().replace(" ", "-")})`)
+      .join(" · "),
+    ...sections.flatMap(partsOf),
   ];
   return `${parts.join("\n\n")}\n`;
 }
 
-function byCode(a: Row, b: Row): number {
-  return (a[0] ?? "").localeCompare(b[0] ?? "");
+function partsOf({ title, lead, catalogue, byItself }: Section): string[] {
+  const rows = Object.values(catalogue).toSorted(([a], [b]) => a.localeCompare(b));
+  const entries = rows.map(([code, what, todo]) => entry(code, what, byItself(code), todo));
+  return [`## ${title}\n\n${lead}`].concat(entries);
+}
+
+/** `todo`: the message's own words, where no longer text is there. */
+function entry(code: string, what: string, byItself: string | undefined, todo: string): string {
+  const you = Object.hasOwn(ofAgents, code) ? ofAgents[code as AgentCode][1] : sentence(todo);
+  const meaning = what === "{}" ? "The message has the details." : sentence(what);
+  return `### ${code}\n\n${meaning}\n\n- **By itself**: ${byItself}\n- **You**: ${you}`;
+}
+
+/** Words of a catalogue as a sentence of the page. What looks like markup is text. */
+function sentence(words: string): string {
+  const text = words
+    .replaceAll("{}", "…")
+    .replaceAll(/[<>*_\\]/g, String.raw`\$&`)
+    .replace(/^[a-z](?!\w*[.(])/, (first) => first.toUpperCase());
+  return /[.…]$/.test(text) ? text : `${text}.`;
 }

@@ -82,8 +82,8 @@ ${table(
   [
     [
       "[fleet](fleet.md)",
-      "`fleet_clusters{state}`",
-      "clusters of all FleetSecrets; the states are those of status. Worth an alert: `Failed` above 0",
+      "`fleet_clusters{object,state}`",
+      "clusters of each FleetSecret; the states are those of status. Worth an alert: `Failed` above 0",
     ],
     [
       "[SyncSecret](syncsecret.md#metrics), each side",

@@ -291,7 +291,12 @@ test("no path that agents may write begins with the name of a folder that they m
 test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {
   const [look] = pod?.initContainers ?? [];
   assert.deepEqual(look?.volumeMounts, [
-    { name: "root", mountPath: "/host/root", readOnly: true },
+    {
+      name: "root",
+      mountPath: "/host/root",
+      readOnly: true,
+      recursiveReadOnly: "IfPossible",
+    },
     { name: "pod", mountPath: "/run/global-pull-secret" },
   ]);
   const { appArmorProfile: _relaxed, ...confined } = container?.securityContext ?? {};

@@ -16,7 +16,8 @@ export const confined: NonNullable<V1Container["securityContext"]> = {
 /**
  * Looks once, before the agent starts, where else the kubelet may have its credentials
  * (docs/decisions/0017). It alone has the node's root directory, read-only and for a moment. Node
- * lets it open these few paths only, and write to the pod's own directory.
+ * lets it open these few paths only, and write to the pod's own directory. Neither keeps it from a
+ * socket (SECURITY.md).
  */
 export function firstContainer(agent: Agent): V1Container {
   const { root, pod } = names.mountPaths;
@@ -42,7 +43,8 @@ export function firstContainer(agent: Agent): V1Container {
     resources: resourcesOf(agent),
     securityContext: confined,
     volumeMounts: [
-      { name: "root", mountPath: root, readOnly: true },
+      // With what is mounted below it, such as /run: readOnly alone leaves that writable.
+      { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "IfPossible" },
       { name: "pod", mountPath: pod },
     ],
   };

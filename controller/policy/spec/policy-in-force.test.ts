@@ -66,6 +66,25 @@ test("every field of spec reaches the policy, and protection only grows", () => 
   });
 });
 
+test("F54: keeps sources and protection of an accepted spec, one of whose registries is refused now", () => {
+  const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
+  const spec = { sources, protectedRegistries: ["quay.io", "*", "10.0.0.0/8"] };
+  const read = readAccepted(installed, { policy: spec, sourcesFrom: "u" });
+  const found = inForce(installed, object(spec), read);
+  assert.deepEqual(
+    found.problems.map((line) => line.replace(/;.*/, "")),
+    [
+      "spec.protectedRegistries[1]: means only hosts without a dot, because * stays in one part of a name",
+      "spec.protectedRegistries[2]: is a range of addresses, which protects none of them",
+    ],
+  );
+  assert.deepEqual(found.policy.merge.protect, ["platform.example", "quay.io"]);
+  assert.deepEqual(
+    found.policy.sources.map(({ name }) => name),
+    ["team-a"],
+  );
+});
+
 const deliveries: readonly (readonly [DeliverySpec, DeliveryPolicy])[] = [
   [{ mode: "Restart" }, { mode: "Restart" }],
   [{ mode: "CredentialProvider" }, { mode: "CredentialProvider", scope: "All" }],

@@ -4,6 +4,8 @@
  * the policy as it is.
  */
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { Wrong } from "#contract/values.ts";
+import { protectable } from "#pullsecret/merge/protect.ts";
 import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
 import { allowedDefaults } from "./defaults.ts";
 import { policyOf } from "./spec.ts";
@@ -93,13 +95,19 @@ export function inForce(
   };
 }
 
-/** Reads what was remembered. A spec that cannot be followed reads as none. */
+/**
+ * Reads what was remembered. A spec that cannot be followed reads as none. A protected registry
+ * that an earlier version took, and this one refuses, protected nothing: it goes alone.
+ */
 export function readAccepted(
   installed: Installed,
   { policy, sourcesFrom }: Readonly<{ policy: unknown; sourcesFrom: string | undefined }>,
 ): AcceptedSpec | undefined {
   if (typeof policy !== "object" || policy === null) return undefined;
-  const spec = policy as GlobalPullSecretSpec;
+  const stored = policy as GlobalPullSecretSpec;
+  const isKept = (one: unknown) => typeof one !== "string" || !(protectable(one) instanceof Wrong);
+  const { protectedRegistries: all } = stored;
+  const spec = Array.isArray(all) ? { ...stored, protectedRegistries: all.filter(isKept) } : stored;
   return policyOf(installed, spec).ok ? { spec, sourcesFrom } : undefined;
 }
 

@@ -1,0 +1,29 @@
+/** Where a code is explained: the anchor of docs/errors.md that has its name. */
+
+/** `GPS218` → `docs/errors.md#gps218`. */
+export function helpOf(code: string): string {
+  return `docs/errors.md#${code.toLowerCase()}`;
+}
+
+/** The place that explains the first code in the text; undefined when it has none. */
+export function helpIn(text: string): string | undefined {
+  const [code] = /\bGPS\d{3}\b/.exec(text) ?? [];
+  return code && helpOf(code);
+}
+
+/**
+ * Most characters of a condition's message: enough for five troubles of an Event's length, and far
+ * under the 32 KiB that a condition may hold.
+ */
+const longestCondition = 4096;
+
+/**
+ * The text, cut to so many characters, with the place that explains its first code at the end. A
+ * cut never takes the place away.
+ */
+export function withHelp(text: string, longest = longestCondition): string {
+  const help = helpIn(text);
+  const end = help === undefined ? "" : ` [${help}]`;
+  const room = longest - end.length;
+  return (text.length > room ? `${text.slice(0, room - 1)}…` : text) + end;
+}

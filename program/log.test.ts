@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openLog } from "./log.ts";
+
+test("a line with a code, in its message or beside it, has the place that explains the code", () => {
+  const lines: string[] = [];
+  const log = openLog("info", { write: (line) => void lines.push(line) });
+  const error = "Secret: GPS402 not one YAML document";
+  log.info("started");
+  log.info({ node: "n1" }, "started");
+  log.warn("GPS305 rollout: halted");
+  log.warn({ event: "RolloutHalted" }, "GPS305 rollout: halted");
+  log.error({ error }, "a run failed");
+  const shown = lines.map((line) => {
+    const { time, msg, help, level, ...rest } = JSON.parse(line) as Record<string, unknown>;
+    assert.equal(typeof time, "number");
+    return [level, msg, help, rest];
+  });
+  assert.deepEqual(shown, [
+    [30, "started", undefined, {}],
+    [30, "started", undefined, { node: "n1" }],
+    [40, "GPS305 rollout: halted", "docs/errors.md#gps305", {}],
+    [40, "GPS305 rollout: halted", "docs/errors.md#gps305", { event: "RolloutHalted" }],
+    [50, "a run failed", "docs/errors.md#gps402", { error }],
+  ]);
+});

@@ -1,0 +1,155 @@
+/** What an agent does by itself about each of its codes, and what is left for a person. */
+import type { AgentCode } from "#contract/agent-codes.ts";
+
+/** Nothing is left for a person. */
+const none = "No action needed.";
+const longer = (what: string) => `No action needed, unless it lasts. Then ${what}`;
+const untouched = "The agent changes nothing on this node and looks again.";
+
+export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, you: string]>> = {
+  GPS200: ["The agent watches the file and repairs it when another program changes it.", none],
+  GPS201: ["The agent waits until the controller grants the node a revision.", none],
+  GPS202: [
+    "The agent waits for the kubelet to mount the Secret.",
+    longer("read the Events of the agent's pod."),
+  ],
+  GPS203: [
+    "The agent waits for its revision. The kubelet mounts it within 90 s.",
+    longer("look at the kubelet's log: it cannot read the Secret from the API server."),
+  ],
+  GPS204: [
+    "The agent changes nothing until the Secret is correct.",
+    "Do not edit `global-pull-secret`. The controller writes it again. If it does not, read the controller's log.",
+  ],
+  GPS205: [
+    "The agent touches nothing until the other one has ended.",
+    longer("find the second agent: `kubectl get pods -n kube-system -o wide`."),
+  ],
+  GPS206: [
+    untouched,
+    "Read the detail in the message. Make `config.json` a regular file that is not a mount of its own.",
+  ],
+  GPS207: [
+    "The agent replaces the file if it stays unreadable for 2 s. Another program may still be writing it.",
+    longer("find the program that writes the file."),
+  ],
+  GPS208: [
+    "The agent tries again, at most every 30 s.",
+    longer("check the disk of the node: is it full, or read-only?"),
+  ],
+  GPS209: ["The agent reads the file again and begins anew.", none],
+  GPS210: [
+    "The agent changes nothing and asks again, at most every 30 s.",
+    longer("check systemd and D-Bus on the node. If the node has neither, set mode `Reread`."),
+  ],
+  GPS211: [untouched, "Set `--kubelet-unit` to the kubelet's unit."],
+  GPS212: ["The agent restarts the kubelet.", none],
+  GPS213: ["The agent waits for a new process that answers healthz.", none],
+  GPS214: ["The agent restarts the kubelet again after the unit's start limit has passed.", none],
+  GPS215: ["The agent watches the new kubelet for the probation (5 s by default).", none],
+  GPS216: ["The agent puts the previous `config.json` back.", none],
+  GPS217: ["The agent restarts the kubelet with the previous file.", none],
+  GPS218: [
+    "The agent has put the previous `config.json` back, and the kubelet runs with it. It does not try the revision again under the same grant, or before the time named.",
+    "Read the kubelet's log (`journalctl -u kubelet`). Correct the Secret or the node, then run `kubectl pull-secret retry`.",
+  ],
+  GPS219: [
+    "The agent refuses the revision. It tries again under a new grant, or at the time named.",
+    "Correct the Secret or the node, then run `kubectl pull-secret retry`.",
+  ],
+  GPS220: [
+    "The agent goes on restarting the kubelet with the previous file.",
+    "Repair the kubelet. It does not start with the previous file either, so the cause is not the credential. Read `journalctl -u kubelet`.",
+  ],
+  GPS221: [
+    "The agent begins nothing until healthz answers.",
+    "If the kubelet runs, check `--healthz-port`, and that the kubelet's `healthzPort` is not 0.",
+  ],
+  GPS222: [
+    untouched,
+    "Deploy the newer version again. An older agent cannot read what it has written.",
+  ],
+  GPS223: [
+    "The agent keeps the file as `journal.json.corrupt` and takes entries that equal ours for ours.",
+    "Check the disk of the node. Before you uninstall, read GPS250.",
+  ],
+  GPS224: ["The agent has restored what the node had before.", none],
+  GPS225: [
+    "The agent puts our entries back. The kubelet is not restarted.",
+    longer("find the program that changes `config.json`."),
+  ],
+  GPS226: ["The agent stages the files, reads them back and renames them.", none],
+  GPS227: ["The next agent continues from the journal.", none],
+  GPS228: [
+    "The agent tries again, at most every 30 s.",
+    longer("report it with `kubectl pull-secret support-bundle`."),
+  ],
+  GPS229: [
+    untouched,
+    "Set `--kubelet-unit` to the kubelet's unit, or set `spec.delivery.mode: Reread`, which needs no unit.",
+  ],
+  GPS230: [
+    "The agent changes nothing until the unit runs.",
+    "Start the unit. If the kubelet has another unit, set `--kubelet-unit`.",
+  ],
+  GPS231: [untouched, "Update systemd, or set `spec.delivery.mode: Reread`."],
+  GPS232: [
+    untouched,
+    "Move the entries of the other file to `config.json` in the kubelet's directory, or set `--hidden-files Ignore`.",
+  ],
+  GPS233: [
+    untouched,
+    "Look for another credential file on the node. If there is none, write `{}` to `config.json` in the kubelet's directory, or set `--hidden-files Ignore`.",
+  ],
+  GPS235: [
+    untouched,
+    "Install the kubelet's flags, script and configuration as [docs/delivery-node.md](delivery-node.md) shows.",
+  ],
+  GPS240: [
+    "The agent does everything else, and tries the port again at most every 10 s. Until then its pod is not Ready.",
+    "Stop the other program, or set `--probe-port`.",
+  ],
+  GPS241: [
+    "The agent ends, because only a new container gets a new mount of the bus's directory.",
+    longer("check D-Bus on the node."),
+  ],
+  GPS242: ["The agent looks at the files whenever the kubelet probes it.", none],
+  GPS250: [
+    "The agent keeps waiting.",
+    "Remove our entries from `config.json` on the node. Then delete `global-pull-secret/journal.json.corrupt` beside it.",
+  ],
+  GPS252: ["The next revision puts our entries back.", none],
+  GPS253: [
+    "The agent keeps the file's mode.",
+    "Run `chmod 600` on the file, unless you want other users to read it.",
+  ],
+  GPS254: [
+    "The kubelet reads the file again within five minutes. The agent turns Ready after that.",
+    none,
+  ],
+  GPS256: [
+    "The node keeps what it has. The controller publishes the content again under a higher number.",
+    none,
+  ],
+  GPS257: [
+    "The agent changes nothing before a new grant.",
+    "Read the reason in the message, correct it, then run `kubectl pull-secret retry`.",
+  ],
+  GPS258: ["The agent turns Ready after the kubelet's next probe.", none],
+  GPS259: [
+    "After three refusals the agent puts the previous `config.json` back.",
+    "Allow root to restart the unit (polkit, SELinux), or set `spec.delivery.mode: Reread`.",
+  ],
+  GPS260: [
+    "The agent writes the journal again from memory.",
+    longer("find the program that deletes files below the kubelet's directory."),
+  ],
+  GPS261: [
+    untouched,
+    "Find the kubelet's `--root-dir` on the node, and install with `--kubelet-directory` set to it.",
+  ],
+  GPS262: [
+    untouched,
+    "Set `spec.delivery.mode: Reread`, or leave the node out with `--agent-node-selector`.",
+  ],
+};

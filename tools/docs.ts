@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
 import { plugin } from "./pages/plugin.ts";
 import { chartParts } from "./install/chart.ts";
+import { monitoringParts } from "./install/monitoring.ts";
 import { promisesPage } from "./pages/promises-page.ts";
 import { reasonsPage } from "./pages/reasons.ts";
 import { fleetReference, reference, syncReference } from "./pages/reference.ts";
@@ -38,6 +39,7 @@ function written(): Readonly<Record<string, string>> {
     "api/sync-secret.ts": syncTypes(),
     "docs/reference/syncsecret.md": syncReference(),
     "cli/terminal/version.ts": versionOf(readFileSync("package.json", "utf8")),
+    ...monitoringParts(),
     ...chartParts(),
   };
 }

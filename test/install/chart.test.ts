@@ -81,6 +81,7 @@ const sourcesNamed = (path: string, value: unknown) => ({
 
 const optional = [
   ["network-policy", ["networkPolicy.enabled=true"], []],
+  ["monitoring", ["monitoring.enabled=true"], []],
   ["admission", ["admission.enabled=true"], []],
   ["annotated", ["annotated.enabled=true"], []],
   ["original", ["original=kube-system/pull-secret"], []],
@@ -296,6 +297,8 @@ const others: Readonly<Record<string, string>> = {
   original: "kube-system/pull-secret",
   extraSources: "{team-a}",
   "flags.logLevel": "debug",
+  "monitoring.enabled": "true",
+  "monitoring.docs": "https://docs.example.com",
   "networkPolicy.enabled": "true",
   "admission.enabled": "true",
   "annotated.enabled": "true",
@@ -306,6 +309,11 @@ const others: Readonly<Record<string, string>> = {
   "fleet.clusterResourceSet": "true",
   "uninstall.withdraw": "false",
   "uninstall.timeout": "5m",
+};
+
+/** Value → what has to be set for it to matter. */
+const needs: Readonly<Record<string, string>> = {
+  "monitoring.docs": "--set=monitoring.enabled=true",
 };
 
 /** Paths of the values at the ends, and with `maps` those of what has them. */
@@ -336,9 +344,12 @@ for (const role of roles)
     for (const [path, value] of Object.entries(others)) {
       const set = `--set=${path}=${value}`;
       const its = usedBy[path.split(".")[0] ?? ""];
-      if (its?.includes(role))
-        assert.notDeepEqual(await charted(...inRole(role), set), usual, path);
-      else {
+      if (its?.includes(role)) {
+        const needed = needs[path];
+        const before = needed === undefined ? usual : await charted(...inRole(role), needed);
+        const also = needed === undefined ? [] : [needed];
+        assert.notDeepEqual(await charted(...inRole(role), ...also, set), before, path);
+      } else {
         const told = `${path} is set, but role ${role} does not use it: it is a value of roles? `;
         await assert.rejects(charted(...inRole(role), set), new RegExp(`${told}${its?.[0]}`), path);
       }

@@ -2,6 +2,7 @@
  * The parts of manifests/chart that say what manifests/ says already, written from it: a chart
  * holds no file from outside its folder, and a link to one is refused by some who read charts.
  */
+import { monitoringParts } from "./monitoring.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
 import { valuesSchema, valuesYaml } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
@@ -56,6 +57,13 @@ const copied: Readonly<Record<string, Part>> = {
   "base/clusterrolebinding.yaml": cluster,
   "base/viewer.yaml": cluster,
   "base/poddisruptionbudget.yaml": { role: "Cluster", when: several },
+  "components/monitoring/service.yaml": optional("monitoring"),
+  "components/monitoring/podmonitor.yaml": optional("monitoring"),
+  "components/monitoring/dashboard.yaml": optional("monitoring"),
+  "components/monitoring/prometheusrule.yaml": {
+    ...optional("monitoring"),
+    values: { " docs/": " {{ .Values.monitoring.docs }}/" },
+  },
   "components/network-policy/networkpolicy.yaml": optional("networkPolicy"),
   "components/admission/policy.yaml": optional("admission"),
   "components/admission/binding.yaml": optional("admission"),
@@ -126,9 +134,12 @@ const within = (condition: string, text: string) =>
 function valued(file: string, values: Readonly<Record<string, string>>): string {
   return Object.entries(values).reduce((text, [there, value]) => {
     if (!text.includes(there)) throw new Error(`manifests/${file}: has no ${there.trim()}`);
-    return text.replace(there, () => value);
-  }, textOf(file));
+    return text.replaceAll(there, () => value);
+  }, sourceOf(file));
 }
+
+/** Some files of manifests/ are written from code themselves; the disk may have older ones. */
+const sourceOf = (file: string): string => monitoringParts()[`manifests/${file}`] ?? textOf(file);
 
 /** Among templates/, so that an upgrade of the release upgrades it; and no uninstall deletes it. */
 function kept(file: string): string {

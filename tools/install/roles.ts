@@ -12,6 +12,7 @@ export const usedBy: Readonly<Record<string, readonly Role[]>> = {
   original: ["Cluster"],
   extraSources: ["Cluster"],
   flags: ["Cluster", "Hosted"],
+  monitoring: ["Cluster"],
   networkPolicy: ["Cluster"],
   admission: ["Cluster"],
   annotated: ["Cluster"],

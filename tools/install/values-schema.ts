@@ -123,6 +123,12 @@ const properties = described({
       "PriorityClass of its pods; empty: the cluster's default. Unset: system-cluster-critical, or with role Hosted the cluster's default.",
     ),
   }),
+  monitoring: group("Metrics, alerts and a dashboard.", {
+    enabled: toggle(
+      "Adds a metrics Service, a PodMonitor, a PrometheusRule and a Grafana dashboard. Needs the definitions of monitoring.coreos.com.",
+    ),
+    docs: text("What runbook_url of an alert begins with: where you serve docs/."),
+  }),
   networkPolicy: group("What it may be asked and may ask.", {
     enabled: toggle("Adds a NetworkPolicy: metrics and probes in, the API server's ports out."),
   }),

@@ -5,6 +5,7 @@
   "original": {"named":"role Cluster","roles":["Cluster"],"default":""},
   "extraSources": {"named":"role Cluster","roles":["Cluster"],"default":[]},
   "flags": {"named":"roles Cluster and Hosted","roles":["Cluster","Hosted"],"default":{}},
+  "monitoring": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false,"docs":"docs"}},
   "networkPolicy": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
   "admission": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
   "annotated": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},

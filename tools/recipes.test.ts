@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { loadAll } from "js-yaml";
+import { load, loadAll } from "js-yaml";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { leaseIn } from "#kube/client/paths.ts";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { policyOf } from "#controller/policy/spec/spec.ts";
 import { parse } from "#pullsecret/document/parse.ts";
+import { linesOf } from "#test/cli/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { textOf } from "./install/yaml.ts";
 
@@ -70,6 +71,23 @@ test("the policy that the page keeps in Git is one that the CRD and the controll
   assert.ok(flags.ok);
   const policy = policyOf(flags.value.installed, spec);
   assert.ok(policy.ok, JSON.stringify(policy));
+});
+
+test("the quick start builds, saves, loads and installs one image, and otherwise does as README.md does", () => {
+  const lines = linesOf(readFileSync("docs/quick-start.md", "utf8"));
+  const { appVersion } = load(textOf("chart/Chart.yaml")) as { appVersion: string };
+  const repository = /image\.repository=(\S+)$/m.exec(lines.join("\n"))?.[1] ?? "";
+  const image = `${repository}:${appVersion}`;
+  assert.deepEqual(lines.slice(2, 6), [
+    `podman build -t ${image} .`,
+    `podman save -o gps.tar ${image}`,
+    "kind create cluster",
+    "kind load image-archive gps.tar",
+  ]);
+  const ofReadme = linesOf(readFileSync("README.md", "utf8"));
+  const same = lines.filter((line) => /^npm |^export |create secret |pull-secret wait/.test(line));
+  assert.equal(same.length, 4);
+  for (const line of same) assert.ok(ofReadme.includes(line), line);
 });
 
 test("troubleshooting asks for the Lease and the Deployment that there are", () => {

@@ -51,14 +51,15 @@ test("helm template with an image alone is kubectl kustomize manifests, object b
   assert.deepEqual(await released(), byName(await kustomized({ resources: ["."] })));
 });
 
-test("README.md's line for helm gives these objects, with the image that it names", async () => {
-  const line = linesOf(readFileSync("README.md", "utf8")).find((one) => one.startsWith("helm "));
-  const template = line?.replace("helm install ", "helm template ") ?? "";
-  const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
-  const path = [dirname(await program()), process.env["PATH"]].join(delimiter);
-  const rendered = await run(["bash", "-c", template], { env: { ...process.env, PATH: path } });
-  assert.deepEqual(objectsOf(rendered), await charted(`--set=image.repository=${repository}`));
-});
+for (const page of ["README.md", "docs/quick-start.md"])
+  test(`the line of ${page} for helm gives these objects, with the image that it names`, async () => {
+    const line = linesOf(readFileSync(page, "utf8")).find((one) => one.startsWith("helm "));
+    const template = line?.replace("helm install ", "helm template ") ?? "";
+    const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
+    const path = [dirname(await program()), process.env["PATH"]].join(delimiter);
+    const rendered = await run(["bash", "-c", template], { env: { ...process.env, PATH: path } });
+    assert.deepEqual(objectsOf(rendered), await charted(`--set=image.repository=${repository}`));
+  });
 
 test("without the definition it is the base", async () => {
   const base = byName(await kustomized({ resources: ["base"] }));

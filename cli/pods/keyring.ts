@@ -16,7 +16,7 @@ import { shownUser } from "#pullsecret/problems/token.ts";
  * `missing` and `ignored`: the kubelet goes on without it. `broken`: it pulls no image of the pod.
  * `notRead`: the caller has no right to get it.
  */
-export type SecretState = "read" | "missing" | "ignored" | "broken" | "notRead";
+type SecretState = "read" | "missing" | "ignored" | "broken" | "notRead";
 
 export type PullSecretState = Readonly<{ name: string; state: SecretState; why?: string }>;
 

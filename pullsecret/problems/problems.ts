@@ -240,6 +240,11 @@ export const catalogue = {
     "serves only images that are written with the same capitals",
     "write the host in lower case, in image names too",
   ],
+  noRegistries: [
+    "GPS174",
+    "no registries: every node would lose what this source supplies",
+    "no action needed to withdraw it, or give its registries",
+  ],
 } as const satisfies Catalogue;
 
 export type ProblemKind = keyof typeof catalogue;

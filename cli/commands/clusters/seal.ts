@@ -121,7 +121,7 @@ export const seal = command(
     const fetched = how.cluster.length === 0 ? [] : await fetchAll(how, io);
     const certificates = withFetched(await readAll(cert, io), fetched);
     const document = await io.read(file, documentLimits.bytes);
-    for (const line of (await verdictOn(document, [])).warnings) io.err(line);
+    for (const line of verdictOn(document, []).warnings) io.err(line);
     const target: SealTarget = { ...how.secret, scope: how.scope };
     const before = sealedBefore(output, target);
     refuseChanged(before, certificates, new Set(how.renewed));

@@ -52,3 +52,11 @@ test("with --login each registry has its line, and one that refuses makes it 1",
   ]);
   assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
 });
+
+test("says that a pipe is ignored when no file is given", async () => {
+  const fake = cluster({ "quay.io": "u:p" });
+  const piped = await call(["check"], { cluster: fake, io: { piped: true } });
+  assert.deepEqual([piped.code, piped.out], [0, "accepted: 1 registry\n"]);
+  assert.match(piped.err, /^standard input is not read: .*; give - to judge a pipe\n$/);
+  assert.equal((await call(["check"], { cluster: fake })).err, "");
+});

@@ -44,7 +44,7 @@ export const diff = command(
     const { secret } = sourceSecret(object, source);
     const bytes = await io.read(file, documentLimits.bytes);
     const protect = object?.spec?.protectedRegistries ?? [];
-    const after = await verdictOn(bytes, protect);
+    const after = verdictOn(bytes, protect);
     for (const line of after.warnings) io.err(line);
     const live = await cluster.get<V1Secret>(secretPath(secret));
     const text = live?.data?.[secretKeys.document];

@@ -4,6 +4,7 @@ import { chmodSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { call } from "./fake.fixture.ts";
 import { file, folder, options, run, runHere, testCases, testRefusals } from "./cases.fixture.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
@@ -105,4 +106,20 @@ test("ends with one line, without what was read, on an error that nobody expects
   assert.deepEqual([code, out], [1, ""]);
   assert.match(err, /^unexpected RangeError at \S+:\d+:\d+: report this line, .*\n$/);
   assert.doesNotMatch(err, /pa55/);
+});
+
+test("completes --context with the contexts of the kubeconfig, and without one with none", async () => {
+  const contexts = () => Promise.resolve(["east", "west"]);
+  const words = ["__complete", "status", "--context", "e"];
+  const { out } = await call(words, { io: { contexts } });
+  assert.equal(out, "east\n:4\n");
+  const broken = () => Promise.reject(new Error("no kubeconfig"));
+  assert.equal((await call(words, { io: { contexts: broken } })).out, ":4\n");
+});
+
+test("takes -n for kube-system, and explains why it takes no other namespace", async () => {
+  const { code, err } = await call(["status", "-n", "shop"]);
+  assert.equal(code, 2);
+  assert.match(err, /^--namespace "shop": holds nothing of it: .* kube-system; leave out -n\n$/);
+  assert.equal((await call(["nodes", "-n", "kube-system"])).code, 0);
 });

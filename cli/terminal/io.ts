@@ -48,6 +48,8 @@ export type Reach = Readonly<{
   /** Seconds that an answer may take. */
   "request-timeout": number;
   as: string | undefined;
+  "as-group"?: string | undefined;
+  user?: string | undefined;
   /** The token to use in place of the kubeconfig's credential. */
   token?: string;
 }>;

@@ -35,6 +35,8 @@ export type Asker = Readonly<{
   manager?: string;
   /** User to impersonate: the requests are made in this user's name and with this user's rights. */
   as?: string | undefined;
+  /** One of its groups. */
+  asGroup?: string | undefined;
   /** Seconds that one answer may take; watches have no such limit. */
   seconds?: number;
   /** Bytes that one answer, or a line of a watch, may have. */
@@ -90,6 +92,7 @@ export function open(
   {
     manager = fieldManager,
     as,
+    asGroup,
     seconds = requestSeconds,
     largest = largestAnswer,
     fixed = false,
@@ -119,6 +122,7 @@ export function open(
     if (connections.pool !== undefined) context.setDispatcher(connections.pool);
     context.setHeaderParam("User-Agent", manager);
     if (as !== undefined) context.setHeaderParam("Impersonate-User", as);
+    if (asGroup !== undefined) context.setHeaderParam("Impersonate-Group", asGroup);
     context.setHeaderParam("Accept", accept ?? "application/json");
     if (body !== undefined) {
       context.setHeaderParam("Content-Type", type ?? "application/json");

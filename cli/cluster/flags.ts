@@ -1,7 +1,8 @@
 /** The flags of every command that reaches a cluster, named as kubectl names them. */
 import { namespace } from "#contract/names.ts";
 import type { Table } from "#contract/table.ts";
-import { duration, text, Wrong } from "#contract/values.ts";
+import { duration, oneOf, text, Wrong } from "#contract/values.ts";
+import type { Reach } from "../terminal/io.ts";
 
 /** Seconds that stand for kubectl's "no limit". No request of ours takes longer. */
 const noLimit = 3600;
@@ -38,6 +39,19 @@ export const clusterFlags = {
     what: `${namespace}, where all of it is; no other is taken`,
   },
 } as const satisfies Table;
+
+/** Of commands that write one object. */
+export const dryRunFlag = {
+  "dry-run": {
+    read: oneOf("none", "server"),
+    standard: "none",
+    what: "server: the API server judges the change, and stores nothing",
+  },
+} as const;
+
+/** What a command's own line ends with after a dry run, as kubectl's does. */
+export const dryRunNote = ({ "dry-run": how }: Reach): string =>
+  how === "server" ? " (server dry run)" : "";
 
 /** How long a command waits before it ends with 3, not yet. */
 export function timeoutFlag<const Standard extends string>(standard: Standard) {

@@ -11,12 +11,13 @@ import { manager } from "./names.ts";
 /** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
 export const reach = (how: Reach): Cluster => {
   const { kubeconfig, context, as, user, token, "request-timeout": seconds } = how;
+  const dryRun = how["dry-run"] === "server";
   return told(kubeconfig, () => {
     const config = loadKubeConfig(kubeconfig, context);
     refusePlainHttp(config);
     if (user !== undefined) chooseUser(config, user);
     if (token !== undefined) identify(config, token);
-    return connect(config, () => {}, { manager, as, asGroup: how["as-group"], seconds });
+    return connect(config, () => {}, { manager, as, asGroup: how["as-group"], dryRun, seconds });
   });
 };
 

@@ -49,6 +49,8 @@ export type Reach = Readonly<{
   "request-timeout": number;
   as: string | undefined;
   "as-group"?: string | undefined;
+  /** `server`: writes are judged there, and nothing is stored. */
+  "dry-run"?: "none" | "server";
   user?: string | undefined;
   /** The token to use in place of the kubeconfig's credential. */
   token?: string;

@@ -35,6 +35,8 @@ export type Asker = Readonly<{
   manager?: string;
   /** User to impersonate: the requests are made in this user's name and with this user's rights. */
   as?: string | undefined;
+  /** The API server judges each write, and stores none. */
+  dryRun?: boolean;
   /** One of its groups. */
   asGroup?: string | undefined;
   /** Seconds that one answer may take; watches have no such limit. */
@@ -93,6 +95,7 @@ export function open(
     manager = fieldManager,
     as,
     asGroup,
+    dryRun = false,
     seconds = requestSeconds,
     largest = largestAnswer,
     fixed = false,
@@ -109,6 +112,7 @@ export function open(
   async function contextOf({ method, path, query = {}, body, type, accept }: Request) {
     const url = new URL(server + path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    if (dryRun && method !== HttpMethod.GET) url.searchParams.set("dryRun", "All");
     const context = new RequestContext(url.toString(), method);
     await authenticate(config, context);
     if (connections === undefined || connections.until < performance.now()) {

@@ -245,6 +245,11 @@ export const catalogue = {
     "no registries: every node would lose what this source supplies",
     "no action needed to withdraw it, or give its registries",
   ],
+  expires: [
+    "GPS175",
+    "ends at {}, by its own word",
+    "have a tool replace it before: pulls fail afterwards",
+  ],
 } as const satisfies Catalogue;
 
 export type ProblemKind = keyof typeof catalogue;

@@ -3,8 +3,9 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace, secretKeys } from "#contract/names.ts";
 import { oneOf, toggle } from "#contract/values.ts";
+import { expiryOf } from "#pullsecret/document/expiry.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
-import { escape, redactKey } from "#pullsecret/problems/keypath.ts";
+import { escape, formatPath, redactKey } from "#pullsecret/problems/keypath.ts";
 import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
 import { clusterFlags, sourceFlag } from "#cli/cluster/flags.ts";
 import { peekObject } from "#cli/cluster/object.ts";
@@ -117,9 +118,20 @@ function judge(document: FoundDocument, protect: readonly string[]): Examined {
   // A tool fills in all of it: there is nothing to judge before.
   if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
   const found = examine(bytes, protect, name);
-  if (found.problems.length > 0 || found.entries.length > 0) return found;
+  if (found.problems.length > 0) return found;
+  if (found.entries.length > 0)
+    return { ...found, warnings: [...found.warnings, ...expiries(name, found)] };
   return { ...found, warnings: [...found.warnings, problem("noRegistries", name, "auths")] };
 }
+
+/** A warning for each credential that says when it ends; over or not, it refuses nothing. */
+const expiries = (name: string, { entries }: Examined): Problem[] =>
+  entries.flatMap(({ registry, credential }) => {
+    const end = expiryOf(credential)?.toISOString();
+    return end === undefined
+      ? []
+      : [problem("expires", name, formatPath(["auths", registry]), end)];
+  });
 
 const findingOf = ({ code, source, path, what, todo }: Problem): Finding => ({
   code,

@@ -72,4 +72,5 @@ export function monitoringParts(): Readonly<Record<string, string>> {
   };
 }
 
-const yaml = (object: object): string => written + dump(object, { lineWidth: -1, noRefs: true });
+const yaml = (object: object): string =>
+  written + dump(object, { lineWidth: -1, noRefs: true, quoteStyle: "double" });

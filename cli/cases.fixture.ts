@@ -213,7 +213,7 @@ const cases: readonly (readonly [
     `merge --additional ${secret}`,
     1,
     "",
-    /^additional: document: a Secret manifest, .*\.data\[\.dockerconfigjson\] holds, decoded\n$/,
+    /^additional: document: a Secret manifest, .*decode it from data, or take it from stringData\n$/,
   ],
   ["merge --additional /dev/zero", 1, "", /^additional: document: longer than 1 MiB; .*\n$/],
   ["merge --additional -", 1, "", /^additional: line 1, column 1: not JSON; .*\n$/],

@@ -174,7 +174,8 @@ export class Observer {
       failed: failedKey(known),
     };
     // A node that waits for a grant is Ready although it cannot reach the bus.
-    if (step.ready && step.code !== codes.systemdUnknown) this.#unreachedSince = undefined;
+    const isMissed = step.code === codes.systemdUnknown || step.code === codes.noSystemd;
+    if (step.ready && !isMissed) this.#unreachedSince = undefined;
     if (step.action === "leave") {
       const { owned } = this.#journal?.journal ?? {};
       if (owned !== undefined) this.#former = joined(this.#former, formerOf(owned));

@@ -21,7 +21,7 @@ const patience = 300_000;
 export function orStale({ stopwatch, healthy }: Facts, answer: Answer): Answer {
   const stale =
     answer.action === "wait" &&
-    answer.code === codes.systemdUnknown &&
+    (answer.code === codes.systemdUnknown || answer.code === codes.noSystemd) &&
     stopwatch.unreached >= patience;
   if (!stale || healthy !== true) return answer;
   return atOnce({

@@ -74,7 +74,7 @@ function socketIn({ dbusDirectory, systemdDirectory }: Directories): Socket {
   if (existsSync(bus)) return { path: bus, isDirect: false };
   const own = join(systemdDirectory, "private");
   if (existsSync(own)) return { path: own, isDirect: true };
-  throw new NoSystemd(`there is neither ${bus} nor ${own}`);
+  throw new NoSystemd(`connect ENOENT ${bus}, and ${own}`);
 }
 
 /** `stop` ends whatever is being waited for; a job goes on without us. */

@@ -69,8 +69,8 @@ async function stale(
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
   await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: healthz.port });
-  await agent.shows("5nn", "GPS210");
-  await node.says(/^GPS210 .*(ECONNREFUSED|ENOENT)/);
+  await agent.shows("5nn", "GPS2");
+  await node.says(/^(GPS210 .*ECONNREFUSED|GPS262 .*ENOENT)/);
   assert.equal(node.file, "{}");
   await using bus = await comesBack(host, node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
@@ -104,7 +104,7 @@ test("a stale mount, the host's directory removed: the container ends after five
       healthzPort: kubelet.healthzPort,
       nodeFlags: [hastened],
     });
-    await node.says(/^GPS210 .*ENOENT/);
+    await node.says(/^GPS262 .*ENOENT/);
     // Its clock, sixty times as fast, has seven minutes in these seven seconds.
     await stays(
       "the agent runs, as a kubelet that is down would start no container",

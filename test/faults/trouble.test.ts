@@ -34,9 +34,9 @@ test("without a bus nothing is changed, the reason is told, and it heals by itse
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
   await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: healthz.port });
-  await agent.shows("5nn", "GPS210");
+  await agent.shows("5nn", "GPS262");
   assert.equal(node.file, "{}");
-  await node.says(/^GPS210 .*ENOENT/);
+  await node.says(/^GPS262 .*ENOENT/);
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   assert.ok(await inTime(() => systemd.restartCalls === 1, 20_000));

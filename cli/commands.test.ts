@@ -59,6 +59,6 @@ test("every command that deletes something in a cluster asks first, and has --ye
       assert.equal("yes" in flags, !Object.hasOwn(unasked, name), name);
     }
   }
-  const asked = ["clusters remove", "remove", "uninstall"];
+  const asked = ["clusters delete", "clusters remove", "remove", "uninstall"];
   assert.deepEqual(found.toSorted(), [...asked, ...Object.keys(unasked)].toSorted());
 });

@@ -1,5 +1,6 @@
 /** The object as lines for people: what is in force, who supplied it, which nodes need help. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { age } from "../terminal/age.ts";
 import { columns } from "../terminal/columns.ts";
 import { bar, type Paint } from "../terminal/paint.ts";
 import { adviceOn } from "./advice.ts";
@@ -7,17 +8,18 @@ import { deliveryLines } from "./delivery.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { isObserved, isTrue } from "./condition.ts";
 
-export type Screen = Readonly<{ paint: Paint; columns: number }>;
+/** `now` is what ages are counted to. */
+export type Screen = Readonly<{ paint: Paint; columns: number; now: number }>;
 
 export function statusLines(object: GlobalPullSecret, screen: Screen): string[] {
   return [
     headline(object, screen.paint),
-    ...revisionLines(object, screen.paint),
+    ...revisionLines(object, screen),
     ...deliveryLines(object),
     ...nodeLines(object, screen),
     ...sourceLines(object),
     ...registryLines(object),
-    ...failureLines(object, screen.paint),
+    ...failureLines(object, screen),
   ];
 }
 
@@ -44,7 +46,13 @@ export function headline(object: GlobalPullSecret, paint: Paint): string {
   return paint.bad(`${prefix}Not ready: ${said}`);
 }
 
-function revisionLines({ status }: GlobalPullSecret, paint: Paint): string[] {
+/** A time that is none is shown as it is. */
+const ago = (at: string, now: number): string => {
+  const shown = age(at, now);
+  return shown === "" ? at : `${shown} ago`;
+};
+
+function revisionLines({ status }: GlobalPullSecret, { paint, now }: Screen): string[] {
   const { inForce, pending, refused } = status?.revision ?? {};
   const parts = [
     inForce === undefined ? "none in force" : `${inForce} in force`,
@@ -54,7 +62,9 @@ function revisionLines({ status }: GlobalPullSecret, paint: Paint): string[] {
     refused === undefined
       ? []
       : [
-          paint.bad(`          ${refused.revision} halted (${refused.reason}) at ${refused.since}`),
+          paint.bad(
+            `          ${refused.revision} halted (${refused.reason}) ${ago(refused.since, now)}`,
+          ),
           "          to try again now: kubectl pull-secret retry",
         ];
   return [`Revision  ${parts.join(", ")}`, ...halted];
@@ -124,12 +134,12 @@ function registryLines({ status }: GlobalPullSecret): string[] {
   return ["Registries", ...columns(rows), ...(omitted > 0 ? [`  and ${omitted} more`] : [])];
 }
 
-function failureLines({ status }: GlobalPullSecret, paint: Paint): string[] {
+function failureLines({ status }: GlobalPullSecret, { paint, now }: Screen): string[] {
   const failures = status?.failures ?? [];
   if (failures.length === 0) return [];
   const lines = failures.flatMap(({ node, code = "", message, since }) => {
     const { next } = adviceOn(code) ?? {};
-    const first = `  ${paint.bad(node)}  ${message} (since ${since})`;
+    const first = `  ${paint.bad(node)}  ${message} (${ago(since, now)})`;
     // An agent's own line ends with it already.
     return next === undefined || message.includes(next) ? [first] : [first, `    ${next}`];
   });

@@ -34,14 +34,18 @@ export const status = command(
   },
   async ({ watch, output, ...how }, io) => {
     const cluster = await io.reach(how);
-    const screen = { paint: paintFor(io.terminal), columns: io.terminal?.columns ?? columns };
+    const screen = (): Screen => ({
+      paint: paintFor(io.terminal),
+      columns: io.terminal?.columns ?? columns,
+      now: Date.now(),
+    });
     const object = await readObject(cluster);
     if (watch) {
-      const each = (now: GlobalPullSecret | undefined) => show(now, screen, io);
+      const each = (now: GlobalPullSecret | undefined) => show(now, screen(), io);
       await followObject(cluster, { seconds: undefined, signal: io.signal, each });
       return 0;
     }
-    await print(output, withoutFields(object), (one) => statusLines(one, screen), io);
+    await print(output, withoutFields(object), (one) => statusLines(one, screen()), io);
     return 0;
   },
 );

@@ -179,6 +179,26 @@ test(
   },
 );
 
+test(
+  "takes a withdrawn credential out again that another program writes back",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    await place.rests();
+    const copy = node.file ?? "";
+    node.mount(2, { intent: "release" });
+    node.grant(2);
+    assert.equal((await place.rests()).code, "GPS224");
+    const { starts } = place;
+    writeFileSync(node.config, copy, { mode: 0o600 });
+    // The kubelet may have read the copy, and has to read the file again.
+    assert.equal((await place.rests()).code, "GPS254");
+    assert.doesNotMatch(node.file ?? "", /a\.io/);
+    assert.equal(place.starts, starts);
+  },
+);
+
 test("shows at each probe that a file changed, without inotify", { skip }, async (t) => {
   const place = new Place(t);
   const { config, folder } = place.node;

@@ -15,6 +15,7 @@ import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
 import { isElsewhere } from "./observe/own-pod.ts";
 import { askHides } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
+import { type Former, formerOf, joined } from "./journal/former.ts";
 import { isIdle, type JournalReading } from "./journal/journal.ts";
 import { failedKey, isOf, type Seen } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
@@ -48,6 +49,7 @@ export class Observer {
   readonly #readings: Readings;
   /** Kept, because people delete a folder that they do not know. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
+  #former: Former = [];
   #unreachedSince: number | undefined;
   #seen: Seen = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
 
@@ -106,6 +108,7 @@ export class Observer {
       elsewhere: isElsewhere(config),
       journal,
       vanished,
+      former: this.#former,
       lost: existsSync(join(folder, corruptName)),
       left: journal.kind === "none" && isLeft(folder),
       file,
@@ -172,7 +175,11 @@ export class Observer {
     };
     // A node that waits for a grant is Ready although it cannot reach the bus.
     if (step.ready && step.code !== codes.systemdUnknown) this.#unreachedSince = undefined;
-    if (step.action === "leave") this.#journal = undefined;
+    if (step.action === "leave") {
+      const { owned } = this.#journal?.journal ?? {};
+      if (owned !== undefined) this.#former = joined(this.#former, formerOf(owned));
+      this.#journal = undefined;
+    }
     if (step.action !== "nothing") this.#readings.forget();
     return step;
   }

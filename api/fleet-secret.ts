@@ -217,8 +217,9 @@ export type FleetSecretStatus = Readonly<{
   /** Every cluster that is served, or was and is not yet given up. */
   clusters?: readonly ClusterStatus[];
   /**
-   * The clusters that failed, became unreachable or did not take it up last, newest first, ten of
-   * them at most; counts has all. One goes when its cluster has the content.
+   * The clusters that failed, and then those that became unreachable or did not take it up; of each
+   * the newest first, ten of them at most. counts has all. One goes when its cluster has the
+   * content.
    */
   failures?: readonly FleetFailure[];
   /** Ready, Reconciling and Stalled, as kstatus reads them, and Warning. */

@@ -15,6 +15,7 @@ import type { Bench, Measurement } from "./result/bench.ts";
 import { ensureInForce } from "./testbed/change.ts";
 import { agentCpu } from "./processes/agent-cpu.ts";
 import { agentMemory } from "./processes/agent-memory.ts";
+import { ailing, joinedClusters } from "./measurements/clusters.ts";
 import { fleetSize } from "./measurements/fleet.ts";
 import { provider } from "./measurements/provider.ts";
 import { requests } from "./measurements/requests.ts";
@@ -36,6 +37,8 @@ const all: readonly Measurement[] = [
   turnover,
   scale,
   fleetSize,
+  ailing,
+  joinedClusters,
 ];
 
 const { values } = parseArgs({

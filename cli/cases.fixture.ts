@@ -10,7 +10,7 @@ import { stripVTControlCharacters } from "node:util";
 import { dumpYaml, loadDocuments } from "#kube/yaml.ts";
 import { capacity } from "#pullsecret/merge/capacity.ts";
 import { call } from "./fake.fixture.ts";
-import { readBounded } from "./terminal/io.ts";
+import { readBounded, writePrivate } from "./terminal/io.ts";
 
 /** As `-o json` prints it. */
 const shown = (value: object) => `${JSON.stringify(value, undefined, 2)}\n`;
@@ -118,6 +118,7 @@ export async function runHere(words: readonly string[], input = ""): Promise<Res
         path === "-"
           ? Promise.resolve(Buffer.from(input).subarray(0, limit + 1))
           : readBounded(path, limit),
+      write: writePrivate,
       yaml: (value: unknown) => Promise.resolve(dumpYaml(value)),
       documents: (text: string) => Promise.resolve(loadDocuments(text)),
     };
@@ -134,6 +135,36 @@ const other = file(
 );
 const bad = file("bad.json", '{"auths":{"b.io":{"auth":"%%%"},"c.io":{"auth":"bm9jb2xvbg=="}}}');
 const secret = file("secret.json", '{"kind":"Secret","data":{".dockerconfigjson":"e30="}}');
+const mixed = file(
+  "mixed.json",
+  '{"auths":{"a.io":{"username":"u","password":""},"b.io":{"auth":"%%%"}}}',
+);
+/** As kubectl, Helm and External Secrets Operator have them. */
+const manifest = file(
+  "manifest.yaml",
+  `apiVersion: v1
+kind: List
+items:
+- kind: ConfigMap
+- kind: Secret
+  metadata: {name: a}
+  data: {.dockerconfigjson: ${btoa('{"auths":{"a.io":{"auth":"dTpw"}}}')}}
+---
+kind: Secret
+metadata: {name: b}
+stringData: {.dockerconfigjson: '{"auths":{"b.io":{"auth":"dTpw"}}}'}
+---
+kind: ExternalSecret
+metadata: {name: c}
+spec:
+  target:
+    template:
+      data:
+        .dockerconfigjson: |
+          {"auths":{"{{ .registry }}":{"auth":"{{ printf "%s:%s" .user .password | b64enc }}"}}}
+`,
+);
+const sealed = file("sealed.yaml", "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\n");
 const browser = file(
   "browser.json",
   '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"},"https://index.docker.io/v1/access-token":{"auth":"dTph"},' +
@@ -151,19 +182,20 @@ const grown = file(
 );
 file("-dash.json", '{"auths":{}}');
 
-const badLines = [
-  'additional: auths["b.io"].auth: not base64; give base64 of user:password in the standard alphabet, without spaces',
-  'additional: auths["c.io"].auth: no colon in the decoded text; give base64 of user:password',
-  "",
-].join("\n");
+const badLines = (name: string) =>
+  [
+    `GPS115 ${name}: auths["b.io"].auth: not base64; give base64 of user:password in the standard alphabet, without spaces`,
+    `GPS116 ${name}: auths["c.io"].auth: no colon in the decoded text; give base64 of user:password`,
+    "",
+  ].join("\n");
 const newest = '--conflicts "newest": is none of the choices; give additional, original\n';
 const tooMuch =
-  "sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
+  "GPS308 sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
   "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB\n";
 const chek = '"chek": is not a command; give check; --help lists all\n';
 const onlyFlags = "only flags are given; name a command; --help lists all\n";
 const conflictLine =
-  'additional: auths["a.io"]: another credential than in the original; no action needed if intended: the additional\'s is used\n';
+  'GPS164 additional: auths["a.io"]: another credential than in the original; no action needed if intended: the additional\'s is used\n';
 
 /**
  * argv (and input), exit code, standard output, standard error; a pattern where only a part
@@ -176,110 +208,171 @@ const cases: readonly (readonly [
   err: string | RegExp,
   input?: string,
 ])[] = [
-  [`merge --additional ${good}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
+  [`merge --show-credentials --additional ${good}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
   [
-    `merge --original ${good} --additional ${other}`,
+    `merge --show-credentials --original ${good} --additional ${other}`,
     0,
     '{"auths":{"a.io":{"auth":"eDp5"}}}\n',
     conflictLine,
   ],
   [
-    `merge --original ${good} --additional ${other} --conflicts original`,
+    `merge --show-credentials --original ${good} --additional ${other} --conflicts original`,
     0,
     /"dTpw"/,
     /the original's is used\n$/,
   ],
   [
-    `merge --original ${good} --additional -`,
+    `merge --show-credentials --original ${good} --additional -`,
     0,
     '{"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"dTpw"}}}\n',
     "",
     '{"auths":{"b.io":{"auth":"dTpw"}}}',
   ],
-  [`merge --original ${good} --additional ${bad}`, 1, "", badLines],
   [
-    `merge --original ${bad} --additional ${bad}`,
+    `merge --show-credentials --original ${good} --additional ${bad}`,
     1,
     "",
-    /^original: .*\noriginal: .*\nadditional: .*\nadditional: .*\n$/,
+    badLines("additional"),
   ],
   [
-    `merge --original ${good} --additional ${other} --protect b.io --protect a.io`,
+    `merge --show-credentials --original ${bad} --additional ${bad}`,
     1,
     "",
-    /^additional: auths\["a\.io"\]: .*protected; .*\n$/,
+    /^(?:GPS\d{3} original: .*\n){2}(?:GPS\d{3} additional: .*\n){2}$/,
   ],
   [
-    `merge --additional ${secret}`,
+    `merge --show-credentials --original ${good} --additional ${other} --protect b.io --protect a.io`,
     1,
     "",
-    /^additional: document: a Secret manifest, .*stringData\n$/,
+    /^GPS\d{3} additional: auths\["a\.io"\]: .*protected; .*\n$/,
   ],
-  ["merge --additional /dev/zero", 1, "", /^additional: document: longer than 1 MiB; .*\n$/],
-  ["merge --additional -", 1, "", /^additional: line 1, column 1: not JSON; .*\n$/],
   [
-    "merge --additional - --original -",
+    `merge --show-credentials --additional ${secret}`,
+    1,
+    "",
+    /^GPS\d{3} additional: document: a Secret manifest, .*stringData\n$/,
+  ],
+  [
+    "merge --show-credentials --additional /dev/zero",
+    1,
+    "",
+    /^GPS\d{3} additional: document: longer than 1 MiB; .*\n$/,
+  ],
+  [
+    "merge --show-credentials --additional -",
+    1,
+    "",
+    /^GPS\d{3} additional: line 1, column 1: not JSON; .*\n$/,
+  ],
+  [
+    "merge --show-credentials --additional - --original -",
     2,
     "",
     /^--additional -: standard input is --original already; .*\n$/,
   ],
-  [`merge --additional ${good} --conflicts newest`, 2, "", newest],
+  [`merge --show-credentials --additional ${good} --conflicts newest`, 2, "", newest],
   [
-    `merge --additional ${good} --protect a.io/*`,
+    `merge --show-credentials --additional ${good} --protect a.io/*`,
     2,
     "",
     /^--protect "a\.io\/\*": is no registry; .*\n$/,
   ],
-  [`merge --original ${good}`, 2, "", "--additional: is missing; give the pull secret to add\n"],
-  [`merge --additional ${good} --force`, 2, "", "--force: is no flag; --help names all\n"],
   [
-    `merge --additionl ${good}`,
+    `merge --show-credentials --original ${good}`,
+    2,
+    "",
+    "--additional: is missing; give the pull secret to add\n",
+  ],
+  [
+    `merge --show-credentials --additional ${good} --force`,
+    2,
+    "",
+    "--force: is no flag; --help names all\n",
+  ],
+  [
+    `merge --show-credentials --additionl ${good}`,
     2,
     "",
     /^--additionl: is no flag; give --additional\n--additional: is missing; .*\n$/,
   ],
   [
-    "merge --original --additional",
+    "merge --show-credentials --original --additional",
     2,
     "",
     /^--original: has no value; .*\n--additional: has no value; .*\n$/,
   ],
   [
-    `merge --additional ${good} --additional ${good}`,
+    `merge --show-credentials --additional ${good} --additional ${good}`,
     2,
     "",
     "--additional: given 2 times; give it once\n",
   ],
   [
-    "merge --additional=",
+    "merge --show-credentials --additional=",
     2,
     "",
     '--additional "": is empty; give a file, or - for standard input\n',
   ],
-  ["merge --additional -dash.json", 0, '{"auths":{}}\n', ""],
+  ["merge --show-credentials --additional -dash.json", 0, '{"auths":{}}\n', ""],
   [
-    `merge stray --conflicts newest --additional ${good}`,
+    `merge --show-credentials stray --conflicts newest --additional ${good}`,
     2,
     "",
     `"stray": belongs to no flag; remove it\n${newest}`,
   ],
-  [`merge --additional ${padded}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
-  [`merge --original ${good} --additional ${padded}`, 1, "", tooMuch],
-  [`merge --additional ${grown}`, 1, "", tooMuch],
-  ["merge --additional nowhere.json", 2, "", /^nowhere\.json: no such file; .*\n$/],
-  ["merge --additional .", 2, "", /^\.: is a directory; .*\n$/],
-  [`merge --additional ${good}/x`, 2, "", /^good\.json\/x: no such file; .*\n$/],
+  [
+    `merge --show-credentials --additional ${padded}`,
+    0,
+    '{"auths":{"a.io":{"auth":"dTpw"}}}\n',
+    "",
+  ],
+  [`merge --show-credentials --original ${good} --additional ${padded}`, 1, "", tooMuch],
+  [`merge --show-credentials --additional ${grown}`, 1, "", tooMuch],
+  [
+    "merge --show-credentials --additional nowhere.json",
+    2,
+    "",
+    /^nowhere\.json: no such file; .*\n$/,
+  ],
+  ["merge --show-credentials --additional .", 2, "", /^\.: is a directory; .*\n$/],
+  [`merge --show-credentials --additional ${good}/x`, 2, "", /^good\.json\/x: no such file; .*\n$/],
+  [
+    `merge --additional ${good}`,
+    2,
+    "",
+    "--output-file: is missing; give a file, or --show-credentials to print credentials\n",
+  ],
+  [`merge --additional ${good} --output-file -`, 2, "", /^--output-file -: is not a file; /],
+  [`merge --additional ${good} --output-file merged.json`, 0, "", ""],
+  [`merge --additional ${good} --output-file nowhere/x`, 2, "", /^nowhere\/x: cannot be written /],
+  [
+    `merge --additional ${good} --output-file x --show-credentials`,
+    2,
+    "",
+    /^--show-credentials: --output-file is given already; /,
+  ],
+  [`check merged.json`, 0, "accepted: 1 registry\n", ""],
   [`check ${good}`, 0, "accepted: 1 registry\n", ""],
-  ["check -- -dash.json", 0, "accepted: 0 registries\n", ""],
-  [`check ${bad}`, 1, "", `${badLines}explained in docs/errors.md#gps115, docs/errors.md#gps116\n`],
+  [
+    "check -- -dash.json",
+    0,
+    "accepted: 0 registries\n",
+    /^GPS174 -dash\.json: .*\nexplained in docs\/errors\.md#gps174\n$/,
+  ],
+  [
+    `check ${bad}`,
+    1,
+    "",
+    `${badLines("bad.json")}explained in docs/errors.md#gps115, docs/errors.md#gps116\n`,
+  ],
   [
     `check ${browser}`,
     0,
     "accepted: 1 registry\n",
-    /^(?:additional: .* left out; no action needed.*\n){3}explained in docs\/errors\.md#gps167.*\n$/,
+    /^(?:GPS16[67] browser\.json: .* left out; no action needed.*\n){3}explained in docs\/errors\.md#gps167.*\n$/,
   ],
   [
-    `merge --additional ${browser}`,
+    `merge --show-credentials --additional ${browser}`,
     0,
     '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"}}}\n',
     /left out/,
@@ -288,7 +381,7 @@ const cases: readonly (readonly [
   [
     `check -f ${good} -o json`,
     0,
-    /^\{\s+"registries": \[\s+\{\s+"registry": "a\.io"\s+\}\s+\]\s+\}\n$/,
+    /^\{\s+"accepted": true,\s+"problems": \[\],\s+"warnings": \[\],\s+"registries": \[\s+\{\s+"registry": "a\.io"\s+\}\s+\]\s+\}\n$/,
     "",
   ],
   [`check ${good} -f ${bad}`, 2, "", "--file: F is given already; give one of the two\n"],
@@ -301,11 +394,37 @@ const cases: readonly (readonly [
     /\*\.a\.io {2}is not asked {2}a pattern names no one host\n$/,
     /wildcard|\*/,
   ],
+  [
+    `check ${bad} -o github`,
+    1,
+    /^::error file=bad\.json,title=GPS115::bad\.json: auths\["b\.io"\]\.auth: not base64; .*\n::error .*\n$/,
+    "",
+  ],
+  [
+    `check ${mixed} -o json`,
+    1,
+    /"code": "GPS115",\s+"source": "mixed\.json",\s+"path": "auths\[\\"b\.io\\"\]\.auth",[^]*"warnings": \[\s+\{\s+"code": "GPS154"/,
+    "",
+  ],
+  [`check ${secret}`, 1, "", /^GPS110 secret\.json: Secret\/-: auths: auths is missing; /],
+  [`check ${manifest}`, 0, "accepted: 3 registries\n", ""],
+  [
+    `check ${sealed}`,
+    1,
+    "",
+    /^GPS135 sealed\.yaml: line 1, column 1: a manifest, but not of a Secret; /,
+  ],
   [`check ${good} ${bad}`, 2, "", '"bad.json": belongs to no flag; remove it\n'],
   [`check ${padded}`, 0, "accepted: 1 registry\n", ""],
   [`check ${tooLong}`, 1, "", `${tooMuch}explained in docs/errors.md#gps308\n`],
   [`check ${grown}`, 1, "", `${tooMuch}explained in docs/errors.md#gps308\n`],
-  ["check -", 0, "accepted: 0 registries\n", "", '{"auths":{}}'],
+  [
+    "check -",
+    0,
+    "accepted: 0 registries\n",
+    /^GPS174 -: auths: no registries: .*\nexplained in .*\n$/,
+    '{"auths":{}}',
+  ],
   [
     `explain a.io/x:1 --file ${good} -o json`,
     0,
@@ -367,7 +486,7 @@ const cases: readonly (readonly [
   [
     "merge --help",
     0,
-    /^Usage: kubectl pull-secret merge \[flags\]\n[^]* {2}--protect .*; may be repeated\n$/,
+    /^Usage: kubectl pull-secret merge \[flags\]\n[^]* {2}--protect .*; may be repeated\n/,
     "",
   ],
   ["help check", 0, /^Usage: kubectl pull-secret check \[F\] \[flags\]\n/, ""],
@@ -401,12 +520,12 @@ const cases: readonly (readonly [
     /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/,
   ],
   [
-    `--original ${good} merge --additional=${other} --conflicts original`,
+    `--original ${good} merge --show-credentials --additional=${other} --conflicts original`,
     0,
     /"dTpw"/,
     /the original's is used\n$/,
   ],
-  [`-f=${good} -o=json check`, 0, /^\{\s+"registries"/, ""],
+  [`-f=${good} -o=json check`, 0, /^\{\s+"accepted": true/, ""],
   [`--login=false check ${good}`, 0, "accepted: 1 registry\n", ""],
   ["-h check", 0, /^Usage: kubectl pull-secret check \[F\] \[flags\]\n/, ""],
   ["--no-such check -", 2, "", "--no-such: is no flag; --help names all\n"],

@@ -35,7 +35,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
 async function run(argv: readonly string[], io: Io): Promise<number> {
   const [name, command, rest] = named(commands, argv);
   if (name === "__complete") {
-    io.out(complete(commands, rest));
+    io.out(complete(commands, rest, await contextsFor(rest, io)));
     return 0;
   }
   if (command !== undefined) return await command.run(name, rest, io);
@@ -52,6 +52,13 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   }
   io.out(usage);
   return 0;
+}
+
+/** The contexts to complete with, where one is asked for; none of a kubeconfig that is broken. */
+async function contextsFor(words: readonly string[], io: Io): Promise<readonly string[]> {
+  if (!/^--(?:host-)?context$/.test(words.at(-2) ?? "")) return [];
+  const at = words.indexOf("--kubeconfig");
+  return await io.contexts(at < 0 ? undefined : words[at + 1]).catch(() => []);
 }
 
 /** Ends a line about a command that is not there. */

@@ -26,7 +26,15 @@ for (const [name, { example, group }] of Object.entries(commands)) {
 
   if (group !== "local")
     test(`\`${name}\` has the flags that kubectl has for a cluster`, () => {
-      for (const flag of ["kubeconfig", "context", "request-timeout", "as"])
+      for (const flag of [
+        "kubeconfig",
+        "context",
+        "user",
+        "request-timeout",
+        "as",
+        "as-group",
+        "namespace",
+      ])
         assert.ok(commands[name]?.flags[flag], flag);
     });
 }

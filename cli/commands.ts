@@ -17,6 +17,7 @@ import { version } from "./commands/local/version.ts";
 import { tenant } from "./commands/local/tenant.ts";
 import { nodes } from "./commands/see/nodes.ts";
 import { remove } from "./commands/change/remove.ts";
+import { preflight } from "./commands/see/preflight.ts";
 import { status } from "./commands/see/status.ts";
 import { pause, resume, retry, withdraw } from "./commands/steer/steering.ts";
 import { supportBundle } from "./commands/see/support-bundle.ts";
@@ -25,6 +26,7 @@ import { wait } from "./commands/see/wait.ts";
 import type { Command } from "./terminal/command.ts";
 
 export const commands: Readonly<Record<string, Command>> = {
+  preflight,
   status,
   nodes,
   wait,

@@ -146,6 +146,8 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
       err += text;
       heard?.(text);
     }),
+    write: (path) => noFile(path),
+    piped: false,
     confirm,
     terminal,
     reach: () => Promise.resolve(cluster),

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { chmodSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { file, options, run, runHere, testCases, testRefusals } from "./cases.fixture.ts";
+import { call } from "./fake.fixture.ts";
+import { file, folder, options, run, runHere, testCases, testRefusals } from "./cases.fixture.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
@@ -17,7 +20,7 @@ test("H24: a process ends with the command's code, and prints only what was aske
   assert.match(explained.err, /^-: document: not JSON; .*\n$/);
   const refused = await call("check -", "{");
   assert.deepEqual([refused.code, refused.out], [1, ""]);
-  assert.match(refused.err, /^additional: .*\nexplained in docs\/errors\.md#gps103\n$/);
+  assert.match(refused.err, /^GPS103 -: .*\nexplained in docs\/errors\.md#gps103\n$/);
 });
 
 test("no command prints a password, in any form", async () => {
@@ -45,8 +48,16 @@ test("no command prints a password, in any form", async () => {
       ["check", path],
       ["explain", "b.io/x/y", "--file", path],
       ["explain", "b.io/x/y", "--file", path, "-o", "json"],
-      ["merge", "--additional", path, "--protect", "a.io"],
-      ["merge", "--additional", path, "--protect", `${user}:${password}@b.io/*`],
+      ["merge", "--show-credentials", "--additional", path, "--protect", "a.io"],
+      [
+        "merge",
+        "--additional",
+        path,
+        "--output-file",
+        "out",
+        "--protect",
+        `${user}:${password}@b.io/*`,
+      ],
       ["check", path, `${user}:${password}`],
       ["check", path, "--password", password],
       ["check", path, `--password=${password}`, `-p${password}`],
@@ -60,12 +71,26 @@ test("no command prints a password, in any form", async () => {
   }
 });
 
+test("writes credentials to a file that only its owner may read, whatever was there", async () => {
+  const merged = join(folder, file("merged.json", "old"));
+  chmodSync(merged, 0o644);
+  const given = file("given.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
+  const { code, out } = await runHere(["merge", "--additional", given, "--output-file", merged]);
+  assert.deepEqual([code, out], [0, ""]);
+  assert.equal(statSync(merged).mode & 0o777, 0o600);
+  assert.equal(readFileSync(merged, "utf8"), '{"auths":{"a.io":{"auth":"dTpw"}}}\n');
+});
+
 test("a reader that has seen enough is no error", async () => {
   const large = file(
     "large.json",
     JSON.stringify({ auths: { "a.io": { username: "u", password: "p".repeat(300_000) } } }),
   );
-  const child = spawn(process.execPath, [program, "merge", "--additional", large], options);
+  const child = spawn(
+    process.execPath,
+    [program, "merge", "--show-credentials", "--additional", large],
+    options,
+  );
   child.stdout.once("data", () => child.stdout.destroy());
   let err = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
@@ -81,4 +106,20 @@ test("ends with one line, without what was read, on an error that nobody expects
   assert.deepEqual([code, out], [1, ""]);
   assert.match(err, /^unexpected RangeError at \S+:\d+:\d+: report this line, .*\n$/);
   assert.doesNotMatch(err, /pa55/);
+});
+
+test("completes --context with the contexts of the kubeconfig, and without one with none", async () => {
+  const contexts = () => Promise.resolve(["east", "west"]);
+  const words = ["__complete", "status", "--context", "e"];
+  const { out } = await call(words, { io: { contexts } });
+  assert.equal(out, "east\n:4\n");
+  const broken = () => Promise.reject(new Error("no kubeconfig"));
+  assert.equal((await call(words, { io: { contexts: broken } })).out, ":4\n");
+});
+
+test("takes -n for kube-system, and explains why it takes no other namespace", async () => {
+  const { code, err } = await call(["status", "-n", "shop"]);
+  assert.equal(code, 2);
+  assert.match(err, /^--namespace "shop": holds nothing of it: .* kube-system; leave out -n\n$/);
+  assert.equal((await call(["nodes", "-n", "kube-system"])).code, 0);
 });

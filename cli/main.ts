@@ -1,9 +1,10 @@
 /** `kubectl pull-secret`: the pull secret's front door, for a cluster and for files. */
 import { requireClusterSupport } from "./terminal/node.ts";
+import { fstatSync } from "node:fs";
 import { runCommandLine } from "./command-line.ts";
 import { confirm } from "./terminal/confirm.ts";
 import { interruptOf } from "./terminal/interrupt.ts";
-import { readBounded, type Io } from "./terminal/io.ts";
+import { readBounded, writePrivate, type Io } from "./terminal/io.ts";
 import { terminalOf } from "./terminal/paint.ts";
 import { unexpectedLine } from "./terminal/unexpected.ts";
 import { errTo } from "./terminal/writing.ts";
@@ -17,12 +18,26 @@ async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
 /** Loaded by whoever writes or reads YAML, which files alone do not need. */
 const yaml = (): Promise<typeof import("#kube/yaml.ts")> => import("#kube/yaml.ts");
 
+/** A service or a test may have closed it. */
+function isPiped(): boolean {
+  try {
+    const input = fstatSync(0);
+    return input.isFIFO() || input.isFile();
+  } catch {
+    return false;
+  }
+}
+
 const interrupted = interruptOf(process);
 
 const io: Io = {
   read: readBounded,
+  write: writePrivate,
   out: (text) => void process.stdout.write(text),
   err: errTo((text) => void process.stderr.write(text)),
+  get piped() {
+    return isPiped();
+  },
   confirm: process.stdin.isTTY ? confirm : undefined,
   terminal: terminalOf(process.stdout, process.env),
   reach: async (how) => (await cluster()).reach(how),

@@ -63,7 +63,9 @@ for (const token of tokens)
     for (const document of documents) {
       for (const argv of ofRefused) await run(argv, document);
       // Its output is the merged document.
-      const { err } = await call(["merge", "--additional", "-"], { input: document });
+      const { err } = await call(["merge", "--show-credentials", "--additional", "-"], {
+        input: document,
+      });
       for (const secret of secrets) assert.ok(!err.includes(secret), err);
     }
     for (const argv of ofCluster) await run(argv, "");

@@ -27,7 +27,7 @@ Shows, changes and steers the pull secret that every node of a cluster has.
 ${lists.join("\n")}
 COMMAND --help tells its flags and an example, such as
   ${exampleOf("wait", { example: "--timeout 5m" })}
-A file may be - for standard input. Only merge prints credentials: its output is a pull secret.
+A file may be - for standard input. Only merge --show-credentials prints credentials.
 Exit codes: 0 done, perhaps with warnings; 1 refused, or failed; 2 the command line is wrong or a
 file unreadable; 3 not yet, in the time that was given.
 `;

@@ -39,12 +39,14 @@ export function sortArguments(
   const of = (wanted: Token["kind"]) => tokens.filter(({ kind }) => kind === wanted);
   const isKnown = ({ name = "" }: Token) => Object.hasOwn(flags, name);
   const unknown = of("option").filter((token) => !isKnown(token));
+  // What else such an argument holds, `-psecret` with a known -s, is most likely its value.
+  const odd = new Set(unknown.map(({ index }) => index));
   const positional = of("positional");
   const filled = places.slice(0, positional.length);
   return {
     texts: textsOf([
       ...of("option")
-        .filter(isKnown)
+        .filter((token) => isKnown(token) && !odd.has(token.index))
         .map((token) => withValue(token, flags)),
       ...filled.map((name, place) => ({ name, value: positional[place]?.value })),
     ]),

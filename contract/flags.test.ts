@@ -156,3 +156,9 @@ test("the usage has a line for each row, with what is needed to fill it in", () 
     ].join("\n"),
   );
 });
+
+test("takes nothing of an argument that begins with an unknown letter for another flag's value", () => {
+  const table = { name: { read: text, short: "n", what: "a name" } } as const;
+  const read = readFlags(table, { argv: ["-ppl4nted"], quote: JSON.stringify });
+  assert.deepEqual(read, { ok: false, errors: ["-p: is no flag; --help names all"] });
+});

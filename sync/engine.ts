@@ -162,11 +162,12 @@ export class Engine {
   }
 
   async #look(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
-    const { from, to, noun, wanted: wantedOf, isOurs, told } = this.#side;
+    const { from, to, finalizer, noun, wanted: wantedOf, isOurs, told } = this.#side;
     const found = await readObject(from, metadata);
     if (found === undefined) return undefined;
     if (found.metadata.deletionTimestamp !== undefined) return await this.#leave(found);
-    const object = await this.#keep(found);
+    const object =
+      finalizer === undefined ? found : await writeFinalizer(from, found, finalizer, true);
     const judged = judge(object);
     if (!judged.ok)
       return await this.#report(object, made, { reason: "Invalid", message: judged.message });
@@ -191,23 +192,11 @@ export class Engine {
     return { seconds: 0 };
   }
 
-  /** The object with our finalizer, and without that of an earlier version. */
-  async #keep(object: SyncSecret): Promise<SyncSecret> {
-    const { from, finalizer, formerFinalizer } = this.#side;
-    const kept =
-      finalizer === undefined ? object : await writeFinalizer(from, object, finalizer, true);
-    if (formerFinalizer === undefined) return kept;
-    return await writeFinalizer(from, kept, formerFinalizer, false);
-  }
-
   /** Deletes what was made, and removes the finalizer only when that is gone. */
   async #leave(object: SyncSecret): Promise<Again | undefined> {
-    const { from, to, finalizer, formerFinalizer = "", isOurs, noun, propagation } = this.#side;
+    const { from, to, finalizer, isOurs, noun, propagation } = this.#side;
     // Without a finalizer the garbage collector deletes what was made.
-    if (finalizer === undefined) {
-      const left = await writeFinalizer(from, object, formerFinalizer, false);
-      return await this.#release(left);
-    }
+    if (finalizer === undefined) return await this.#release(object);
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const path = this.#pathOf(object);
     const { namespace, name } = object.metadata;

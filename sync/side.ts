@@ -23,8 +23,6 @@ export type Side = Readonly<{
   noun: string;
   /** Finalizer that keeps a deleted object until what was made from it is gone. */
   finalizer?: string;
-  /** A finalizer of an earlier version, which is taken off. */
-  formerFinalizer?: string;
   /** Whether what depends on what was made goes before it or after it. */
   propagation: "Foreground" | "Background";
   wanted: (object: SyncSecret, content: SyncContent) => Wanted;

@@ -9,6 +9,7 @@ import { policyOf } from "#controller/policy/spec/spec.ts";
 import { example } from "#test/cli/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
+import { anchorsOf } from "./pages/markdown.ts";
 
 test("the generated pages match the code and tests they are written from", () => {
   for (const [file, text] of Object.entries(pages())) {
@@ -19,14 +20,6 @@ test("the generated pages match the code and tests they are written from", () =>
     );
   }
 });
-
-/** Anchors of a page's headings, as GitHub makes them. */
-function anchorsOf(page: string): ReadonlySet<string> {
-  const text = readFileSync(page, "utf8").replaceAll(/^```[^]*?^```$/gm, "");
-  const headings = Array.from(text.matchAll(/^#+ (.*)$/gm), ([, heading = ""]) => heading);
-  const words = headings.map((heading) => heading.replaceAll(/\]\([^)]*\)/g, "").toLowerCase());
-  return new Set(words.map((one) => one.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-")));
-}
 
 test("every link between the pages leads to a file, and to a heading of it", () => {
   const files = [
@@ -44,7 +37,7 @@ test("every link between the pages leads to a file, and to a heading of it", () 
       assert.ok(existsSync(to), `${file} links to ${target}, which is not there`);
       if (anchor !== undefined && to.endsWith(".md"))
         assert.ok(
-          anchorsOf(to).has(anchor),
+          anchorsOf(readFileSync(to, "utf8")).has(anchor),
           `${file} links to ${to}#${anchor}, which is not there`,
         );
     }

@@ -9,6 +9,7 @@ import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
 import { plugin } from "./pages/plugin.ts";
 import { boundsFiles } from "./install/bounds.ts";
 import { chartParts } from "./install/chart.ts";
+import { monitoringParts } from "./install/monitoring.ts";
 import { promisesPage } from "./pages/promises-page.ts";
 import { reasonsPage } from "./pages/reasons.ts";
 import { fleetReference, reference, syncReference } from "./pages/reference.ts";
@@ -43,6 +44,7 @@ function written(): Readonly<Record<string, string>> {
     ...Object.fromEntries(
       Object.entries(boundsFiles()).map(([file, text]) => [`manifests/${file}`, text]),
     ),
+    ...monitoringParts(),
     ...chartParts(),
   };
 }

@@ -9,7 +9,7 @@
 import { change } from "./change.ts";
 import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
-import { firstJournal, isIdle, type Journal, unproved } from "../journal/journal.ts";
+import { firstJournal, isIdle, type Journal, nothingOwned, unproved } from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
 import { byTable } from "../restart/phases.ts";
 import { awaitRepaired } from "../restart/reread.ts";
@@ -62,7 +62,7 @@ function chain(facts: Facts): Answer {
   if (mounted === undefined) return ask("mounted");
   if (isEmpty(journal)) return emptyHanded(facts);
   const document = ours(facts);
-  if (document?.intent === "release" && isUntouched(facts)) return untouched(facts);
+  if (document?.intent === "release" && isUntouched(facts)) return untouched(facts, document);
   if (!isFound(file)) return unreadable(facts, journal, file);
   // A withdrawal does not wait until somebody can be asked for a restart.
   const isUrgent = document?.intent === "release" && isUnaskable(facts);
@@ -83,8 +83,11 @@ function chain(facts: Facts): Answer {
  * A withdrawal on a node that has nothing of ours: neither its file nor its kubelet matters, and
  * what a withdrawal that was cut off has left behind goes.
  */
-function untouched({ left, file }: Facts): Answer {
+function untouched(facts: Facts, document: Document): Answer {
+  const { left, file } = facts;
   if (left) return leave;
+  const back = cameBack(facts, document);
+  if (back !== undefined) return record(codes.toBeWritten, back);
   const detail = "note" in file ? file.note : undefined;
   return {
     action: "nothing",
@@ -93,6 +96,18 @@ function untouched({ left, file }: Facts): Answer {
     again: resync,
     ...(detail && { detail }),
   };
+}
+
+/**
+ * The journal of a node where another program wrote an old copy of ours back after the withdrawal;
+ * undefined where none is. It is taken out like a drift, without a restart.
+ */
+function cameBack({ file, former }: Facts, document: Document): Journal | undefined {
+  if (former.length === 0 || !isFound(file)) return undefined;
+  const { revision, digest, content } = document;
+  const owned = { ...nothingOwned, former };
+  const journal = { ...firstJournal(file.now), revision, digest, content, owned };
+  return file.plan(journal, document, false).changed ? journal : undefined;
 }
 
 function isUntouched({ journal, lost }: Facts): boolean {

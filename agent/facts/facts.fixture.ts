@@ -185,6 +185,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
         : "kind" in journal
           ? (journal as Facts["journal"])
           : { kind: "journal", journal },
+    former: [],
     vanished: false,
     time,
     lost: false,

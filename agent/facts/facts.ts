@@ -4,6 +4,7 @@
  */
 import type { BootTime } from "../files/boot.ts";
 import type { Config } from "../config/config.ts";
+import type { Former } from "../journal/former.ts";
 import type { JournalReading } from "../journal/journal.ts";
 import type { Mounted } from "../delivery/mount.ts";
 import type { GrantReading } from "../delivery/volume.ts";
@@ -44,6 +45,8 @@ export type Facts = Readonly<{
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
+  /** What was ours before the withdrawal that this process has ended. */
+  former: Former;
   /** The journal is not on the disk: it is what this process read there last. */
   vanished: boolean;
   /** Since the node's boot; never jumps. */

@@ -79,6 +79,7 @@ export function isEmpty(journal: Journal | undefined): boolean {
     journal.quarantine === undefined &&
     journal.unverified === undefined &&
     journal.calls.length === 0 &&
+    journal.owned.former === undefined &&
     journal.owned.entries.length + journal.owned.rest.length === 0
   );
 }

@@ -30,9 +30,13 @@ const own = z.object({
   /** We keep the place empty: the credential provider serves this registry. */
   vacant: z.optional(z.literal(true)),
 });
+/** Digests of what we wrote for a registry and took back since, oldest first. */
+const former = z.object({ key: z.string(), wrote: list(z.string()) });
 const owned = z.object({
   entries: list(own),
   rest: list(own),
+  /** Kept until our folder goes, because other programs write old copies back. */
+  former: z.optional(list(former)),
   /** Digest of the credential provider's answer; absent where we gave none. */
   answer: z.optional(z.string()),
 });

@@ -64,7 +64,13 @@ export async function gather(cluster: Cluster): Promise<object> {
     names.map((name) => one<V1Secret>(`secret ${name}`, secretPath(name))),
   );
   const ours = new Set([...names, "cluster"]);
+  const conditions = object?.status?.conditions ?? [];
   const bundle = {
+    summary: {
+      conditions: conditions.map(({ type, status, reason }) => `${type}=${status} (${reason})`),
+      nodes: object?.status?.nodes,
+      kubelets: countOf(nodes?.map(({ status }) => status?.nodeInfo?.kubeletVersion ?? "")),
+    },
     missing,
     globalPullSecret: object && objectOf(object),
     deployment: controller && deploymentOf(controller),
@@ -80,6 +86,13 @@ export async function gather(cluster: Cluster): Promise<object> {
     names: namesIn(bundle),
     secrets: secrets.flatMap((secret) => (secret === undefined ? [] : credentialsOf(secret))),
   });
+}
+
+/** How often each text occurs. */
+function countOf(texts: readonly string[] = []): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const text of texts) counts[text] = (counts[text] ?? 0) + 1;
+  return counts;
 }
 
 async function listOf<T>(cluster: Cluster, path: string): Promise<T[]> {

@@ -1,6 +1,8 @@
 /** The flags of every command that reaches a cluster, named as kubectl names them. */
+import { namespace } from "#contract/names.ts";
 import type { Table } from "#contract/table.ts";
-import { duration, text, Wrong } from "#contract/values.ts";
+import { duration, oneOf, text, Wrong } from "#contract/values.ts";
+import type { Reach } from "../terminal/io.ts";
 
 /** Seconds that stand for kubectl's "no limit". No request of ours takes longer. */
 const noLimit = 3600;
@@ -14,6 +16,12 @@ function requestTimeout(value: string): number | Wrong {
   return duration(/^\d+$/.test(value) ? `${value}s` : value);
 }
 
+/** People have -n in their aliases: the right one is taken, and any other explained. */
+function onlyNamespace(value: string): string | undefined | Wrong {
+  if (value === "" || value === namespace) return undefined;
+  return new Wrong(`holds nothing of it: its Secrets and pods are in ${namespace}; leave out -n`);
+}
+
 export const clusterFlags = {
   kubeconfig: { read: text, what: "the kubeconfig file, instead of KUBECONFIG's" },
   context: { read: text, what: "the kubeconfig's context, instead of its current one" },
@@ -23,7 +31,27 @@ export const clusterFlags = {
     what: "how long an answer of the API server may take; 0 for no limit",
   },
   as: { read: text, what: "the user to impersonate" },
+  "as-group": { read: text, what: "a group to impersonate, beside --as" },
+  user: { read: text, what: "the kubeconfig's user, instead of its context's" },
+  namespace: {
+    read: onlyNamespace,
+    short: "n",
+    what: `${namespace}, where all of it is; no other is taken`,
+  },
 } as const satisfies Table;
+
+/** Of commands that write one object. */
+export const dryRunFlag = {
+  "dry-run": {
+    read: oneOf("none", "server"),
+    standard: "none",
+    what: "server: the API server judges the change, and stores nothing",
+  },
+} as const;
+
+/** What a command's own line ends with after a dry run, as kubectl's does. */
+export const dryRunNote = ({ "dry-run": how }: Reach): string =>
+  how === "server" ? " (server dry run)" : "";
 
 /** How long a command waits before it ends with 3, not yet. */
 export function timeoutFlag<const Standard extends string>(standard: Standard) {

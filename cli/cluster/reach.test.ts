@@ -54,3 +54,22 @@ test("refuses an API server without TLS in one sentence, unless TLS is not verif
   });
   assert.doesNotThrow(reaching({ server, "insecure-skip-tls-verify": true }));
 });
+
+test("reaches the cluster as another user of the kubeconfig, and refuses one that it does not have", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "reach-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const kubeconfig = join(folder, "config");
+  const value = {
+    "current-context": "a",
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+    clusters: [{ name: "a", cluster: { server: "https://a.example" } }],
+    users: [
+      { name: "a", user: {} },
+      { name: "b", user: {} },
+    ],
+  };
+  writeFileSync(kubeconfig, JSON.stringify(value));
+  const how = { kubeconfig, context: undefined, as: undefined, "request-timeout": 1 };
+  assert.equal(reach({ ...how, user: "b" }).identity, "https://a.example");
+  assert.throws(() => reach({ ...how, user: "c" }), /the kubeconfig has no user "c"/);
+});

@@ -10,12 +10,14 @@ import { manager } from "./names.ts";
 
 /** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
 export const reach = (how: Reach): Cluster => {
-  const { kubeconfig, context, as, token, "request-timeout": seconds } = how;
+  const { kubeconfig, context, as, user, token, "request-timeout": seconds } = how;
+  const dryRun = how["dry-run"] === "server";
   return told(kubeconfig, () => {
     const config = loadKubeConfig(kubeconfig, context);
     refusePlainHttp(config);
+    if (user !== undefined) chooseUser(config, user);
     if (token !== undefined) identify(config, token);
-    return connect(config, () => {}, { manager, as, seconds });
+    return connect(config, () => {}, { manager, as, asGroup: how["as-group"], dryRun, seconds });
   });
 };
 
@@ -28,6 +30,13 @@ function refusePlainHttp(config: KubeConfig): void {
         "of kubectl proxy; credentials go over https:// only, so give --context or --kubeconfig of " +
         "the API server itself",
     );
+}
+
+/** The context's cluster, as another user of the kubeconfig. Throws where there is none. */
+function chooseUser(config: KubeConfig, name: string): void {
+  const [cluster, user] = [config.getCurrentCluster(), config.getUser(name)];
+  if (user === null) throw new Error(`the kubeconfig has no user ${JSON.stringify(name)}`);
+  if (cluster !== null) config.loadFromClusterAndUser(cluster, user);
 }
 
 /** The same way there, as somebody else. */

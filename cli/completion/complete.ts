@@ -13,9 +13,23 @@ type Commands = Readonly<Record<string, Command>>;
 
 const nothing: Next = { candidates: [], files: false };
 
-/** `words` follow `kubectl pull-secret`; the last is the one to complete, and may be empty. */
-export function complete(commands: Commands, words: readonly string[]): string {
-  const { candidates, files } = next(commands, words.slice(0, -1), words.at(-1) ?? "");
+/**
+ * `words` follow `kubectl pull-secret`; the last is the one to complete, and may be empty.
+ * `contexts`: those of the kubeconfig, where one of them comes next.
+ */
+export function complete(
+  commands: Commands,
+  words: readonly string[],
+  contexts: readonly string[] = [],
+): string {
+  const word = words.at(-1) ?? "";
+  const { candidates, files } =
+    contexts.length > 0
+      ? only(
+          contexts.map((one) => [one, ""]),
+          word,
+        )
+      : next(commands, words.slice(0, -1), word);
   // As kubectl reads it of a plugin, and cobra's scripts: a line each, then what else may come.
   return [...candidates.map((one) => `${one.join("\t").trimEnd()}\n`), `:${files ? 0 : 4}\n`].join(
     "",

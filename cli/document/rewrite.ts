@@ -6,12 +6,11 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { undoneBy } from "../cluster/ownership.ts";
 import { secretPath } from "../cluster/secrets.ts";
 import { Refused } from "../terminal/io.ts";
 import { documentOf, edit, type Login } from "./edit.ts";
-import { verdictOn } from "./verdict.ts";
+import { codedLine, verdictOn } from "./verdict.ts";
 
 export type DocumentRewrite = Readonly<{
   secret: string;
@@ -64,7 +63,7 @@ async function write(
   const text = live?.data?.[secretKeys.document];
   const before = Buffer.from(text ?? btoa("{}"), "base64");
   const edited = edit(before, registry, login, secret);
-  if (!edited.ok) throw new Refused(edited.problems.map(formatProblem).join("\n"));
+  if (!edited.ok) throw new Refused(edited.problems.map(codedLine).join("\n"));
   const { document, entries, found } = edited;
   if (login === undefined && !found)
     throw new Refused(`${secret}: has no entry for ${quote(registry)}; nothing is written`);
@@ -75,8 +74,8 @@ async function write(
     return { did: "deleted", entries, warnings: [] };
   }
   // By itself, because an entry of no use would be left out beside others.
-  if (login !== undefined) await verdictOn(documentOf(registry, login), protect);
-  const { warnings } = await verdictOn(Buffer.from(document), protect);
+  if (login !== undefined) verdictOn(documentOf(registry, login), protect);
+  const { warnings } = verdictOn(Buffer.from(document), protect);
   if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
   if (live?.immutable === true)
     throw new Refused(

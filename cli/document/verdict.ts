@@ -7,7 +7,7 @@ import type { MergeSource } from "#pullsecret/merge/offer.ts";
 import { parse, type Entry } from "#pullsecret/document/parse.ts";
 import { helpOf } from "#contract/help.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
-import { Refused, type ExitCode, type Io } from "../terminal/io.ts";
+import { Refused, type Io } from "../terminal/io.ts";
 
 export type DocumentVerdict =
   | Readonly<{ ok: true; document: string; entries: number; warnings: readonly Problem[] }>
@@ -50,43 +50,41 @@ function join(
   return { ok: true, document, entries: merged.entries.length, warnings: merged.warnings };
 }
 
-export type Good = Readonly<{
+export type Examined = Readonly<{
+  /** Empty where there are problems. */
+  entries: readonly Entry[];
+  problems: readonly Problem[];
+  warnings: readonly Problem[];
+}>;
+
+/** What the controller would find in these bytes as an additional pull secret: all at once. */
+export function examine(bytes: Uint8Array, protect: readonly string[], name = role): Examined {
+  const parsed = parse(bytes, { name, role });
+  if (!parsed.ok) return { entries: [], problems: parsed.problems, warnings: parsed.warnings };
+  const policy = { conflicts: role, protect } as const;
+  const verdict = join([{ id: name, accepted: parsed }], bytes.length, policy);
+  if (!verdict.ok) return { entries: [], problems: verdict.problems, warnings: parsed.warnings };
+  return { entries: parsed.entries, problems: [], warnings: verdict.warnings };
+}
+
+const role = "additional";
+
+type Good = Readonly<{
   entries: readonly Entry[];
   /** Warnings, a line each. */
   warnings: readonly string[];
 }>;
 
-/**
- * What the controller would say of these bytes as an additional pull secret; Refused, with every
- * reason, where it would not take them.
- */
-export async function verdictOn(bytes: Uint8Array, protect: readonly string[]): Promise<Good> {
-  const files = { original: undefined, additional: "" };
-  const policy = { conflicts: "additional", protect } as const;
-  const verdict = await judge(files, policy, { read: () => Promise.resolve(bytes) });
-  if (!verdict.ok) throw new Refused(explained(verdict.problems).join("\n"));
-  const parsed = parse(bytes, { name: "additional", role: "additional" });
-  const entries = parsed.ok ? parsed.entries : [];
-  return { entries, warnings: explained(verdict.warnings) };
+/** What `examine` finds; Refused, with every reason, where the controller would not take it. */
+export function verdictOn(bytes: Uint8Array, protect: readonly string[]): Good {
+  const { entries, problems, warnings } = examine(bytes, protect);
+  if (problems.length > 0) throw new Refused(problems.map(codedLine).join("\n"));
+  return { entries, warnings: warnings.map(codedLine) };
 }
 
-/** A line for each problem, and a last one with the places that explain their codes. */
-function explained(problems: readonly Problem[]): readonly string[] {
-  if (problems.length === 0) return [];
-  const codes = new Set(problems.map(({ code }) => code));
-  return [...problems.map(formatProblem), `explained in ${[...codes].map(helpOf).join(", ")}`];
-}
+/** The places that explain the codes of these problems, as a line. */
+export const explainedIn = (problems: readonly Problem[]): string =>
+  `explained in ${[...new Set(problems.map(({ code }) => code))].map(helpOf).join(", ")}`;
 
-/**
- * Prints problems and warnings of the files, one line each, and what `print` makes of a good one.
- */
-export function printVerdict(
-  verdict: DocumentVerdict,
-  print: (good: Extract<DocumentVerdict, { ok: true }>) => string,
-  io: Io,
-): ExitCode {
-  for (const one of verdict.ok ? verdict.warnings : verdict.problems) io.err(formatProblem(one));
-  if (!verdict.ok) return 1;
-  io.out(print(verdict));
-  return 0;
-}
+/** One line for people, which begins with the code under which docs/errors.md explains it. */
+export const codedLine = (one: Problem): string => `${one.code} ${formatProblem(one)}`;

@@ -44,7 +44,7 @@ export async function sealableFrom(
   const document = sealable.data[secretKeys.document];
   if (sealable.type === secretType) {
     if (document === undefined) throw new Refused(`data["${secretKeys.document}"]: is missing`);
-    for (const line of (await verdictOn(document, [])).warnings) io.err(line);
+    for (const line of verdictOn(document, []).warnings) io.err(line);
   }
   return { ...sealable, ...given };
 }

@@ -1,6 +1,7 @@
 /** What the commands need of the world, and how they say that it cannot be done. */
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
+import { rename, rm, writeFile } from "node:fs/promises";
 import type { Cluster } from "#kube/client/cluster.ts";
 
 export type Io = Readonly<{
@@ -8,6 +9,10 @@ export type Io = Readonly<{
    * The bytes of a file, or of standard input for `-`; at most `limit` and one more. Throws Misuse.
    */
   read(path: string, limit: number): Promise<Uint8Array>;
+  /** Writes a file that only its owner may read (0600), whole or not at all. Throws Misuse. */
+  write(path: string, text: string): Promise<void>;
+  /** Whether standard input is a pipe or a file: something that its sender wants read. */
+  piped: boolean;
   /** Written as it is: what others wrote in it has to be escaped before, as `print` does. */
   out(text: string): void;
   /** One line on standard error; whatever is in the text, it cannot fool a terminal. */
@@ -43,6 +48,10 @@ export type Reach = Readonly<{
   /** Seconds that an answer may take. */
   "request-timeout": number;
   as: string | undefined;
+  "as-group"?: string | undefined;
+  /** `server`: writes are judged there, and nothing is stored. */
+  "dry-run"?: "none" | "server";
+  user?: string | undefined;
   /** The token to use in place of the kubeconfig's credential. */
   token?: string;
 }>;
@@ -78,6 +87,19 @@ const reasons: Readonly<Record<string, string>> = {
   EISDIR: "is a directory",
   ENOTDIR: "no such file",
 };
+
+/** Written beside the file and renamed: an old file may have a mode that lets others read. */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  const beside = `${path}.${process.pid}.tmp`;
+  try {
+    await writeFile(beside, text, { mode: 0o600, flag: "wx" });
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    const { code = "unknown error" } = error as NodeJS.ErrnoException;
+    throw new Misuse(`${path}: cannot be written (${code}); give a file in a folder of yours`);
+  }
+}
 
 /** Reads no more than is needed to see that something is too long: `/dev/zero` ends as well. */
 export async function readBounded(path: string, limit: number): Promise<Uint8Array> {

@@ -154,9 +154,19 @@ const documents = fc.dictionary(fc.constantFrom("quay.io", "a.example", "quay.io
   maxKeys: 3,
 });
 const valid = documents.map((entries) => secret(text(entries)));
+/** What tools leave beside real entries. An additional leaves it out; nodes try it. */
+const leftovers = fc.dictionary(
+  fc.constantFrom("quay.io/team", "a.example", "docker.io"),
+  fc.constantFrom<object | null>({}, { auth: "" }, { email: "a@b" }, null),
+);
+const beside = fc.tuple(documents, leftovers).map(([entries, others]) => {
+  const { auths } = JSON.parse(text(entries)) as { auths: object };
+  return secret(JSON.stringify({ auths: { ...others, ...auths } }));
+});
 const turns = fc.record({
   additional: fc.oneof(
     valid,
+    beside,
     fc.constantFrom(bad, secret(undefined), secret(text({}), "Opaque"), "kept" as const),
   ),
   original: fc.oneof(

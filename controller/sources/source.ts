@@ -140,20 +140,27 @@ function read(
   // the same.
   if (role === "original" && parsed.entries.length > 0 && parsed.entries.every(isEmpty))
     return refused(problem("nothingLeft", "original", "auths"));
-  const text = toRemember(bytes.toString("utf8"), before, id, role);
+  const text = toRemember({ text: bytes.toString("utf8"), accepted: parsed }, before, id, role);
   return { now: { entries: parsed, text, problems: [], present: true }, before };
 }
 
 /**
- * The document to remember: the one before, where the new one means the same in as many bytes or
- * more. Rewriting a Secret without a change of meaning, however often, must cost no write.
+ * The document to remember: as it is, or its entries alone where something was left out of it, which
+ * must not come back. The one before stays where the new one means the same in as many bytes or
+ * more: rewriting a Secret without a change of meaning, however often, must cost no write.
  */
-function toRemember(text: string, before: Supply | undefined, id: string, role: Role): string {
-  if (before?.text === undefined || before.entries === undefined) return text;
-  if (before.text.length > text.length) return text;
+function toRemember(
+  { text, accepted }: Readonly<{ text: string; accepted: Accepted }>,
+  before: Supply | undefined,
+  id: string,
+  role: Role,
+): string {
+  const meant = canonical(accepted);
   const again = reread(text, id, role);
-  const saysTheSame = again !== undefined && canonical(again) === canonical(before.entries);
-  return saysTheSame ? before.text : text;
+  const now = again !== undefined && canonical(again) === meant ? text : meant;
+  if (before?.text === undefined || before.entries === undefined) return now;
+  if (before.text.length > now.length) return now;
+  return canonical(before.entries) === meant ? before.text : now;
 }
 
 const isEmpty = ({ credential }: Accepted["entries"][number]) =>
@@ -200,5 +207,8 @@ const isAlways = (id: string) => id === sourceIds.additional || id === sourceIds
 function reread(text: string, id: string, role: Role): Accepted | undefined {
   const parsed = parse(Buffer.from(text), { name: id, role: "original" });
   if (!parsed.ok) return undefined;
-  return { ...parsed, rest: role === "original" ? parsed.rest : {}, warnings: [] };
+  if (role === "original") return { ...parsed, warnings: [] };
+  // Version 0.2 remembered the text, also with entries that had been left out.
+  const entries = parsed.entries.filter((entry) => !isEmpty(entry));
+  return { ...parsed, entries, rest: {}, warnings: [] };
 }

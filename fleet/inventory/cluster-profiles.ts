@@ -10,7 +10,7 @@ import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { sentence } from "../secret/problems.ts";
 import { reading, type AccessReading } from "./access.ts";
-import { wayOf } from "./provider.ts";
+import { wayOf, type AccessWay } from "./provider.ts";
 import { queryOf } from "./selector.ts";
 
 /** `NAMESPACE/NAME` of each profile that is selected. */
@@ -34,9 +34,22 @@ export async function ofProfile(home: Cluster, path: string): Promise<AccessRead
   const [namespace = "", name = ""] = path.split("/");
   const profile = await home.get<ClusterProfile>(`${clusterProfilesIn(namespace)}/${name}`);
   if (profile === undefined) return { ok: false, why: sentence("noProfile", path), absent: true };
+  return (await readProfile(home, profile)).read;
+}
+
+/** The same, of a profile that was read already, and the Secret that it was made of. */
+export async function readProfile(
+  home: Cluster,
+  profile: ClusterProfile,
+): Promise<Readonly<{ read: AccessReading; secret?: V1Secret | undefined }>> {
   const way = wayOf(profile);
-  if ("problem" in way) return { ok: false, why: sentence(way.problem, way.detail) };
+  if ("problem" in way) return { read: { ok: false, why: sentence(way.problem, way.detail) } };
+  const { namespace = "", name = "" } = profile.metadata;
   const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${way.secret}`);
+  return { read: accessBy(way, secret, name), secret };
+}
+
+function accessBy(way: AccessWay, secret: V1Secret | undefined, name: string): AccessReading {
   const value = secret?.data?.[way.key];
   if (value === undefined)
     return { ok: false, why: sentence("noCredential", `${way.secret}, ${way.key}`), absent: true };

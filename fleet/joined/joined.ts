@@ -16,7 +16,15 @@ import { isGuarded } from "./guards.ts";
 const answerSeconds = 10;
 const largestAnswer = 1024 * 1024;
 
+/**
+ * The policies are four of six requests of a look, so they are asked for at each tenth one only.
+ * What is said of them is some five minutes old at most.
+ */
+const looksPerGuard = 10;
+
 export class Joined {
+  #looks = 0;
+  #guarded = false;
   #open: Readonly<{ made: string; cluster: Cluster }> | undefined;
 
   /** Asks for version, readiness, and what guards its account. Never rejects. */
@@ -24,6 +32,7 @@ export class Joined {
     if (!read.ok) return { kind: "noWay", why: read.why };
     if (this.#open?.made !== read.made) {
       const how = { manager: fleetManager, seconds: answerSeconds, largest: largestAnswer };
+      this.#guarded = false;
       this.#open = { made: read.made, cluster: connect(kubeConfigOf(read.access), () => {}, how) };
     }
     const { cluster } = this.#open;
@@ -34,12 +43,20 @@ export class Joined {
         return { kind: "away", why: "/version is not answered as by an API server" };
       const ready = await isReady(cluster);
       // Without etcd it can tell no policy: a failure there must not make it one that is away.
-      const guarded = ready ? await isGuarded(cluster) : undefined;
+      const guarded = ready ? await this.#isGuarded(cluster) : undefined;
       return { kind: "answers", version, ready, guarded };
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return { kind: "refused" };
       return { kind: "away", why: error instanceof ApiError ? error.bare : "no API server" };
     }
+  }
+
+  /** Policies that are in place are not asked for at every look. */
+  async #isGuarded(cluster: Cluster): Promise<boolean> {
+    this.#looks += 1;
+    if (!this.#guarded || this.#looks % looksPerGuard === 0)
+      this.#guarded = await isGuarded(cluster);
+    return this.#guarded;
   }
 
   /** Asks the cluster for another token, and keeps it in its Secret here. */

@@ -73,3 +73,11 @@ test("a reason without a code is told whole", () => {
     { reason: "Unknown", message: "odd" },
   ]);
 });
+
+test("a cluster that failed is named before many that are away", () => {
+  const away = Array.from({ length: 20 }, (_, n) =>
+    cluster(`c${n}`, "Unreachable", "GPS438: x; y"),
+  );
+  const named = failuresOf([...away, cluster("f", "Failed", refused)], [failure("f")], ten);
+  assert.deepEqual([named.length, named[0]?.name], [10, "f"]);
+});

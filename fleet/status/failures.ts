@@ -7,10 +7,10 @@ const most = 10;
 type State = Omit<ClusterStatus, "since">;
 
 /**
- * The clusters that went wrong last, newest first: those that fail, that cannot be reached, or that
- * do not take the content up. One stays while it is tried again, and goes when it has the content
- * or is no longer selected. A failure that repeats itself keeps its time, so that retries write no
- * status.
+ * The clusters that went wrong last, failed ones first, the newest first: those that fail, that
+ * cannot be reached, or that do not take the content up. One stays while it is tried again, and
+ * goes when it has the content or is no longer selected. A failure that repeats itself keeps its
+ * time, so that retries write no status.
  */
 export function failuresOf(
   clusters: readonly State[],
@@ -24,7 +24,10 @@ export function failuresOf(
     const over = one.state === "Done" || one.state === "Leaving";
     return known === undefined || over ? [] : [known];
   });
-  return failures.toSorted((a, b) => compare(b.since, a.since)).slice(0, most);
+  // A cluster that is away must not hide one that needs a person.
+  const failed = new Set(clusters.flatMap((one) => (one.state === "Failed" ? one.name : [])));
+  const rank = ({ name }: FleetFailure) => (failed.has(name) ? 0 : 1);
+  return failures.toSorted((a, b) => rank(a) - rank(b) || compare(b.since, a.since)).slice(0, most);
 }
 
 /** A cluster that only waits for its turn has no reason. */

@@ -35,6 +35,10 @@ export type Asker = Readonly<{
   manager?: string;
   /** User to impersonate: the requests are made in this user's name and with this user's rights. */
   as?: string | undefined;
+  /** The API server judges each write, and stores none. */
+  dryRun?: boolean;
+  /** One of its groups. */
+  asGroup?: string | undefined;
   /** Seconds that one answer may take; watches have no such limit. */
   seconds?: number;
   /** Bytes that one answer, or a line of a watch, may have. */
@@ -90,6 +94,8 @@ export function open(
   {
     manager = fieldManager,
     as,
+    asGroup,
+    dryRun = false,
     seconds = requestSeconds,
     largest = largestAnswer,
     fixed = false,
@@ -106,6 +112,7 @@ export function open(
   async function contextOf({ method, path, query = {}, body, type, accept }: Request) {
     const url = new URL(server + path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    if (dryRun && method !== HttpMethod.GET) url.searchParams.set("dryRun", "All");
     const context = new RequestContext(url.toString(), method);
     await authenticate(config, context);
     if (connections === undefined || connections.until < performance.now()) {
@@ -119,6 +126,7 @@ export function open(
     if (connections.pool !== undefined) context.setDispatcher(connections.pool);
     context.setHeaderParam("User-Agent", manager);
     if (as !== undefined) context.setHeaderParam("Impersonate-User", as);
+    if (asGroup !== undefined) context.setHeaderParam("Impersonate-Group", asGroup);
     context.setHeaderParam("Accept", accept ?? "application/json");
     if (body !== undefined) {
       context.setHeaderParam("Content-Type", type ?? "application/json");

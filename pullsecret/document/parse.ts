@@ -20,7 +20,12 @@ export type Accepted = Readonly<{
   rest: JsonObject;
   warnings: readonly Problem[];
 }>;
-type Rejected = Readonly<{ ok: false; problems: readonly Problem[] }>;
+type Rejected = Readonly<{
+  ok: false;
+  problems: readonly Problem[];
+  /** What else was found, before the document is mended. */
+  warnings: readonly Problem[];
+}>;
 export type Parsed = Accepted | Rejected;
 
 /** 1,000: the kubelet searches and sorts all entries at every image pull. */
@@ -40,6 +45,7 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
     return {
       ok: false,
       problems: faults.map(({ kind, path }) => problem(kind, source.name, path)),
+      warnings: [],
     };
   }
   const findings = new Findings(source);
@@ -59,7 +65,8 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
     else findings.refuse("noAuths", ["auths"]);
   }
   const { problems, warnings } = findings;
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, entries, rest, warnings };
+  if (problems.length > 0) return { ok: false, problems, warnings };
+  return { ok: true, entries, rest, warnings };
 }
 
 function readEntries(auths: JsonObject, findings: Findings): Entry[] {

@@ -244,6 +244,16 @@ export const catalogue = {
     "serves only images that are written with the same capitals or zeros",
     "write the host in lower case and the port without zeros before it, in image names too",
   ],
+  noRegistries: [
+    "GPS174",
+    "no registries: every node would lose what this source supplies",
+    "no action needed to withdraw it, or give its registries",
+  ],
+  expires: [
+    "GPS175",
+    "ends at {}, by its own word",
+    "have a tool replace it before: pulls fail afterwards",
+  ],
 } as const satisfies Catalogue;
 
 export type ProblemKind = keyof typeof catalogue;

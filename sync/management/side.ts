@@ -5,12 +5,6 @@ import { syncSecretsIn } from "../objects.ts";
 import { isSecretOf, secretOf } from "../rules/copies.ts";
 import type { Side } from "../side.ts";
 
-/**
- * The finalizer that version 0.2 put on copies. The garbage collector now deletes the Secret of a
- * copy, so it is only taken off.
- */
-const formerFinalizer = "globalpullsecret.io/sync";
-
 /** An hour. Only a finalizer that somebody else put on a copy lasts so long. */
 const deadline = 3600;
 
@@ -26,7 +20,6 @@ export const managementSide = (
   to: cluster,
   made: secretsIn(namespace),
   noun: "Secret",
-  formerFinalizer,
   propagation: "Background",
   wanted: secretOf,
   isOurs: isSecretOf,

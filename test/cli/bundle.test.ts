@@ -58,7 +58,7 @@ test("the commands that SUPPORT.md lists for Node 20 run with what it has", asyn
   file("east.pem", east);
   const lines = [
     "check pull.json",
-    "merge --additional pull.json",
+    "merge --additional pull.json --output-file merged-for-20.json",
     "explain a.io/x --file pull.json",
     "seal -f pull.json --cert east=east.pem -o sealed-for-20",
     "fleet rbac --target kube-system/pull-secret",

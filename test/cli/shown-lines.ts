@@ -7,7 +7,9 @@ export type Shown = Readonly<{ page: string; line: string }>;
 const isRun = ({ page, line }: Shown): boolean =>
   page === "README.md"
     ? line.startsWith("kubectl ")
-    : /\bkubectl pull-secret\b|\bkubectl\b.*\b(?:gps|globalpullsecrets?)\b/.test(line);
+    : /\bkubectl pull-secret\b|\bkubectl get serviceaccounts\b|\bkubectl\b.*\b(?:gps|globalpullsecrets?)\b/.test(
+        line,
+      );
 
 /** Lines of the blocks of shell, in their order, without what follows `#`; a last `\` goes on. */
 export function linesOf(text: string): string[] {

@@ -35,7 +35,14 @@ export function tellOffline(narrator: Narrator): void {
       refusal.includes('auths["registry.example"].auth') && !refusal.includes("pa55"),
       { seen: refusal },
     );
-    const merged = ask("merge", "--original", "original.json", "--additional", "additional.json");
+    const merged = ask(
+      "merge",
+      "--show-credentials",
+      "--original",
+      "original.json",
+      "--additional",
+      "additional.json",
+    );
     write("merged.json", merged);
     const { auths } = JSON.parse(merged) as { auths: object };
     narrator.claim("merged", Object.keys(auths).length === 3, { seen: merged });

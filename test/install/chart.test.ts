@@ -51,14 +51,15 @@ test("helm template with an image alone is kubectl kustomize manifests, object b
   assert.deepEqual(await released(), byName(await kustomized({ resources: ["."] })));
 });
 
-test("README.md's line for helm gives these objects, with the image that it names", async () => {
-  const line = linesOf(readFileSync("README.md", "utf8")).find((one) => one.startsWith("helm "));
-  const template = line?.replace("helm install ", "helm template ") ?? "";
-  const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
-  const path = [dirname(await program()), process.env["PATH"]].join(delimiter);
-  const rendered = await run(["bash", "-c", template], { env: { ...process.env, PATH: path } });
-  assert.deepEqual(objectsOf(rendered), await charted(`--set=image.repository=${repository}`));
-});
+for (const page of ["README.md", "docs/quick-start.md"])
+  test(`the line of ${page} for helm gives these objects, with the image that it names`, async () => {
+    const line = linesOf(readFileSync(page, "utf8")).find((one) => one.startsWith("helm "));
+    const template = line?.replace("helm install ", "helm template ") ?? "";
+    const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
+    const path = [dirname(await program()), process.env["PATH"]].join(delimiter);
+    const rendered = await run(["bash", "-c", template], { env: { ...process.env, PATH: path } });
+    assert.deepEqual(objectsOf(rendered), await charted(`--set=image.repository=${repository}`));
+  });
 
 test("without the definition it is the base", async () => {
   const base = byName(await kustomized({ resources: ["base"] }));
@@ -81,6 +82,7 @@ const sourcesNamed = (path: string, value: unknown) => ({
 
 const optional = [
   ["network-policy", ["networkPolicy.enabled=true"], []],
+  ["monitoring", ["monitoring.enabled=true"], []],
   ["admission", ["admission.enabled=true"], []],
   ["annotated", ["annotated.enabled=true"], []],
   ["original", ["original=kube-system/pull-secret"], []],
@@ -297,6 +299,8 @@ const others: Readonly<Record<string, string>> = {
   extraSources: "{team-a}",
   "flags.logLevel": "debug",
   "bounds.enabled": "false",
+  "monitoring.enabled": "true",
+  "monitoring.docs": "https://docs.example.com",
   "networkPolicy.enabled": "true",
   "admission.enabled": "true",
   "annotated.enabled": "true",
@@ -307,6 +311,11 @@ const others: Readonly<Record<string, string>> = {
   "fleet.clusterResourceSet": "true",
   "uninstall.withdraw": "false",
   "uninstall.timeout": "5m",
+};
+
+/** Value → what has to be set for it to matter. */
+const needs: Readonly<Record<string, string>> = {
+  "monitoring.docs": "--set=monitoring.enabled=true",
 };
 
 /** Paths of the values at the ends, and with `maps` those of what has them. */
@@ -337,9 +346,12 @@ for (const role of roles)
     for (const [path, value] of Object.entries(others)) {
       const set = `--set=${path}=${value}`;
       const its = usedBy[path.split(".")[0] ?? ""];
-      if (its?.includes(role))
-        assert.notDeepEqual(await charted(...inRole(role), set), usual, path);
-      else {
+      if (its?.includes(role)) {
+        const needed = needs[path];
+        const before = needed === undefined ? usual : await charted(...inRole(role), needed);
+        const also = needed === undefined ? [] : [needed];
+        assert.notDeepEqual(await charted(...inRole(role), ...also, set), before, path);
+      } else {
         const told = `${path} is set, but role ${role} does not use it: it is a value of roles? `;
         await assert.rejects(charted(...inRole(role), set), new RegExp(`${told}${its?.[0]}`), path);
       }

@@ -3,6 +3,7 @@
  * holds no file from outside its folder, and a link to one is refused by some who read charts.
  */
 import { annotationOf, boundsFiles, installed } from "./bounds.ts";
+import { monitoringParts } from "./monitoring.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
 import { valueOf, valuesSchema, valuesYaml } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
@@ -76,6 +77,13 @@ const copied: Readonly<Record<string, Part>> = {
   "base/pods-policy.yaml": optional("bounds"),
   "base/daemonset-policy.yaml": optional("bounds"),
   "base/objects-policy.yaml": optional("bounds"),
+  "components/monitoring/service.yaml": optional("monitoring"),
+  "components/monitoring/podmonitor.yaml": optional("monitoring"),
+  "components/monitoring/dashboard.yaml": optional("monitoring"),
+  "components/monitoring/prometheusrule.yaml": {
+    ...optional("monitoring"),
+    values: { " docs/": " {{ .Values.monitoring.docs }}/" },
+  },
   "components/network-policy/networkpolicy.yaml": optional("networkPolicy"),
   "components/admission/policy.yaml": optional("admission"),
   "components/admission/binding.yaml": optional("admission"),
@@ -144,14 +152,15 @@ const within = (condition: string, text: string) =>
   `{{- if ${condition} }}\n${text.trimEnd()}\n{{- end }}\n`;
 
 function valued(file: string, values: Readonly<Record<string, string>>): string {
-  return Object.entries(values).reduce(
-    (text, [there, value]) => {
-      if (!text.includes(there)) throw new Error(`manifests/${file}: has no ${there.trim()}`);
-      return text.replace(there, () => value);
-    },
-    boundsFiles()[file] ?? textOf(file),
-  );
+  return Object.entries(values).reduce((text, [there, value]) => {
+    if (!text.includes(there)) throw new Error(`manifests/${file}: has no ${there.trim()}`);
+    return text.replaceAll(there, () => value);
+  }, sourceOf(file));
 }
+
+/** Some files of manifests/ are written from code themselves; the disk may have older ones. */
+const sourceOf = (file: string): string =>
+  monitoringParts()[`manifests/${file}`] ?? boundsFiles()[file] ?? textOf(file);
 
 /** Among templates/, so that an upgrade of the release upgrades it; and no uninstall deletes it. */
 function kept(file: string): string {

@@ -13,6 +13,7 @@ export const usedBy: Readonly<Record<string, readonly Role[]>> = {
   extraSources: ["Cluster"],
   flags: ["Cluster", "Hosted"],
   bounds: ["Cluster"],
+  monitoring: ["Cluster"],
   networkPolicy: ["Cluster"],
   admission: ["Cluster"],
   annotated: ["Cluster"],

@@ -128,6 +128,12 @@ const properties = described({
       "Adds ValidatingAdmissionPolicies: the account patches and deletes the agents' pods only, and its DaemonSet runs the image above only. false: a stolen token of the account can take over the cluster.",
     ),
   }),
+  monitoring: group("Metrics, alerts and a dashboard.", {
+    enabled: toggle(
+      "Adds a metrics Service, a PodMonitor, a PrometheusRule and a Grafana dashboard. Needs the definitions of monitoring.coreos.com.",
+    ),
+    docs: text("What runbook_url of an alert begins with: where you serve docs/."),
+  }),
   networkPolicy: group("What it may be asked and may ask.", {
     enabled: toggle("Adds a NetworkPolicy: metrics and probes in, the API server's ports out."),
   }),

@@ -55,3 +55,11 @@ function filled(block: readonly string[]): readonly string[] {
   }
   return lines;
 }
+
+/** Anchors of a page's headings, as GitHub makes them. */
+export function anchorsOf(page: string): ReadonlySet<string> {
+  const text = page.replaceAll(/^```[^]*?^```$/gm, "");
+  const headings = Array.from(text.matchAll(/^#+ (.*)$/gm), ([, heading = ""]) => heading);
+  const words = headings.map((heading) => heading.replaceAll(/\]\([^)]*\)/g, "").toLowerCase());
+  return new Set(words.map((one) => one.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-")));
+}

@@ -1,6 +1,7 @@
 /** docs/metrics.md: metrics, and what lasts. */
 import type { Fate } from "#controller/grants/decision.ts";
 import { troubles } from "#controller/status/troubles.ts";
+import { alerts } from "#tools/install/alerts.ts";
 import { table, type Row } from "./markdown.ts";
 
 const states: Readonly<Record<Fate, string>> = {
@@ -71,7 +72,21 @@ For as long as it lasts \`trouble{reason}\` is 1, GlobalPullSecret's status has 
 
 ${table(["Event, `reason`", "condition", "its reason"], rows)}
 
-One alert is enough to begin with: \`global_pull_secret_trouble == 1\` for 15 minutes.
+## Alerts and a dashboard
+
+The component \`manifests/components/monitoring\` (chart: \`monitoring.enabled\`) adds a metrics Service, a PodMonitor, a PrometheusRule and a Grafana dashboard as a ConfigMap with the label \`grafana_dashboard\`. It needs the CRDs of the Prometheus operator. Each alert has a \`runbook_url\`. It begins with \`docs/\`; set the chart's value \`monitoring.docs\` to the address where you serve these pages. Tests run every alert with Debian's promtool. A real Prometheus sees a rollout, a halt and a stopped controller fire their alerts and end them. The operator itself and Grafana are not run here.
+
+If your Prometheus has no operator, it finds the Service by its \`prometheus.io/scrape\` annotation. Copy \`spec.groups\` of the PrometheusRule into a rule file.
+
+${table(
+  ["alert", "after", "severity", "meaning"],
+  alerts.map(({ alert, for: time, severity, summary, runbook }): Row => [
+    `\`${alert}\``,
+    time,
+    severity,
+    `[${summary}](${runbook.replace("docs/", "")})`,
+  ]),
+)}
 
 ## Of the other programs
 

@@ -43,15 +43,17 @@ versions where you may get these; \`nodes\` lists pods and Events in kube-system
 | 2         | the command line is wrong, or a file cannot be read          |
 | 3         | not yet, in the time that \`--timeout\` gives                  |
 
-Only \`merge\` prints credentials: its output is a pull secret. \`withdraw\`, \`uninstall\`,
+Only \`merge --show-credentials\` prints credentials; \`merge --output-file\` writes them to a file with
+mode 0600. \`withdraw\`, \`uninstall\`,
 \`remove\` of a Secret's last registry and \`clusters remove\` ask first, because they take credentials
 off nodes; without a terminal they need \`--yes\`. Flags may stand before the command, as with kubectl. Colours
 are for terminals only, unless \`NO_COLOR\` is set or \`TERM\` is \`dumb\`.
 
 With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
 managed fields, and \`nodes\` a list of \`{node, pod, revision, ready, code, message}\`; what is not
-known is absent. \`check\` prints \`{registries: [{registry, answer, why}]}\`, the last two with
-\`--login\`, and \`uninstall\` \`{deleted, kept}\`.
+known is absent. \`check\` prints \`{accepted, problems, warnings, registries}\`, the first two lists of
+\`{code, source, path, message, next}\` and the last of \`{registry, answer, why}\`, of which two are
+there with \`--login\`. \`explain\` of an object prints a list, \`uninstall\` \`{deleted, kept}\`.
 
 \`check --login\` tells a registry its credential when that asks for it, over TLS; what a redirect to
 another host leads to is told nothing. Plain HTTP is for loopback addresses, and for hosts that

@@ -63,7 +63,7 @@ export const promises: Readonly<Record<string, string>> = {
   L19: "In the management cluster it is the same for the Secret.",
   L20: "No finalizer has to be removed by hand: what is held up ends by itself at its deadline, and what was left behind is collected later.",
   L21: "The management side has rights on SyncSecrets and Secrets of tenants' namespaces, and on no other Secret.",
-  L22: "The tenant's side has rights on SyncSecrets alone, and none on any Secret of the management cluster.",
+  L22: "The tenant's side has no right on any Secret of the management cluster, and in its own cluster on that of its kubeconfig alone.",
   L23: "A copy is in the tenant's namespace there, whatever namespace it comes from, with a UID of its own.",
   L24: "What is not there is created, and what is there is updated.",
   L25: "A conflict is tried again on what is there then.",

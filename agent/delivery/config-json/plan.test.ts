@@ -452,3 +452,47 @@ test("without a journal additional entries that equal ours are ours in every spe
       assert.deepEqual(after, { auths: { "d.io": auth("o"), "z.io": theirEntry } });
     }
 });
+
+test("an older copy that another program writes back brings no credential of ours back", () => {
+  const theirs = { "z.io": theirEntry };
+  const text = (auths: object) => JSON.stringify({ auths: { ...theirs, ...auths } });
+  const first = apply(text({}), undefined, onlyAdditional({ "a.io": "x", "b.io": "x" }));
+  // A registry leaves the Secret, and a login tool saves the copy that it had read before.
+  const second = apply(first.bytes, first.journal, onlyAdditional({ "b.io": "x" }));
+  for (const copy of [
+    first.bytes,
+    text({ "https://a.io": auth("x"), "b.io": auth("x") }),
+    text({ "a.io": { username: "ours", password: "x" }, "b.io": auth("x") }),
+  ]) {
+    const third = apply(copy, second.journal, onlyAdditional({ "b.io": "x" }));
+    assert.deepEqual(JSON.parse(third.bytes ?? ""), JSON.parse(second.bytes ?? ""));
+    const gone = apply(copy, third.journal, nothing);
+    assert.deepEqual(JSON.parse(gone.bytes ?? ""), { auths: theirs });
+  }
+});
+
+test("a copy from before nine rotations and more is still known", () => {
+  const before = JSON.stringify({ auths: { "z.io": theirEntry } });
+  let last = apply(before, undefined, onlyAdditional({ "a.io": "p0" }));
+  const copy = last.bytes;
+  for (let count = 1; count <= 30; count += 1)
+    last = apply(last.bytes, last.journal, onlyAdditional({ "a.io": `p${count}` }));
+  const back = apply(copy, last.journal, onlyAdditional({ "a.io": "p30" }));
+  assert.equal(back.bytes, last.bytes);
+  assert.equal(apply(back.bytes, back.journal, nothing).bytes, before);
+});
+
+test("an entry that the node had before us is given back, although we wrote the same later", () => {
+  const before = JSON.stringify({ auths: { "a.io": auth("x") } });
+  const document = (...passwords: string[]) =>
+    passwords.reduce(
+      (last: ReturnType<typeof apply> | undefined, one) =>
+        apply(last?.bytes ?? before, last?.journal, onlyAdditional({ "a.io": one, "b.io": "b" })),
+      undefined,
+    ) ?? assert.fail();
+  const both = document("y", "x");
+  const left = apply(both.bytes, both.journal, onlyAdditional({ "b.io": "b" }));
+  const again = apply(left.bytes, left.journal, onlyAdditional({ "b.io": "b" }));
+  assert.equal(again.planned.changed, false);
+  assert.match(again.bytes ?? "", /"a\.io"/);
+});

@@ -13,6 +13,7 @@ import { aliases, digest } from "./compare.ts";
 import type { NodeDocument } from "./document.ts";
 import { type RawJson, plain, valueOf } from "./value.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
+import { type Former, joined, kept, without } from "#agent/journal/former.ts";
 import type { Owned } from "#agent/journal/journal.ts";
 import type { Desired } from "../mount.ts";
 
@@ -39,7 +40,9 @@ export function put(
     entries: owned.entries.filter(({ key }) => !desired.entries.has(key)),
     rest: owned.rest.filter(({ key }) => !desired.rest.has(key)),
   };
-  const cleared = withdraw(current, gone, owned);
+  const isOld = olderThan(owned.former);
+  const withdrawn = withdraw(current, gone, owned);
+  const cleared = withoutOld(withdrawn, isOld, desired);
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
@@ -51,6 +54,7 @@ export function put(
     // may have been lost, and a withdrawal would put back the very credential that it takes away.
     const ours = (raw: RawJson) =>
       (mine !== undefined && isOurs(raw, mine)) ||
+      isOld(key, raw) ||
       (isFirst && !original && isOurs(raw, { wrote: [digest(value)] }));
     const beside = aliases(cleared, key).filter(
       (alias) => alias === key || !(desired.entries.has(alias) || taken.has(alias)),
@@ -76,7 +80,49 @@ export function put(
     rest.set(key, value);
     return own(key, value, mine, foreign ? [{ key, raw: JSON.stringify(there) }] : []);
   });
-  return { document: { auths, rest }, owned: { entries, rest: keys } };
+  const former = formerBeside(owned, gone, entries);
+  return { document: { auths, rest }, owned: { entries, rest: keys, ...kept(former) } };
+}
+
+type IsOld = (key: string, raw: RawJson) => boolean;
+
+/** Whether a value is one that was ours for these images, in whatever spelling. */
+function olderThan(former: Owned["former"]): IsOld {
+  if (former === undefined) return () => false;
+  const byImages = new Map<string, Set<string>>();
+  for (const { key, wrote } of former) {
+    const images = imagesOf(key);
+    byImages.set(images, new Set([...(byImages.get(images) ?? []), ...wrote]));
+  }
+  return (key, raw) => {
+    const known = byImages.get(imagesOf(key));
+    return known !== undefined && (known.has(digest(raw)) || known.has(digest(plain(raw))));
+  };
+}
+
+/** Without what was ours and came back, where nothing of ours belongs now. */
+function withoutOld(document: NodeDocument, isOld: IsOld, desired: Desired): NodeDocument {
+  const wanted = new Set([...desired.entries.keys()].map(imagesOf));
+  const old = [...document.auths].filter(
+    ([key, raw]) => !wanted.has(imagesOf(key)) && isOld(key, raw),
+  );
+  // The same object, so that its index is not made anew at each look.
+  if (old.length === 0) return document;
+  const auths = new Map(document.auths);
+  for (const [key] of old) auths.delete(key);
+  return { auths, rest: document.rest };
+}
+
+/** What was ours and is no longer: registries that left, and values before the last eight. */
+function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Former {
+  const now = new Map(entries.map(({ key, wrote }) => [key, new Set(wrote)]));
+  const left = owned.entries.map(({ key, wrote }) => ({
+    key,
+    wrote: wrote.filter((one) => now.get(key)?.has(one) !== true),
+  }));
+  const theirs = gone.entries.flatMap(({ displaced }) => displaced.map(({ raw }) => valueOf(raw)));
+  const restored = new Set(theirs.flatMap((raw) => [digest(raw), digest(plain(raw))]));
+  return without(joined(owned.former, left), restored);
 }
 
 /**
@@ -96,11 +142,14 @@ export function release(current: NodeDocument, owned: Owned, desired: Desired): 
       : { ...one, kept: undefined };
   });
   const gone = { ...owned, entries: entries.filter(({ kept }) => kept === undefined) };
-  const document = withdraw(current, gone, owned);
+  const withdrawn = withdraw(current, gone, owned);
+  const isOld = olderThan(owned.former);
+  const none = { entries: new Map(), rest: new Map() };
+  const document = withoutOld(withdrawn, isOld, none);
   const auths = new Map(document.auths);
-  for (const { key, wrote, kept } of entries) {
-    if (kept !== undefined && (!auths.has(key) || wrote.includes(digest(auths.get(key)))))
-      auths.set(key, kept);
+  for (const { key, wrote, kept: stays } of entries) {
+    if (stays !== undefined && (!auths.has(key) || wrote.includes(digest(auths.get(key)))))
+      auths.set(key, stays);
   }
   const plain = entries.map(({ key, wrote, displaced }) => ({ key, wrote, displaced }));
   return { document: { auths, rest: document.rest }, owned: { ...owned, entries: plain } };
@@ -169,7 +218,11 @@ export function either(newer: Owned, older: Owned): Owned {
     const known = new Set(now.map(({ key }) => key));
     return [...now, ...then.filter(({ key }) => !known.has(key))];
   };
-  return { entries: join(newer.entries, older.entries), rest: join(newer.rest, older.rest) };
+  return {
+    entries: join(newer.entries, older.entries),
+    rest: join(newer.rest, older.rest),
+    ...kept(joined(older.former, newer.former)),
+  };
 }
 
 /** Whether everything that we put there last is still there. Needs no Secret. */

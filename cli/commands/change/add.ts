@@ -2,7 +2,7 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { toggle } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { clusterFlags, sourceFlag, waitFor } from "#cli/cluster/flags.ts";
+import { clusterFlags, dryRunFlag, dryRunNote, sourceFlag, waitFor } from "#cli/cluster/flags.ts";
 import { peekObject } from "#cli/cluster/object.ts";
 import { sourceSecret } from "#cli/cluster/secrets.ts";
 import { rewrite } from "#cli/document/rewrite.ts";
@@ -32,6 +32,7 @@ export const add = command(
       username: { read: String, required: true, short: "u", what: "the user or robot account" },
       "password-stdin": { ...toggle, what: "read the password from standard input" },
       ...sourceFlag,
+      ...dryRunFlag,
       ...clusterFlags,
     },
     rules: [
@@ -50,9 +51,10 @@ export const add = command(
     const protect = object?.spec?.protectedRegistries ?? [];
     const done = await rewrite(cluster, { secret, registry: REGISTRY, login, protect });
     for (const line of done.warnings) io.err(line);
+    const note = dryRunNote(how);
     const what = done.did === "nothing" ? "has this credential already" : "credential added";
-    io.out(`${secret}: ${quote(REGISTRY)}: ${what} (registries: ${done.entries})\n`);
-    io.out(`${waitFor(source)}\n`);
+    io.out(`${secret}: ${quote(REGISTRY)}: ${what} (registries: ${done.entries})${note}\n`);
+    if (note === "") io.out(`${waitFor(source)}\n`);
     return 0;
   },
 );

@@ -1,6 +1,6 @@
 /** `remove`: one registry's credential out of a source's Secret. */
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { clusterFlags, sourceFlag, waitFor } from "#cli/cluster/flags.ts";
+import { clusterFlags, dryRunFlag, dryRunNote, sourceFlag, waitFor } from "#cli/cluster/flags.ts";
 import { peekObject } from "#cli/cluster/object.ts";
 import { sourceSecret } from "#cli/cluster/secrets.ts";
 import { rewrite } from "#cli/document/rewrite.ts";
@@ -24,6 +24,7 @@ export const remove = command(
       },
       ...yesFlag,
       ...sourceFlag,
+      ...dryRunFlag,
       ...clusterFlags,
     },
   },
@@ -40,12 +41,13 @@ export const remove = command(
       registry: REGISTRY,
       login: undefined,
       protect,
-      beforeDeletion: () => agree(yes, question, io),
+      beforeDeletion: () => agree(yes || how["dry-run"] === "server", question, io),
     });
     for (const line of done.warnings) io.err(line);
+    const note = dryRunNote(how);
     const left = done.did === "deleted" ? "the Secret is deleted" : `registries: ${done.entries}`;
-    io.out(`${secret}: ${quote(REGISTRY)}: credential removed (${left})\n`);
-    io.out(`${waitFor(source)}\n`);
+    io.out(`${secret}: ${quote(REGISTRY)}: credential removed (${left})${note}\n`);
+    if (note === "") io.out(`${waitFor(source)}\n`);
     return 0;
   },
 );

@@ -81,7 +81,7 @@ test("a pull secret that the controller would refuse is never sealed", async () 
   const bad = file("unsealable.json", JSON.stringify({ auths: { "a.io": { auth: password } } }));
   const { code, err } = await call(`seal -f ${bad} -o sealed ${both}`);
   assert.equal(code, 1);
-  assert.match(err, /^additional: auths\["a\.io"\]\.auth: not base64; /);
+  assert.match(err, /^GPS115 additional: auths\["a\.io"\]\.auth: not base64; /);
   assert.ok(!existsSync(sealed));
 });
 

@@ -52,3 +52,23 @@ test("with --login each registry has its line, and one that refuses makes it 1",
   ]);
   assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
 });
+
+test("says that a pipe is ignored when no file is given", async () => {
+  const fake = cluster({ "quay.io": "u:p" });
+  const piped = await call(["check"], { cluster: fake, io: { piped: true } });
+  assert.deepEqual([piped.code, piped.out], [0, "accepted: 1 registry\n"]);
+  assert.match(piped.err, /^standard input is not read: .*; give - to judge a pipe\n$/);
+  assert.equal((await call(["check"], { cluster: fake })).err, "");
+});
+
+test("warns of a credential that says when it ends, also of one that is over, and accepts it", async () => {
+  const token = btoa(JSON.stringify({ payload: "x", expiration: 1_600_000_000 }));
+  const fake = cluster({ "1.dkr.ecr.eu-west-1.amazonaws.com": `AWS:${token}` });
+  const { code, err } = await call(["check"], { cluster: fake });
+  assert.equal(code, 0);
+  assert.match(
+    err,
+    /^GPS175 additional-pull-secret: auths\[.*\]: ends at 2020-09-13T12:26:40\.000Z, /,
+  );
+  assert.ok(!err.includes(token));
+});

@@ -2,23 +2,41 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace, secretKeys } from "#contract/names.ts";
-import { toggle } from "#contract/values.ts";
+import { oneOf, toggle } from "#contract/values.ts";
+import { expiryOf } from "#pullsecret/document/expiry.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
-import { redactKey } from "#pullsecret/problems/keypath.ts";
+import { escape, formatPath, redactKey } from "#pullsecret/problems/keypath.ts";
+import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
 import { clusterFlags, sourceFlag } from "#cli/cluster/flags.ts";
 import { peekObject } from "#cli/cluster/object.ts";
 import { secretPath, sourceSecret } from "#cli/cluster/secrets.ts";
+import { documentsIn, isWholeTemplate, type FoundDocument } from "#cli/document/manifests.ts";
 import { path } from "#cli/document/path.ts";
-import { verdictOn } from "#cli/document/verdict.ts";
+import { codedLine, explainedIn, examine, type Examined } from "#cli/document/verdict.ts";
 import { hostAndPort } from "#cli/login/hosts.ts";
 import { logInToAll, type LoginOutcome } from "#cli/login/login.ts";
 import { columns } from "#cli/terminal/columns.ts";
 import { command } from "#cli/terminal/command.ts";
 import { Refused, type Io, type Reach } from "#cli/terminal/io.ts";
 import { outputFlag, print } from "#cli/terminal/output.ts";
+import { paintFor } from "#cli/terminal/paint.ts";
 
-/** The result as `-o json` prints it: a stable shape. */
+/** A problem or a warning as `-o json` prints it. */
+type Finding = Readonly<{
+  code: string;
+  /** The file, and the object in it. */
+  source: string;
+  path: string;
+  message: string;
+  /** What to do. */
+  next: string;
+}>;
+
+/** The result as `-o json` prints it: a stable shape, also of what is refused. */
 type Answer = Readonly<{
+  accepted: boolean;
+  problems: readonly Finding[];
+  warnings: readonly Finding[];
   /** `answer` and `why` with --login. */
   registries: readonly (Readonly<{ registry: string }> & Partial<LoginOutcome>)[];
 }>;
@@ -29,10 +47,12 @@ export const check = command(
     what: "judge an additional pull secret, and ask its registries whether they take it",
     example: "--login -f pull-secret.json",
     more:
-      "With a file no cluster is needed. Without one it judges the source's Secret, which takes the\n" +
-      "right to get that. --login asks each registry, from where this runs: /v2/, and what that asks\n" +
-      "for, a token or Basic. A registry is told its credential over TLS only, but for this machine's\n" +
-      "own and for --plain-http. Exit code 1: a registry refuses, or cannot be reached, within\n" +
+      "The file is a pull secret, or a manifest in JSON or YAML: Secrets, ExternalSecrets with a\n" +
+      "template, and lists of them. With a file no cluster is needed. Without one it judges the\n" +
+      "source's Secret, which takes the right to get that. --login asks each registry, from where this\n" +
+      "runs: /v2/, and what that asks for, a token or Basic. A registry is told its credential over TLS\n" +
+      "only, but for this machine's own and for --plain-http. -o github prints annotations of GitHub\n" +
+      "Actions. Exit code 1: it is refused, or a registry refuses, or cannot be reached, within\n" +
       "--request-timeout. For an authority of your own set NODE_EXTRA_CA_CERTS to its file.",
     flags: {
       F: { read: path, from: "operand", what: "the pull secret to judge, as with --file" },
@@ -44,7 +64,11 @@ export const check = command(
         what: "a registry, HOST or HOST:PORT, that --login asks without TLS",
       },
       ...sourceFlag,
-      ...outputFlag,
+      output: {
+        ...outputFlag.output,
+        read: oneOf("text", "json", "yaml", "github"),
+        what: "how to print, text, json, yaml or github",
+      },
       ...clusterFlags,
     },
     rules: [
@@ -56,22 +80,82 @@ export const check = command(
     ],
   },
   async ({ F, file = F, login, "plain-http": plain, source, output, ...how }, io) => {
-    const { bytes, protect } =
+    if (file === undefined && io.piped)
+      io.err("standard input is not read: the cluster's Secret is judged; give - to judge a pipe");
+    const { documents, protect } =
       file === undefined
         ? await ofCluster(how, source, io)
-        : { bytes: await io.read(file, documentLimits.bytes), protect: [] };
-    const { entries, warnings } = await verdictOn(bytes, protect);
-    for (const line of warnings) io.err(line);
+        : {
+            documents: await documentsIn(file, await io.read(file, documentLimits.bytes), io),
+            protect: [],
+          };
+    const each = documents.map((one) => judge(one, protect));
+    const problems = each.flatMap((one) => one.problems);
+    const warnings = each.flatMap((one) => one.warnings);
+    const entries = each.flatMap((one) => one.entries);
     const asking = { plainHttp: new Set(plain), seconds: how["request-timeout"] };
-    const outcomes = login ? await logInToAll(entries, asking) : [];
+    const asked = login && problems.length === 0;
+    const outcomes = asked ? await logInToAll(entries, asking) : [];
     const registries = entries.map(({ registry }, at) => {
       const named = { registry: redactKey(registry) };
       return Object.assign(named, outcomes[at]);
     });
-    await print(output, { registries }, lines, io);
-    return outcomes.some(({ answer }) => failures.has(answer)) ? 1 : 0;
+    const accepted = problems.length === 0;
+    if (output === "github") io.out(annotations(file, problems, warnings));
+    else {
+      const told = output === "text" ? [...problems, ...warnings] : [];
+      for (const one of told) io.err(codedLine(one));
+      if (told.length > 0) io.err(explainedIn(told));
+      const found = { problems: problems.map(findingOf), warnings: warnings.map(findingOf) };
+      if (accepted || output !== "text")
+        await print(output, { accepted, ...found, registries }, (one) => lines(one, io), io);
+    }
+    return !accepted || outcomes.some(({ answer }) => failures.has(answer)) ? 1 : 0;
   },
 );
+
+function judge(document: FoundDocument, protect: readonly string[]): Examined {
+  const { name, bytes } = document;
+  // A tool fills in all of it: there is nothing to judge before.
+  if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
+  const found = examine(bytes, protect, name);
+  if (found.problems.length > 0) return found;
+  if (found.entries.length > 0)
+    return { ...found, warnings: [...found.warnings, ...expiries(name, found)] };
+  return { ...found, warnings: [...found.warnings, problem("noRegistries", name, "auths")] };
+}
+
+/** A warning for each credential that says when it ends; over or not, it refuses nothing. */
+const expiries = (name: string, { entries }: Examined): Problem[] =>
+  entries.flatMap(({ registry, credential }) => {
+    const end = expiryOf(credential)?.toISOString();
+    return end === undefined
+      ? []
+      : [problem("expires", name, formatPath(["auths", registry]), end)];
+  });
+
+const findingOf = ({ code, source, path, what, todo }: Problem): Finding => ({
+  code,
+  source,
+  path,
+  message: what,
+  next: todo,
+});
+
+/** Workflow commands of GitHub Actions, by its rules for what they may hold. */
+function annotations(
+  file: string | undefined,
+  problems: readonly Problem[],
+  warnings: readonly Problem[],
+): string {
+  const value = (text: string) =>
+    escape(text.replaceAll("%", "%25")).replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const property = (text: string) => value(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  const at = file === undefined || file === "-" ? "" : `file=${property(file)},`;
+  const line = (level: string) => (one: Problem) =>
+    `::${level} ${at}title=${one.code}::${value(formatProblem(one))}\n`;
+  return [...problems.map(line("error")), ...warnings.map(line("warning"))].join("");
+}
 
 const failures: ReadonlySet<LoginOutcome["answer"]> = new Set(["refuses", "unreachable"]);
 
@@ -86,7 +170,8 @@ async function ofCluster(how: Reach, source: string | undefined, io: Io) {
       `${secret}: ${live === undefined ? "there is no such Secret" : `has no ${secretKeys.document}`} ` +
         `in ${namespace}; give --file, or another --source than ${additionalSecretName}`,
     );
-  return { bytes: Buffer.from(text, "base64"), protect: object?.spec?.protectedRegistries ?? [] };
+  const document = { name: secret, bytes: Buffer.from(text, "base64"), isTemplate: false };
+  return { documents: [document], protect: object?.spec?.protectedRegistries ?? [] };
 }
 
 const words = {
@@ -96,10 +181,22 @@ const words = {
   notAsked: "is not asked",
 } as const;
 
-function lines({ registries }: Answer): string[] {
+const inks = {
+  accepts: "good",
+  refuses: "bad",
+  unreachable: "doubt",
+  notAsked: "faint",
+} as const;
+
+function lines({ registries }: Answer, { terminal }: Pick<Io, "terminal">): string[] {
   const count = registries.length;
-  const rows = registries.flatMap(({ registry, answer, why = "" }) =>
-    answer === undefined ? [] : [[registry, words[answer], why]],
+  const paint = paintFor(terminal);
+  const asked = registries.flatMap(({ registry, answer, why = "" }) =>
+    answer === undefined ? [] : [{ answer, row: [registry, words[answer], why] }],
   );
-  return [`accepted: ${count} ${count === 1 ? "registry" : "registries"}`, ...columns(rows)];
+  const rows = columns(asked.map(({ row }) => row));
+  return [
+    paint.good(`accepted: ${count} ${count === 1 ? "registry" : "registries"}`),
+    ...rows.map((row, at) => paint[inks[asked[at]?.answer ?? "notAsked"]](row)),
+  ];
 }

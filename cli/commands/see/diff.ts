@@ -14,6 +14,7 @@ import { verdictOn } from "#cli/document/verdict.ts";
 import { columns } from "#cli/terminal/columns.ts";
 import { command } from "#cli/terminal/command.ts";
 import { outputFlag, print } from "#cli/terminal/output.ts";
+import { paintFor, type Paint } from "#cli/terminal/paint.ts";
 
 /** The result as `-o json` prints it: a stable shape. */
 type Answer = Readonly<{
@@ -44,7 +45,7 @@ export const diff = command(
     const { secret } = sourceSecret(object, source);
     const bytes = await io.read(file, documentLimits.bytes);
     const protect = object?.spec?.protectedRegistries ?? [];
-    const after = await verdictOn(bytes, protect);
+    const after = verdictOn(bytes, protect);
     for (const line of after.warnings) io.err(line);
     const live = await cluster.get<V1Secret>(secretPath(secret));
     const text = live?.data?.[secretKeys.document];
@@ -56,7 +57,7 @@ export const diff = command(
       changes: changes.map((one) => ({ ...one, ...servedBy(object, one.registry) })),
       ...restarts(object, changes),
     };
-    await print(output, answer, lines, io);
+    await print(output, answer, (one) => lines(one, paintFor(io.terminal)), io);
     return 0;
   },
 );
@@ -86,7 +87,9 @@ function restarts(
 
 const signs = { added: "+", changed: "~", removed: "-" } as const;
 
-function lines({ secret, changes, restarts }: Answer): string[] {
+const inks = { added: "good", changed: "doubt", removed: "bad" } as const;
+
+function lines({ secret, changes, restarts }: Answer, paint: Paint): string[] {
   if (changes.length === 0) return [`${secret}: no change, and no kubelet restarts`];
   const rows = changes.map(({ registry, change, servedBy }) => [
     signs[change],
@@ -95,5 +98,8 @@ function lines({ secret, changes, restarts }: Answer): string[] {
     ...(servedBy === undefined ? [] : [`served now by ${servedBy}`]),
   ]);
   const kubelets = restarts === undefined ? "unknown how many" : String(restarts);
-  return [secret, ...columns(rows), `kubelets that would restart: ${kubelets}`];
+  const coloured = columns(rows).map((row, at) =>
+    paint[inks[changes[at]?.change ?? "changed"]](row),
+  );
+  return [secret, ...coloured, `kubelets that would restart: ${kubelets}`];
 }

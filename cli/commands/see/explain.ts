@@ -48,9 +48,9 @@ export const explain = command(
         short: "f",
         what: "with IMAGE a pull secret, or a node's /var/lib/kubelet/config.json; alone a manifest",
       },
-      namespace: { read: text, short: "n", what: "the object's namespace, not the context's" },
       ...outputFlag,
       ...clusterFlags,
+      namespace: { read: text, short: "n", what: "the object's namespace, not the context's" },
     },
     rules: [
       ({ IMAGE, file }) =>

@@ -21,10 +21,10 @@ const label = (value: string): string | Wrong =>
     : new Wrong("is no namespace; give one such as kube-system");
 
 const flags = {
-  namespace: { read: label, standard, short: "n", what: "where the FleetSecrets are" },
   watch: { ...toggle, short: "w", what: "go on showing changes" },
   ...outputFlag,
   ...clusterFlags,
+  namespace: { read: label, standard, short: "n", what: "where the FleetSecrets are" },
 } as const satisfies Table;
 
 export const fleet = command(

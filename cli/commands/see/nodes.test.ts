@@ -70,3 +70,13 @@ test("without any agent `nodes` says so", async () => {
   const { out } = await call(["nodes"]);
   assert.match(out, /^No agent runs/);
 });
+
+test("`nodes --not-ready` leaves the ready ones out, and counts all", async () => {
+  const { out } = await call(["nodes", "--not-ready"], { cluster: cluster() });
+  assert.doesNotMatch(out, /^ {2}n1 /m);
+  assert.match(out, /^ {2}n2 [^]*\n1 of 4 agents are ready\n$/m);
+  const fake = new FakeCluster();
+  pod(fake, "n1", { ready: true });
+  const all = await call(["nodes", "--not-ready"], { cluster: fake });
+  assert.equal(all.out, "1 of 1 agents are ready\n");
+});

@@ -1,6 +1,7 @@
 /** `nodes`: a line for each node's agent. */
 import type { V1Pod } from "@kubernetes/client-node";
 import { agentName } from "#contract/names.ts";
+import { toggle } from "#contract/values.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { clusterFlags } from "#cli/cluster/flags.ts";
@@ -18,16 +19,26 @@ export const nodes = command(
     more:
       "Reads the agents' pods in kube-system and the kubelets' Unhealthy Events about them. With\n" +
       "-o json or yaml it prints a list of {node, pod, revision, ready, code, message}.",
-    flags: { ...outputFlag, ...clusterFlags },
+    flags: {
+      "not-ready": { ...toggle, what: "only nodes whose agent is not ready" },
+      ...outputFlag,
+      ...clusterFlags,
+    },
   },
-  async ({ output, ...how }, io) => {
+  async ({ output, "not-ready": onlyNotReady, ...how }, io) => {
     const cluster = await io.reach(how);
     const [pods, events] = await Promise.all([
       listOf<V1Pod>(cluster, collections.pods, { labelSelector: `name=${agentName}` }),
       listOf<ProbeEvent>(cluster, collections.events, { fieldSelector: "reason=Unhealthy" }),
     ]);
-    const rows = nodeRows(pods, events);
-    await print(output, rows, (all) => lines(all, paintFor(io.terminal)), io);
+    const all = nodeRows(pods, events);
+    const rows = onlyNotReady ? all.filter(({ ready }) => !ready) : all;
+    const ready = all.filter((one) => one.ready).length;
+    const text = (shown: readonly NodeRow[]) => [
+      ...(shown.length === 0 && all.length > 0 ? [] : lines(shown, paintFor(io.terminal))),
+      ...(all.length === 0 ? [] : [`${ready} of ${all.length} agents are ready`]),
+    ];
+    await print(output, rows, text, io);
     return 0;
   },
 );

@@ -139,3 +139,11 @@ test("a cluster that does not answer is no bundle", async () => {
   assert.equal(code, 1);
   assert.match(err, /no answer/);
 });
+
+test("begins with versions, the time and a summary", async () => {
+  const { out } = await call(["support-bundle"], { cluster: cluster() });
+  const bundle = JSON.parse(out) as Record<string, Record<string, unknown>>;
+  assert.deepEqual(Object.keys(bundle).slice(0, 2), ["made", "summary"]);
+  assert.deepEqual(Object.keys(bundle["made"] ?? {}), ["plugin", "node", "at"]);
+  assert.deepEqual(bundle["summary"]?.["kubelets"], { "v1.36.3+k3s1": 1 });
+});

@@ -4,6 +4,7 @@ import { gather } from "#cli/bundle/gather.ts";
 import { clusterFlags } from "#cli/cluster/flags.ts";
 import { command } from "#cli/terminal/command.ts";
 import { print } from "#cli/terminal/output.ts";
+import { version as plugin } from "#cli/terminal/version.ts";
 
 export const supportBundle = command(
   {
@@ -26,7 +27,9 @@ export const supportBundle = command(
     },
   },
   async ({ output, ...how }, io) => {
-    await print(output, await gather(await io.reach(how)), () => [], io);
+    const made = { plugin, node: process.versions.node, at: new Date().toISOString() };
+    const gathered = await gather(await io.reach(how));
+    await print(output, { made, ...gathered }, () => [], io);
     return 0;
   },
 );

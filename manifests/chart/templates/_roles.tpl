@@ -6,6 +6,7 @@
   "extraSources": {"named":"role Cluster","roles":["Cluster"],"default":[]},
   "flags": {"named":"roles Cluster and Hosted","roles":["Cluster","Hosted"],"default":{}},
   "bounds": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":true}},
+  "monitoring": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false,"docs":"docs"}},
   "networkPolicy": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
   "admission": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
   "annotated": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},

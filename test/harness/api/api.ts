@@ -79,6 +79,7 @@ export class FakeApi {
     try {
       const refusal = this.refuses(request, verb);
       if (refusal !== undefined) throw refusal;
+      if (request.path === "/version") return { status: 200, body: { gitVersion: "v1.36.3" } };
       if (request.path === "/apis") return this.#noted(request, verb, address, this.#groups());
       if (address === undefined)
         throw refuse(404, "NotFound", "the server could not find the requested resource");

@@ -1,0 +1,100 @@
+/**
+ * Many clusters without a real API server: the management cluster is in memory, the clusters are
+ * fakes of one server, over HTTP/2 and TLS. What is measured is the controller's own work.
+ */
+import { Buffer } from "node:buffer";
+import { pino } from "pino";
+import { clusterManager, clustersNamespace } from "#contract/joined/names.ts";
+import { createKeeper } from "#fleet/joined/keeper.ts";
+import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
+import { until } from "#test/cluster/await.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { FakeServer } from "#test/harness/api/server.ts";
+import { startAilingFleet } from "#test/story/ailing-fleet.ts";
+import type { Measurement } from "../result/bench.ts";
+import { measure } from "../result/result.ts";
+
+/** 90 of 100 clusters have it while ten are broken in ten ways; of that, 1 s is a deadline. */
+export const ailing: Measurement = {
+  name: "ailing",
+  run: async ({ quick }) => {
+    const seconds: number[] = [];
+    for (let round = 0; round < (quick ? 1 : 3); round++) {
+      await using fleet = await startAilingFleet();
+      seconds.push((await fleet.untilServed()) / 1000);
+    }
+    const name = "100 clusters, 10 broken in 10 ways, until the other 90 have it";
+    return [measure({ name, unit: "s", atMost: 20 }, seconds)];
+  },
+};
+
+const count = 1000;
+
+const definition = `spec:
+  group: multicluster.x-k8s.io
+  names: { plural: clusterprofiles, kind: ClusterProfile }
+  versions: [{ name: v1alpha1, subresources: { status: {} } }]
+`;
+
+type Way = Readonly<{ clusters: readonly Readonly<{ cluster: object }>[] }>;
+
+/** One round over a thousand joined clusters that answer: how long, and how many requests. */
+export const joinedClusters: Measurement = {
+  name: "joined",
+  async run() {
+    await using fakes = await FakeServer.start();
+    const api = new FakeApi();
+    api.store.define(definition);
+    const home = directly(api, "global-pull-secret-fleet");
+    const names = Array.from({ length: count }, (_, at) => `c${at}`);
+    for (const name of names) {
+      const metadata = { name, namespace: clustersNamespace };
+      const { cluster } = (JSON.parse(fakes.kubeconfig(name)) as Way).clusters[0] ?? {};
+      await home.create(clusterProfilesIn(clustersNamespace), {
+        apiVersion: "multicluster.x-k8s.io/v1alpha1",
+        kind: "ClusterProfile",
+        metadata,
+        spec: { clusterManager: { name: clusterManager } },
+        status: { accessProviders: [{ name: "secretreader", cluster }] },
+      });
+      const status = { accessProviders: [{ name: "secretreader", cluster }] };
+      const path = `${clusterProfilesIn(clustersNamespace)}/${name}/status`;
+      const how = { manager: "join", force: true };
+      await home.apply(path, { kind: "ClusterProfile", metadata: { name }, status }, how);
+      await home.create(secretsIn(clustersNamespace), {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata,
+        data: { token: Buffer.from("fake").toString("base64") },
+      });
+    }
+    api.asked.length = 0;
+    const begun = performance.now();
+    const keeper = createKeeper({
+      home,
+      log: pino({ level: "silent" }),
+      namespaces: [clustersNamespace],
+    });
+    const stop = new AbortController();
+    const ended = keeper.until(stop.signal);
+    // Each cluster's conditions are written once.
+    const told = () => api.asked.filter(({ verb }) => verb === "patch").length;
+    await until("all are told of", () => told() >= count, {
+      timeout: 120_000,
+      seen: async () => `${told()}`,
+    });
+    const seconds = (performance.now() - begun) / 1000;
+    const reads = api.asked.filter(({ verb }) => verb === "get").length;
+    const asked = names.reduce((sum, name) => sum + fakes.requests(name).length, 0);
+    stop.abort();
+    await ended;
+    return [
+      measure({ name: `${count} joined clusters, first round`, unit: "s", atMost: 30 }, [seconds]),
+      measure({ name: "reads of the host a joined cluster and round", unit: "" }, [reads / count]),
+      measure({ name: "requests a joined cluster and round, without policies", unit: "" }, [
+        asked / count,
+      ]),
+    ];
+  },
+};

@@ -1,0 +1,217 @@
+/**
+ * What this product would meet on a cluster's nodes, by what their kubelets report of themselves
+ * and by labels. No node is asked: what is said is expected, not measured. Pure.
+ */
+import type { V1Node } from "@kubernetes/client-node";
+import type { DeliveryMode } from "#contract/names.ts";
+import { columns } from "../terminal/columns.ts";
+import { span } from "../terminal/age.ts";
+import type { Paint } from "../terminal/paint.ts";
+
+type Kind = Readonly<{
+  distribution: string;
+  /** The kubelet's systemd unit. */
+  unit: string;
+  modes: readonly DeliveryMode[];
+  /** Whether mode Restart, the default, restarts the kubelet. */
+  restarts: boolean;
+  note?: string;
+}>;
+
+/** A group of nodes that are alike, as `-o json` prints it. */
+type Group = Kind & Readonly<{ nodes: number; ready: number; examples: readonly string[] }>;
+
+export type Preflight = Readonly<{
+  nodes: number;
+  groups: readonly Group[];
+  /** Kubelets that a first rollout in mode Restart restarts. */
+  restarts: number;
+  /** Seconds that this takes, with at most 10 % of the nodes at a time. */
+  seconds: number;
+}>;
+
+/**
+ * Seconds of one step of a rollout with the default probation of 5 s: four nodes, one by one, took
+ * 36.8 s (docs/performance.md).
+ */
+const stepSeconds = 9;
+
+/** The default of spec.rollout.maxUnavailable. */
+const share = 0.1;
+
+const systemd = { unit: "kubelet.service", restarts: true } as const;
+const cloud = {
+  ...systemd,
+  modes: ["Restart", "Reread"],
+  note: "CredentialProvider is taken: the cloud's own provider is configured (GPS235)",
+} as const satisfies Omit<Kind, "distribution">;
+
+/** The first row that fits a node. docs/delivery-node.md and README.md say how each is known. */
+const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
+  [
+    ({ os }) => os === "windows",
+    { distribution: "Windows", unit: "-", modes: [], restarts: false, note: "not supported" },
+  ],
+  [
+    ({ labels }) => labels["eks.amazonaws.com/compute-type"] === "fargate",
+    {
+      distribution: "EKS Fargate",
+      unit: "-",
+      modes: [],
+      restarts: false,
+      note: "no DaemonSet runs there",
+    },
+  ],
+  [
+    ({ labels }) => labels["type"] === "virtual-kubelet",
+    {
+      distribution: "virtual kubelet",
+      unit: "-",
+      modes: [],
+      restarts: false,
+      note: "there is no node",
+    },
+  ],
+  [
+    ({ labels, image }) =>
+      "node.openshift.io/os_id" in labels || /CoreOS.*(OpenShift|4\d\d\.)/.test(image),
+    {
+      distribution: "OpenShift",
+      unit: "kubelet.service",
+      modes: [],
+      restarts: false,
+      note: "nothing is deployed (GPS323): use the cluster's own global pull secret",
+    },
+  ],
+  ...(["k3s", "rke2"] as const).flatMap((name) => {
+    const is = ({ version }: Facts) => version.includes(`+${name}`);
+    const server: Kind = {
+      distribution: `${name} server`,
+      unit: name === "k3s" ? "k3s.service" : "rke2-server.service",
+      modes: ["Restart", "Reread"],
+      restarts: false,
+      note: "carries the control plane: not restarted, its kubelet reads the file within 5 minutes",
+    };
+    const agent: Kind = {
+      distribution: `${name} agent`,
+      unit: `${name}-agent.service`,
+      modes: ["Restart", "Reread"],
+      restarts: true,
+    };
+    return [
+      [(node: Facts) => is(node) && isControlPlane(node), server] as const,
+      [is, agent] as const,
+    ];
+  }),
+  [
+    ({ image }) => image.startsWith("Talos"),
+    {
+      distribution: "Talos",
+      unit: "-",
+      modes: ["Reread"],
+      restarts: false,
+      note: "no systemd: set spec.delivery.mode: Reread",
+    },
+  ],
+  [
+    ({ labels, version }) => "eks.amazonaws.com/nodegroup" in labels || version.includes("-eks-"),
+    { ...cloud, distribution: "EKS" },
+  ],
+  [
+    ({ labels, version }) => "cloud.google.com/gke-nodepool" in labels || version.includes("-gke."),
+    { ...cloud, distribution: "GKE", note: `${cloud.note}; Autopilot lets no pod write to nodes` },
+  ],
+  [({ labels }) => "kubernetes.azure.com/cluster" in labels, { ...cloud, distribution: "AKS" }],
+  [
+    () => true,
+    {
+      ...systemd,
+      distribution: "kubeadm or another",
+      modes: ["Restart", "Reread", "CredentialProvider"],
+    },
+  ],
+];
+
+type Facts = Readonly<{
+  labels: Readonly<Record<string, string>>;
+  version: string;
+  image: string;
+  os: string;
+}>;
+
+const isControlPlane = ({ labels }: Facts): boolean =>
+  "node-role.kubernetes.io/control-plane" in labels || "node-role.kubernetes.io/etcd" in labels;
+
+export function kindOf({ metadata, status }: V1Node): Kind {
+  const { kubeletVersion = "", osImage = "", operatingSystem = "linux" } = status?.nodeInfo ?? {};
+  const facts = {
+    labels: metadata?.labels ?? {},
+    version: kubeletVersion,
+    image: osImage,
+    os: operatingSystem,
+  };
+  const found = kinds.find(([fits]) => fits(facts)) as (typeof kinds)[number];
+  return found[1];
+}
+
+/** Counts the nodes of each kind, page by page: of 5,000 nodes nothing but counts is kept. */
+export class Preflighter {
+  readonly #groups = new Map<Kind, { nodes: number; ready: number; examples: string[] }>();
+
+  add(node: V1Node): void {
+    const kind = kindOf(node);
+    const group = this.#groups.get(kind) ?? { nodes: 0, ready: 0, examples: [] };
+    group.nodes += 1;
+    const conditions = node.status?.conditions ?? [];
+    if (conditions.some(({ type, status }) => type === "Ready" && status === "True"))
+      group.ready += 1;
+    if (group.examples.length < 3) group.examples.push(node.metadata?.name ?? "");
+    this.#groups.set(kind, group);
+  }
+
+  result(): Preflight {
+    const groups = [...this.#groups].map(([kind, counts]) => Object.assign({}, kind, counts));
+    const nodes = groups.reduce((sum, one) => sum + one.nodes, 0);
+    const restarts = groups.reduce((sum, one) => sum + (one.restarts ? one.nodes : 0), 0);
+    const atOnce = Math.max(1, Math.floor(nodes * share));
+    // The first node goes alone.
+    const steps = restarts === 0 ? 0 : 1 + Math.ceil((restarts - 1) / atOnce);
+    return {
+      nodes,
+      groups: groups.toSorted((a, b) => b.nodes - a.nodes),
+      restarts,
+      seconds: steps * stepSeconds,
+    };
+  }
+}
+
+export function preflightLines(found: Preflight, paint: Paint): string[] {
+  if (found.nodes === 0) return ["there are no nodes"];
+  const rows = found.groups.map(({ nodes, ready, distribution, unit, modes, restarts }) => [
+    `${ready}/${nodes}`,
+    distribution,
+    unit,
+    modes.join(", ") || "none",
+    restarts ? "yes" : "no",
+  ]);
+  const head = ["READY", "NODES OF", "KUBELET'S UNIT", "MODES", "RESTARTS"];
+  const [title = "", ...body] = columns([head, ...rows]);
+  const notes = found.groups.flatMap(({ distribution, note, examples }) =>
+    note === undefined ? [] : [`  ${distribution} (${examples.join(", ")}): ${note}`],
+  );
+  const served = found.groups.reduce((sum, one) => sum + (one.modes.length > 0 ? one.nodes : 0), 0);
+  const first =
+    served === found.nodes
+      ? paint.good(`${served} of ${found.nodes} nodes can be served`)
+      : paint.doubt(`${served} of ${found.nodes} nodes can be served`);
+  return [
+    first,
+    found.restarts === 0
+      ? "no kubelet would restart"
+      : `a rollout in mode Restart would restart ${found.restarts} kubelets, 10 % at a time: ` +
+        `about ${span(found.seconds)}; containers keep running`,
+    paint.strong(title),
+    ...body.map((line, at) => (found.groups[at]?.modes.length === 0 ? paint.doubt(line) : line)),
+    ...notes,
+  ];
+}

@@ -1,0 +1,27 @@
+/** Work on many things, so many at a time. */
+
+/**
+ * Calls `work` with each of them, at most `lanes` at a time, in their order. Rejects as soon as one
+ * call does; no further one begins then.
+ */
+export async function inLanes<T>(
+  all: readonly T[],
+  lanes: number,
+  work: (one: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  let failed = false;
+  const lane = async (): Promise<void> => {
+    while (next < all.length && !failed) {
+      const one = all[next] as T;
+      next += 1;
+      try {
+        await work(one);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, all.length) }, lane));
+}

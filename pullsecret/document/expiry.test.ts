@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Credential } from "./auth.ts";
+import { expiryOf } from "./expiry.ts";
+
+const end = 1_795_000_000;
+const json = (value: unknown, as: BufferEncoding = "base64") =>
+  Buffer.from(JSON.stringify(value)).toString(as);
+const jwt = (claims: unknown) =>
+  `${json({ alg: "RS256" }, "base64url")}.${json(claims, "base64url")}.c2ln`;
+
+for (const [what, password, found] of [
+  ["a JWT with exp", jwt({ exp: end }), end],
+  ["a JWT without exp", jwt({ sub: "robot" }), undefined],
+  ["a JWT whose exp is no time", jwt({ exp: "soon" }), undefined],
+  ["a token of ECR", json({ payload: "x", type: "DATA_KEY", expiration: end }), end],
+  ["base64 of another object", json({ exp: end }), undefined],
+  ["base64 of no object", btoa("[1795000000]"), undefined],
+  ["base64 of half an object", btoa("{"), undefined],
+  ["a password", "s3cret", undefined],
+  ["nothing", "", undefined],
+] as const)
+  test(`reads of ${what} ${found === undefined ? "no end" : "its end"}`, () => {
+    const time = found === undefined ? undefined : new Date(found * 1000);
+    assert.deepEqual(expiryOf(new Credential("u", password)), time);
+  });
+
+test("takes any password, and never throws", () => {
+  fc.assert(
+    fc.property(fc.string(), (password) => {
+      expiryOf(new Credential("u", password));
+      expiryOf(new Credential("u", `eyJhIjoxfQ.${password}.x`));
+      expiryOf(new Credential("u", btoa(`{${encodeURI(password.toWellFormed())}`)));
+    }),
+  );
+});

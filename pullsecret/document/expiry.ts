@@ -1,0 +1,34 @@
+/** When a credential ends, as far as it says so itself. Pure: nobody is asked. */
+import { Buffer } from "node:buffer";
+import type { Credential } from "./auth.ts";
+
+/** A token may be long; its first part with the time is not. */
+const longest = 64 * 1024;
+
+/** Seconds since 1970 that stand for a time from 2001 to 2286. */
+const seconds = /^[1-9]\d{9}$/;
+
+/**
+ * The time at which the password ends: `exp` of a JWT (RFC 7519), `expiration` of a token of Amazon
+ * ECR. Undefined for every other password. What is read was not verified, so it is for people: it
+ * never refuses anything.
+ */
+export function expiryOf({ password }: Credential): Date | undefined {
+  if (password.length > longest) return undefined;
+  const [, payload] = /^eyJ[\w-]+\.([\w-]+)\.[\w-]*$/.exec(password.trim()) ?? [];
+  const time =
+    payload === undefined
+      ? memberOf(Buffer.from(password, "base64"), "expiration")
+      : memberOf(Buffer.from(payload, "base64url"), "exp");
+  return seconds.test(String(time)) ? new Date(Number(time) * 1000) : undefined;
+}
+
+function memberOf(json: Buffer, name: string): unknown {
+  // Most passwords are no base64 of an object.
+  if (json[0] !== 0x7b) return undefined;
+  try {
+    return (JSON.parse(json.toString("utf8")) as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
+}

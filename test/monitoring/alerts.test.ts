@@ -1,0 +1,108 @@
+/**
+ * A rollout, a halt and an outage, with the controller as it is shipped, on a fake API server, and
+ * a real Prometheus that scrapes it: their alerts fire and end, and every panel of the dashboard
+ * shows something. An alert waits a second here, since rules.test.ts tests how long it waits.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { freshBundle } from "#build/bundle.ts";
+import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
+import { ruleGroups } from "#tools/install/alerts.ts";
+import { panels } from "#tools/install/monitoring.ts";
+import { until } from "../cluster/await.ts";
+import { startOnce } from "../controller/plane/process.ts";
+import { freePort } from "../free-port.ts";
+import { directly } from "../harness/api/direct.ts";
+import { FakeServer } from "../harness/api/server.ts";
+import { NodesDriver } from "../harness/nodes/drive.ts";
+import { startPrometheus } from "./prometheus.ts";
+
+const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
+const administrator = { manager: "administrator", force: true };
+const quick = {
+  groups: ruleGroups.groups.map(({ name, rules }) => ({
+    name,
+    rules: rules.map((rule) => Object.assign({}, rule, { for: "1s" })),
+  })),
+};
+
+test("the alerts of a rollout, a halt and an outage fire and end, and every panel has data", async (t) => {
+  await freshBundle();
+  await using server = await FakeServer.start(readFileSync(definition, "utf8"));
+  const api = server.api("monitoring");
+  const folder = mkdtempSync(join(tmpdir(), "monitoring-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const kubeconfig = join(folder, "kubeconfig");
+  writeFileSync(kubeconfig, server.kubeconfig("monitoring"), { mode: 0o600 });
+  await using nodes = new NodesDriver(directly(api, "nodes"), { daemonSets: true }).start();
+  for (const name of ["node-a", "node-b", "node-c"]) await nodes.add(name);
+  const listen = `127.0.0.1:${await freePort()}`;
+  const start = () => startOnce(kubeconfig, "--listen", listen);
+  const prometheus = await startPrometheus(listen, quick);
+  t.after(async () => {
+    await prometheus.stop();
+    rmSync(prometheus.folder, { recursive: true, force: true });
+  });
+  const admin = directly(api, "administrator");
+  const declare = (password: string) => {
+    const auths = { "r0.example": { auth: Buffer.from(`robot:${password}`).toString("base64") } };
+    const document = Buffer.from(JSON.stringify({ auths })).toString("base64");
+    const secret = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "additional-pull-secret" },
+      type: "kubernetes.io/dockerconfigjson",
+      data: { ".dockerconfigjson": document },
+    };
+    return admin.apply(`${collections.secrets}/additional-pull-secret`, secret, administrator);
+  };
+  const seen = async () => [...(await prometheus.firing().catch(() => []))].join(", ");
+  const fires = (alert: string) =>
+    until(`${alert} fires`, async () => (await prometheus.firing()).has(alert), { seen });
+  const ends = (alert: string) =>
+    until(`${alert} ends`, async () => !(await prometheus.firing()).has(alert), { seen });
+
+  await fires("GlobalPullSecretNoLeader");
+  const first = start();
+  t.after(() => first[Symbol.asyncDispose]());
+  await ends("GlobalPullSecretNoLeader");
+  await until("the policy is taken", () =>
+    admin.apply(
+      globalPullSecretPath,
+      {
+        apiVersion: "globalpullsecret.io/v1alpha1",
+        kind: "GlobalPullSecret",
+        metadata: { name: "cluster" },
+        spec: { rollout: { maxUnavailable: 1, probation: "3s" } },
+      },
+      administrator,
+    ),
+  );
+
+  await declare("one");
+  await fires("GlobalPullSecretRolloutSlow");
+  await ends("GlobalPullSecretRolloutSlow");
+
+  nodes.behaviour = (_, revision) =>
+    revision === 2 ? "GPS218 the kubelet did not start" : "ready";
+  await declare("two");
+  await fires("GlobalPullSecretRolloutHalted");
+  for (const { title, expr } of panels)
+    await until(
+      `the panel ${title} shows something`,
+      async () => (await prometheus.series(expr)) > 0,
+    );
+  await declare("three");
+  await ends("GlobalPullSecretRolloutHalted");
+
+  await first.kill();
+  await fires("GlobalPullSecretNoLeader");
+  const second = start();
+  t.after(() => second[Symbol.asyncDispose]());
+  await ends("GlobalPullSecretNoLeader");
+  await ends("GlobalPullSecretRolloutSlow");
+  assert.deepEqual(await prometheus.firing(), new Set());
+});

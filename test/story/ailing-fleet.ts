@@ -1,0 +1,186 @@
+/**
+ * A fleet of a hundred clusters, ten of them broken in ten ways, and its controller. The management
+ * cluster is in memory; the clusters are fakes of one server, over HTTP/2 and TLS.
+ */
+import { readFileSync } from "node:fs";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import type { FleetSecret } from "#api/fleet-secret.ts";
+import { createFleets } from "#fleet/fleets.ts";
+import { until } from "../cluster/await.ts";
+import { FakeApi, type ApiRequest } from "../harness/api/api.ts";
+import { directly } from "../harness/api/direct.ts";
+import { refuse } from "../harness/api/protocol.ts";
+import { FakeServer } from "../harness/api/server.ts";
+
+const definition = (name: string): string => readFileSync(`manifests/crds/${name}.yaml`, "utf8");
+const secrets = "/api/v1/namespaces/kube-system/secrets";
+const target = "fleet-pull-secret";
+const content = { a: Buffer.from("1").toString("base64") };
+const namespace = { namespace: "kube-system" };
+
+/** Answers writes of Secrets so. */
+function denies(api: FakeApi, status: number, message: string): void {
+  api.refuses = ({ path }: ApiRequest, verb) =>
+    path.includes("/secrets/") && verb !== "get" ? refuse(status, "Refused", message) : undefined;
+}
+
+type Broken = Readonly<{
+  is: string;
+  reason: string;
+  make: (fakes: FakeServer, name: string) => Promise<void> | void;
+  kubeconfig?: string;
+}>;
+
+async function listing(fakes: FakeServer, name: string, status: object): Promise<void> {
+  const path = "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets";
+  const object = {
+    apiVersion: "globalpullsecret.io/v1alpha1",
+    kind: "GlobalPullSecret",
+    metadata: { name: "cluster" },
+    spec: { sources: [{ name: "fleet", secretRef: { name: target } }] },
+    status,
+  };
+  await directly(fakes.api(name), "admin").create(path, object);
+  await directly(fakes.api(name), "admin").apply(`${path}/cluster/status`, object, {
+    manager: "admin",
+    force: true,
+  });
+}
+
+const broken: readonly Broken[] = [
+  {
+    is: "a GlobalPullSecret that never becomes current",
+    reason: "GPS456",
+    make: (fakes, name) => listing(fakes, name, { observedGeneration: 0 }),
+  },
+  { is: "an API server that fails", reason: "GPS438", make: (f, name) => f.become(name, "fails") },
+  { is: "a kubeconfig that runs a program", reason: "GPS437", make: () => {}, kubeconfig: "{}" },
+  { is: "no kubeconfig", reason: "GPS436", make: () => {}, kubeconfig: "" },
+  {
+    is: "a Secret of somebody else",
+    reason: "GPS435",
+    async make(fakes, name) {
+      await directly(fakes.api(name), "admin").create(secrets, {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: target, ...namespace },
+        type: "Opaque",
+        data: {},
+      });
+    },
+  },
+  {
+    is: "a policy that denies it",
+    reason: "GPS439",
+    make: (f, name) => denies(f.api(name), 422, "ValidatingAdmissionPolicy 'x' denied request: no"),
+  },
+  { is: "no right to write", reason: "GPS439", make: (f, name) => denies(f.api(name), 403, "no") },
+  { is: "no namespace", reason: "GPS439", make: (f, name) => denies(f.api(name), 404, "none") },
+  {
+    is: "admission that changes it",
+    reason: "GPS440",
+    make(fakes, name) {
+      fakes.api(name).store.admit = (object) => {
+        if (object.kind === "Secret") Object.assign(object, { data: {} });
+      };
+    },
+  },
+  {
+    is: "an API server that finds it invalid",
+    reason: "GPS475",
+    make: (fakes, name) => denies(fakes.api(name), 422, "data: Invalid value"),
+  },
+];
+
+type AilingFleet = AsyncDisposable &
+  Readonly<{
+    fakes: FakeServer;
+    /** In their order; every tenth one is broken, the first included, which is the canary. */
+    names: readonly string[];
+    status: () => FleetSecret["status"];
+    /** Milliseconds from the object's first run until 90 have it and the ten are named. */
+    untilServed: () => Promise<number>;
+  }>;
+
+/** Content that is brought, and where it is in a cluster. */
+export const brought = { data: content, path: `${secrets}/${target}` };
+
+export async function startAilingFleet(): Promise<AilingFleet> {
+  const fakes = await FakeServer.start(definition("globalpullsecrets"));
+  const api = new FakeApi();
+  api.store.define(definition("fleetsecrets/fleetsecrets"));
+  const home = directly(api, "global-pull-secret-fleet");
+  const admin = directly(api, "admin");
+  const add = async (path: string, object: object) => void (await admin.create(path, object));
+  const kubeSystem = { apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system" } };
+  await add("/api/v1/namespaces", kubeSystem);
+  const names = Array.from({ length: 100 }, (_, n) => `c${String(n).padStart(2, "0")}`);
+  for (const [at, name] of names.entries()) {
+    const ill = at % 10 === 0 ? broken[at / 10] : undefined;
+    await ill?.make(fakes, name);
+    const metadata = { name, labels: { fleet: "x" } };
+    await add("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+    const value = Buffer.from(ill?.kubeconfig ?? fakes.kubeconfig(name)).toString("base64");
+    if (value === "") continue;
+    await add(`/api/v1/namespaces/${name}/secrets`, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: `${name}-kubeconfig`, namespace: name },
+      data: { value },
+    });
+  }
+  await add(secrets, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "source", ...namespace },
+    type: "Opaque",
+    data: content,
+  });
+  const objects = "/apis/globalpullsecret.io/v1alpha1/namespaces/kube-system/fleetsecrets";
+  await add(objects, {
+    apiVersion: "globalpullsecret.io/v1alpha1",
+    kind: "FleetSecret",
+    metadata: { name: "one", ...namespace },
+    spec: {
+      secretRef: { name: "source" },
+      clusterAPI: { namespaceSelector: { matchLabels: { fleet: "x" } } },
+      target: { name: target },
+      rollout: { progressDeadline: "1s" },
+    },
+  });
+  const stop = new AbortController();
+  const fleets = createFleets({
+    home,
+    holds: () => true,
+    log: pino({ level: "silent" }),
+    registry: new Registry(),
+    namespace: "kube-system",
+    clusterNamespaces: [],
+  });
+  const begun = performance.now();
+  const ended = fleets.until(stop.signal);
+  const status = () => api.object<FleetSecret>(`${objects}/one`)?.status;
+  const named = () => (status()?.failures ?? []).map(({ name, reason }) => `${name} ${reason}`);
+  const sorted = (all: readonly string[]) =>
+    all.toSorted((one, other) => (one < other ? -1 : 1)).join();
+  const wanted = sorted(broken.map(({ reason }, at) => `c${at}0 ${reason}`));
+  return {
+    fakes,
+    names,
+    status,
+    async untilServed() {
+      await until(
+        "the ten are named, and all others have it",
+        () => status()?.summary === "90/100" && sorted(named()) === wanted,
+        { timeout: 50_000, seen: async () => JSON.stringify([status()?.counts, named()]) },
+      );
+      return performance.now() - begun;
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended;
+      await fakes[Symbol.asyncDispose]();
+    },
+  };
+}

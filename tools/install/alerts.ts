@@ -1,0 +1,126 @@
+/** The alerts of the component monitoring, as one table, and the PrometheusRule that has them. */
+import { helpOf } from "#contract/help.ts";
+import { catalogue } from "#controller/sources/read/problems.ts";
+import { troubles, type TroubleKind } from "#controller/status/troubles.ts";
+
+export type Alert = Readonly<{
+  alert: string;
+  expr: string;
+  /** How long it must last: what the product ends by itself must not wake a person. */
+  for: string;
+  severity: "critical" | "warning";
+  summary: string;
+  /** Path and anchor below the folder of the docs. */
+  runbook: string;
+}>;
+
+/** Anchor of a code, as a runbook. */
+const codeOf = (kind: keyof typeof catalogue): string => helpOf(catalogue[kind][0]);
+/** The Event has one of many codes. */
+const ofSources = "docs/errors.md#pull-secrets";
+
+/** What lasts → how long it may, what is wrong, where the page about it is. */
+const lasting: Readonly<Record<TroubleKind, readonly [string, string, string]>> = {
+  rejected: ["5m", "The Secret is refused; its last good entries stay in force", ofSources],
+  originalRejected: [
+    "5m",
+    "The original is refused; its last good entries stay in force",
+    ofSources,
+  ],
+  sourceRejected: ["5m", "A source is refused; its last good entries stay in force", ofSources],
+  originalUnknown: ["15m", "The original cannot be read", codeOf("originalUnknown")],
+  notAllowed: ["5m", "The policy asks for more than the installer allows", codeOf("notAllowed")],
+  unsupported: ["5m", "Another operator owns the nodes' pull secrets", codeOf("unsupported")],
+  foreign: ["5m", "A foreign object has one of our names", codeOf("foreign")],
+  refused: ["5m", "The API server refuses a request", codeOf("refused")],
+  contested: ["5m", "Another client undoes our writes", codeOf("contested")],
+  unanswered: ["15m", "The API server does not answer", codeOf("unanswered")],
+  mutated: ["15m", "Admission changes our objects", codeOf("mutated")],
+  podsRefused: ["5m", "The agents' pods are not created", codeOf("podsRefused")],
+  halted: ["1m", "A rollout is halted", codeOf("halted")],
+  failed: ["15m", "A revision failed on nodes", codeOf("failed")],
+  upgradeRefused: ["15m", "Older agents' pods cannot be replaced", codeOf("upgradeRefused")],
+  unserved: ["5m", "No node can be served", codeOf("unserved")],
+  overdue: ["5m", "A withdrawal makes no progress", codeOf("overdue")],
+  awaited: ["1h", "A withdrawal waits for nodes that are away", codeOf("awaited")],
+};
+
+const ofTroubles = Object.entries(lasting).map(([kind, [time, summary, runbook]]): Alert => {
+  const { event, condition } = troubles[kind as TroubleKind];
+  return {
+    alert: `GlobalPullSecret${event}`,
+    expr: `max(global_pull_secret_trouble{reason="${event}"}) == 1`,
+    for: time,
+    severity: condition === "Stalled" ? "critical" : "warning",
+    summary,
+    runbook,
+  };
+});
+
+export const alerts: readonly Alert[] = [
+  ...ofTroubles,
+  {
+    alert: "GlobalPullSecretNoLeader",
+    expr: "(sum(global_pull_secret_leader) or vector(0)) < 1",
+    for: "5m",
+    severity: "critical",
+    summary: "No controller works. Nodes keep what they have",
+    runbook: "docs/troubleshooting.md#the-controller-does-not-start-or-has-no-leader",
+  },
+  {
+    alert: "GlobalPullSecretRolloutSlow",
+    expr: "max(global_pull_secret_rolled_out) == 0",
+    for: "2h",
+    severity: "warning",
+    summary: "A rollout takes more than two hours",
+    runbook: "docs/troubleshooting.md#the-secret-is-there-but-nothing-happens",
+  },
+  {
+    alert: "GlobalPullSecretNodesLeftOut",
+    expr: 'sum(max by (state) (global_pull_secret_nodes{state=~"failed|excused"})) > 0',
+    for: "30m",
+    severity: "warning",
+    summary: "Nodes do not get the credential",
+    runbook: "docs/troubleshooting.md#one-node-does-not-get-the-credential",
+  },
+  {
+    alert: "GlobalPullSecretFleetClusterAway",
+    expr: 'max(global_pull_secret_fleet_clusters{state="Unreachable"}) > 0',
+    for: "30m",
+    severity: "warning",
+    summary: "A cluster of the fleet cannot be reached",
+    runbook: helpOf("GPS438"),
+  },
+  {
+    alert: "GlobalPullSecretFleetClusterFailed",
+    expr: 'max(global_pull_secret_fleet_clusters{state="Failed"}) > 0',
+    for: "15m",
+    severity: "warning",
+    summary: "A cluster of the fleet does not take the Secret",
+    runbook: "docs/errors.md#fleet",
+  },
+  {
+    alert: "GlobalPullSecretSyncErrors",
+    expr: 'sum(increase(global_pull_secret_sync_secret_reconcile_total{result="error"}[15m])) > 0',
+    for: "15m",
+    severity: "warning",
+    summary: "SyncSecrets are not copied",
+    runbook: "docs/errors.md#syncsecrets",
+  },
+];
+
+/** The alerts as Prometheus reads them. */
+export const ruleGroups = {
+  groups: [
+    {
+      name: "global-pull-secret",
+      rules: alerts.map(({ alert, expr, severity, summary, runbook, for: time }) => ({
+        alert,
+        expr,
+        for: time,
+        labels: { severity },
+        annotations: { summary, runbook_url: runbook },
+      })),
+    },
+  ],
+} as const;

@@ -1,0 +1,76 @@
+/** The generated objects of the component monitoring: the PrometheusRule and the dashboard. */
+import { dump } from "js-yaml";
+import { ruleGroups } from "./alerts.ts";
+
+const written = "# Written from tools/install/ by node build/run.mjs tools/docs.ts.\n";
+
+type Panel = Readonly<{ title: string; expr: string; unit?: string }>;
+
+/** The panels, two in a row. The standby has no state of nodes, so the highest value counts. */
+export const panels: readonly Panel[] = [
+  { title: "Nodes by state", expr: "max by (state) (global_pull_secret_nodes)" },
+  { title: "Nodes that have the revision", expr: "max(global_pull_secret_nodes_updated)" },
+  { title: "Revision", expr: "max(global_pull_secret_revision)" },
+  { title: "What lasts and needs a look", expr: "max by (reason) (global_pull_secret_trouble)" },
+  {
+    title: "Requests to the API server",
+    expr: "sum by (method, status) (rate(global_pull_secret_api_requests_total[5m]))",
+    unit: "reqps",
+  },
+  {
+    title: "Reconciles by result",
+    expr: "sum by (result) (rate(global_pull_secret_reconcile_total[5m]))",
+    unit: "ops",
+  },
+  { title: "Controllers that lead", expr: "sum(global_pull_secret_leader)" },
+  { title: "Memory", expr: "sum by (pod) (process_resident_memory_bytes)", unit: "bytes" },
+];
+
+function dashboard() {
+  return {
+    uid: "global-pull-secret",
+    title: "Global Pull Secret",
+    tags: ["global-pull-secret"],
+    schemaVersion: 39,
+    time: { from: "now-6h", to: "now" },
+    refresh: "30s",
+    templating: { list: [{ name: "datasource", type: "datasource", query: "prometheus" }] },
+    panels: panels.map(({ title, expr, unit = "short" }, at) => ({
+      id: at + 1,
+      type: "timeseries",
+      title,
+      gridPos: { h: 8, w: 12, x: (at % 2) * 12, y: Math.floor(at / 2) * 8 },
+      datasource: { type: "prometheus", uid: "$datasource" },
+      fieldConfig: { defaults: { unit }, overrides: [] },
+      targets: [{ refId: "A", expr }],
+    })),
+  };
+}
+
+/** File of manifests/ → its text. */
+export function monitoringParts(): Readonly<Record<string, string>> {
+  const metadata = { name: "global-pull-secret", namespace: "kube-system" };
+  const folder = "manifests/components/monitoring";
+  return {
+    [`${folder}/prometheusrule.yaml`]: yaml({
+      apiVersion: "monitoring.coreos.com/v1",
+      kind: "PrometheusRule",
+      metadata,
+      spec: ruleGroups,
+    }),
+    [`${folder}/dashboard.yaml`]: yaml({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: {
+        name: "global-pull-secret-dashboard",
+        namespace: "kube-system",
+        // What Grafana's sidecar looks for.
+        labels: { grafana_dashboard: "1" },
+      },
+      data: { "global-pull-secret.json": `${JSON.stringify(dashboard(), null, 2)}\n` },
+    }),
+  };
+}
+
+const yaml = (object: object): string =>
+  written + dump(object, { lineWidth: -1, noRefs: true, quoteStyle: "double" });

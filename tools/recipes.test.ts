@@ -1,0 +1,99 @@
+/** docs/recipes.md and docs/troubleshooting.md: what they show is what our own code takes. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { load, loadAll } from "js-yaml";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { leaseIn } from "#kube/client/paths.ts";
+import { parseConfig } from "#controller/policy/flags/config.ts";
+import { policyOf } from "#controller/policy/spec/spec.ts";
+import { parse } from "#pullsecret/document/parse.ts";
+import { linesOf } from "#test/cli/shown-lines.ts";
+import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
+import { textOf } from "./install/yaml.ts";
+
+const page = readFileSync("docs/recipes.md", "utf8");
+
+type ExternalSecret = Readonly<{
+  kind: string;
+  metadata: { name: string; namespace: string };
+  spec: {
+    refreshInterval: string;
+    target: { template: { type: string; data: Record<string, string> } };
+  };
+}>;
+
+const objects = Array.from(page.matchAll(/^```yaml\n(.*?)^```/gms)).flatMap(
+  ([, text = ""]) => loadAll(text) as { kind: string }[],
+);
+const ofKind = (kind: string): unknown => objects.find((one) => one.kind === kind);
+
+test("the template of the ECR recipe makes a pull secret without a warning", () => {
+  const { metadata, spec } = ofKind("ExternalSecret") as ExternalSecret;
+  assert.deepEqual(metadata, { name: "additional-pull-secret", namespace: "kube-system" });
+  const { type, data } = spec.target.template;
+  assert.equal(type, "kubernetes.io/dockerconfigjson");
+  // What the generator supplies, by its documentation.
+  const supplied: Readonly<Record<string, string>> = {
+    '.proxy_endpoint | replace "https://" ""': "0123.dkr.ecr.eu-west-1.amazonaws.com",
+    ".username": "AWS",
+    ".password": "eyJwYXlsb2FkIjoi",
+  };
+  const text = data[".dockerconfigjson"]?.replaceAll(
+    /\{\{ (.*?) \}\}/g,
+    (_, expression: string) => {
+      const value = supplied[expression];
+      assert.ok(value, expression);
+      return value;
+    },
+  );
+  const parsed = parse(Buffer.from(text ?? ""), { name: "additional", role: "additional" });
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  const registries = parsed.entries.map(({ registry }) => registry);
+  assert.deepEqual([registries, parsed.warnings], [["0123.dkr.ecr.eu-west-1.amazonaws.com"], []]);
+});
+
+test("the restarts of the ECR recipe are those of its interval", () => {
+  const { spec } = ofKind("ExternalSecret") as ExternalSecret;
+  const changes = 24 / Number.parseInt(spec.refreshInterval, 10);
+  assert.match(page, new RegExp(`^\\| \`Restart\` +\\| ${changes} `, "m"));
+});
+
+test("the policy that the page keeps in Git is one that the CRD and the controller accept", () => {
+  const { spec } = ofKind("GlobalPullSecret") as GlobalPullSecret;
+  assert.ok(spec);
+  const known = new Set(fieldsOf(onlyVersion(ourCrd()).schema).map(({ path }) => path));
+  for (const [group, fields] of Object.entries(spec))
+    for (const field of Object.keys(fields as object))
+      assert.ok(known.has(`spec.${group}.${field}`), `${group}.${field}`);
+  const flags = parseConfig([]);
+  assert.ok(flags.ok);
+  const policy = policyOf(flags.value.installed, spec);
+  assert.ok(policy.ok, JSON.stringify(policy));
+});
+
+test("the quick start builds, saves, loads and installs one image, and otherwise does as README.md does", () => {
+  const lines = linesOf(readFileSync("docs/quick-start.md", "utf8"));
+  const { appVersion } = load(textOf("chart/Chart.yaml")) as { appVersion: string };
+  const repository = /image\.repository=(\S+)$/m.exec(lines.join("\n"))?.[1] ?? "";
+  const image = `${repository}:${appVersion}`;
+  assert.deepEqual(lines.slice(2, 6), [
+    `podman build -t ${image} .`,
+    `podman save -o gps.tar ${image}`,
+    "kind create cluster",
+    "kind load image-archive gps.tar",
+  ]);
+  const ofReadme = linesOf(readFileSync("README.md", "utf8"));
+  const same = lines.filter((line) => /^npm |^export |create secret |pull-secret wait/.test(line));
+  assert.equal(same.length, 4);
+  for (const line of same) assert.ok(ofReadme.includes(line), line);
+});
+
+test("troubleshooting asks for the Lease and the Deployment that there are", () => {
+  const text = readFileSync("docs/troubleshooting.md", "utf8");
+  const lease = leaseIn("kube-system").split("/").at(-1) ?? "";
+  assert.ok(text.includes(`kubectl get lease -n kube-system ${lease}\n`), lease);
+  const [, deployment = ""] = /^ {2}name: (\S+)$/m.exec(textOf("base/deployment.yaml")) ?? [];
+  assert.ok(text.includes(`kubectl logs -n kube-system deploy/${deployment}\n`), deployment);
+});

@@ -59,7 +59,10 @@ export const denied: Readonly<Record<string, (spec: V1PodSpec) => unknown>> = {
   "the root directory for the agent": (spec) =>
     containerOf(spec).volumeMounts?.push({ name: "root", mountPath: "/host/root" }),
   "a writable root directory": (spec) =>
-    (firstOf(spec).volumeMounts ?? []).forEach((mount) => delete mount.readOnly),
+    (firstOf(spec).volumeMounts ?? []).forEach((mount) => {
+      delete mount.readOnly;
+      delete mount.recursiveReadOnly;
+    }),
   "another mount path": (spec) =>
     (containerOf(spec).volumeMounts ?? [])
       .filter(({ name }) => name === "pod")

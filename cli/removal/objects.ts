@@ -22,6 +22,8 @@ const original = "global-pull-secret-original";
 const sources = "global-pull-secret-sources";
 const use = "global-pull-secret-use";
 const audience = "global-pull-secret-audience";
+const monitoring = "apis/monitoring.coreos.com/v1";
+const monitored = "global-pull-secret";
 
 /** An admission policy and its binding, the binding first: a policy refuses nothing without it. */
 function admissionPolicy(name: string): readonly InstalledObject[] {
@@ -47,6 +49,8 @@ export const definition = clusterWide(
 export const installation: readonly InstalledObject[] = [
   namespaced("PodDisruptionBudget", controller, "apis/policy/v1", "poddisruptionbudgets"),
   deployment,
+  // What bounds the controller's account, which nobody uses any more.
+  ...["pods", "daemonset", "objects"].flatMap((of) => admissionPolicy(`global-pull-secret-${of}`)),
   namespaced("RoleBinding", controller, rbac, "rolebindings"),
   namespaced("Role", controller, rbac, "roles"),
   // Of the component that reads the original from a Secret.
@@ -61,6 +65,11 @@ export const installation: readonly InstalledObject[] = [
   clusterWide("ClusterRole", use, rbac, "clusterroles"),
   clusterWide("ClusterRoleBinding", audience, rbac, "clusterrolebindings"),
   clusterWide("ClusterRole", audience, rbac, "clusterroles"),
+  // Of the component for monitoring.
+  namespaced("PrometheusRule", monitored, monitoring, "prometheusrules"),
+  namespaced("PodMonitor", monitored, monitoring, "podmonitors"),
+  namespaced("ConfigMap", `${monitored}-dashboard`, "api/v1", "configmaps"),
+  namespaced("Service", `${monitored}-metrics`, "api/v1", "services"),
   namespaced("NetworkPolicy", controller, "apis/networking.k8s.io/v1", "networkpolicies"),
   clusterWide("ClusterRoleBinding", controller, rbac, "clusterrolebindings"),
   clusterWide("ClusterRole", controller, rbac, "clusterroles"),

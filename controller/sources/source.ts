@@ -146,8 +146,8 @@ function read(
 
 /**
  * The document to remember: as it is, or its entries alone where something was left out of it,
- * which must not come back. The one before stays where the new one means the same in as many bytes or
- * more: rewriting a Secret without a change of meaning, however often, must cost no write.
+ * which must not come back. The one before stays where the new one means the same in as many bytes
+ * or more: rewriting a Secret without a change of meaning, however often, must cost no write.
  */
 function toRemember(
   { text, accepted }: Readonly<{ text: string; accepted: Accepted }>,

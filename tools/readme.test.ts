@@ -109,22 +109,6 @@ test("all pages have the same range of Kubernetes versions as the chart", () => 
   assert.match(support, new RegExp(`^\\| Older kubelet.* \\| ${escaped(older)}\\.`, "m"));
 });
 
-test("README.md's figures are those of docs/performance.md, rounded", () => {
-  const figureOf = (name: string): number => {
-    const row = readFileSync("docs/performance.md", "utf8")
-      .split("\n")
-      .find((line) => line.startsWith(`| ${name} `));
-    return Math.round(Number(row?.split("|")[2]));
-  };
-  const rows = ["propagate-1", "propagate-n, budget 1", "propagate-n, budget 100%"];
-  const [one, inTurn, atOnce] = rows.map(figureOf);
-  const said =
-    `a rotation reached one node after ${one} s, four nodes one by one after ${inTurn} s, ` +
-    `and four nodes at once after ${atOnce} s. ` +
-    `An agent used ${figureOf("agent-memory, idle, working set")} MiB of memory.`;
-  assert.ok(oneLine("README.md").includes(said), said);
-});
-
 test("the pages show every command that test/cli/shown.ts leaves out", () => {
   const lines = new Set(shownLines().map(({ line }) => line));
   for (const line of [...endless, ...Object.keys(notRun)]) assert.ok(lines.has(line), line);

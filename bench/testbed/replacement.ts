@@ -9,9 +9,7 @@
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Testbed } from "./testbed.ts";
-import { type Budget, daemonSets, put, secrets } from "./objects.ts";
-
-export const replacementName = "bench-replacement";
+import { type Budget, daemonSets, put, replacementName, secrets } from "./objects.ts";
 
 const hash = "bench.example/hash";
 const script = `trap "exit 0" TERM

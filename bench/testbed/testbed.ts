@@ -14,8 +14,7 @@ import type { Node } from "#test/cluster/node.ts";
 import { installProduct } from "#test/e2e/product.ts";
 import { prepare } from "#test/e2e/prepared.ts";
 import { Healthz } from "../observe/healthz.ts";
-import { type Budget, daemonSets, pods, secrets } from "./objects.ts";
-import { replacementName } from "./replacement.ts";
+import { type Budget, daemonSets, pods, replacementName, secrets } from "./objects.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
 /** The default of spec.rollout.probation. */

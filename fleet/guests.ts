@@ -20,7 +20,13 @@ import type { Way } from "./way/way.ts";
 type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
 
 /** The facts by which one run judges clusters. */
-export type Run = Readonly<{ object: FleetSecret; source: Judged; owner: string; now: number }>;
+export type Run = Readonly<{
+  object: FleetSecret;
+  /** undefined: the object is deleted, and needs none. */
+  source: Judged | undefined;
+  owner: string;
+  now: number;
+}>;
 
 export class Guests {
   readonly #options: Options;
@@ -80,7 +86,7 @@ export class Guests {
   #judge(name: string, run: Run): Judgement {
     const { object, source, owner, now } = run;
     const guest = this.#all.get(name);
-    const content = source.ok ? source.content : undefined;
+    const content = source?.ok ? source.content : undefined;
     const there = guest?.there(content, owner) ?? { is: "unknown" as const };
     const known = object.status?.clusters?.find((one) => one.name === name);
     const former = formerOf(run, known);
@@ -177,7 +183,7 @@ function formerOf(
   known: ClusterStatus | undefined,
 ): ClusterFacts["former"] {
   const of = object.status?.sourceResourceVersion;
-  if (known === undefined || !source.ok || of !== source.version) return undefined;
+  if (known === undefined || !source?.ok || of !== source.version) return undefined;
   return { ...said(known), since: Date.parse(known.since) };
 }
 

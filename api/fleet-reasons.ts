@@ -25,6 +25,7 @@ export const fleetReasons = {
 export const fleetStalledReasons = {
   InventoryUnreadable: "It cannot be read which clusters are selected; everything stays as it is.",
   SourceMissing: "There is no such Secret; what is placed stays.",
+  SourceUnreadable: "The Secret may not be read; what is placed stays.",
   SourceRefused: "The Secret may not be brought anywhere; what is placed stays.",
   Halted:
     "The canary and one more cluster, or more than `spec.rollout.maxFailures`, refuse the content; no other gets it.",

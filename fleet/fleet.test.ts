@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { CoreV1Event } from "@kubernetes/client-node";
 import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Fleet } from "./fleet.ts";
 
@@ -89,4 +90,44 @@ test("a cluster that is given up at its deadline is named in an Event on the obj
     ["FleetSecret", "one", "ClusterGivenUp", "Warning"],
   );
   assert.match(event?.message ?? "", /^gone: given up: it may keep the Secret; GPS436/);
+});
+
+/** Runs the object once while reads of its source are refused so, and returns what was written. */
+async function withoutSource(status: number, metadata: object) {
+  const written: Record<string, unknown>[] = [];
+  const home = {
+    async pages() {},
+    async get(path: string) {
+      if (path.endsWith("/source"))
+        throw new ApiError({ status, reason: "Refused", method: "GET", path });
+    },
+    apply: async (path: string, body: object) => void written.push({ path, ...body }),
+  } as unknown as Cluster;
+  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const one = { ...object, metadata: { ...object.metadata, ...metadata } };
+  const again = await fleet.run(one, [one]);
+  fleet.close();
+  return { written, again };
+}
+
+for (const status of [400, 403, 404])
+  test(`a source that is refused with ${status} is told, and read again soon`, async () => {
+    const { written, again } = await withoutSource(status, {});
+    const { conditions } = (written.at(-1) ?? assert.fail("no status")).status as FleetSecretStatus;
+    const stalled = conditions?.find(({ type }) => type === "Stalled");
+    assert.deepEqual([stalled?.status, stalled?.reason], ["True", "SourceUnreadable"]);
+    assert.match(stalled?.message ?? "", /^GPS443: /);
+    assert.ok(again && again.seconds <= 5);
+  });
+
+test("a deleted object ends without its source", async () => {
+  const metadata = {
+    deletionTimestamp: new Date(),
+    finalizers: ["globalpullsecret.io/fleet"],
+  };
+  const { written } = await withoutSource(403, metadata);
+  assert.deepEqual(
+    written.map((one) => one.metadata),
+    [{ name: "one", uid: "u" }],
+  );
 });

@@ -44,7 +44,7 @@ const soonSeconds = 5;
 /** A cluster that is leaving, and why it does not give back. */
 type Left = Members["leaving"][number] & Readonly<{ reason?: string | undefined }>;
 type Found = Readonly<{ name: string; state: ClusterStatus["state"]; reason?: string | undefined }>;
-type Told = Pick<FoundClusters, "clusters" | "stalled"> & Readonly<{ source?: Judged }>;
+type Told = Pick<FoundClusters, "clusters" | "stalled"> & Readonly<{ source?: Judged | undefined }>;
 
 export class Fleet {
   readonly #place: FleetPlace;
@@ -78,7 +78,7 @@ export class Fleet {
     const { claims, older, younger } = rivalsOf(object, all);
     const known = membersOf({ object, selected, now });
     const members = { ...known, served: known.served.filter((name) => !claims.has(name)) };
-    const source = await this.#source(object);
+    const source = deleted ? undefined : await this.#source(object);
     const ownerFor = ({ metadata }: FleetSecret) => ownerOf(this.#place.clusterId, metadata);
     const owner = ownerFor(object);
     const takes = takesOf(object, older.map(ownerFor), younger.map(ownerFor));
@@ -118,7 +118,7 @@ export class Fleet {
     const stalled = stalledBy({ source, halted: turn.halted, refusing, cut });
     const clusters = [...judged, ...others].map((one) => toldOf(one));
     const again = await this.#report(object, { clusters, stalled, source });
-    const goesOn = source.ok && object.spec.managementState !== "Paused";
+    const goesOn = source?.ok === true && object.spec.managementState !== "Paused";
     if (goesOn) {
       // Only clusters that status names are changed, so that the next controller finds them again
       // if this one is killed now.
@@ -127,7 +127,9 @@ export class Fleet {
         void this.#guests.get(name)?.change(source.content, owner);
     }
     const moving = judged.some(({ standing }) => standing === "waiting" || standing === "busy");
-    const soon = goesOn && moving && !turn.halted ? { seconds: soonSeconds } : undefined;
+    const unreadable = stalled?.reason === "SourceUnreadable";
+    const soon =
+      unreadable || (goesOn && moving && !turn.halted) ? { seconds: soonSeconds } : undefined;
     return sooner(
       sooner(again, soon),
       soonest(
@@ -142,9 +144,8 @@ export class Fleet {
     try {
       return await selectedBy(this.#place.home, spec);
     } catch (error) {
-      // The inventory is not served or not granted, or the selector is invalid, which a person has
-      // to correct. Status tells it.
-      if (error instanceof ApiError && [400, 403, 404].includes(error.status)) return error;
+      // The inventory is not served or not granted, or the selector is invalid.
+      if (isForAPerson(error)) return error;
       throw error;
     }
   }
@@ -152,7 +153,13 @@ export class Fleet {
   async #source({ metadata, spec }: FleetSecret): Promise<Judged> {
     const { name } = spec.secretRef;
     const path = `${secretsIn(metadata.namespace ?? "")}/${name}`;
-    return judge(await this.#place.home.get<V1Secret>(path), name);
+    try {
+      return judge(await this.#place.home.get<V1Secret>(path), name);
+    } catch (error) {
+      if (!isForAPerson(error)) throw error;
+      const message = sentence("unreadable", error.message);
+      return { ok: false, reason: "SourceUnreadable", message };
+    }
   }
 
   /** Withdraws from the clusters that are due, and returns those that are still leaving. */
@@ -247,6 +254,10 @@ const claimed = (name: string, by: FleetSecret | undefined): Found[] =>
   by === undefined
     ? []
     : [{ name, state: "Failed", reason: sentence("conflict", pathOf(by.metadata)) }];
+
+/** A refusal of the management cluster that a person has to end. Status tells it. */
+const isForAPerson = (error: unknown): error is ApiError =>
+  error instanceof ApiError && [400, 403, 404].includes(error.status);
 
 const isRefusal = (one: Standing): boolean => ["failed", "retry", "retrying"].includes(one);
 

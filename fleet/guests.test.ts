@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FleetSecretSpec } from "#api/fleet-secret.ts";
-import { takesOf } from "./guests.ts";
+import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Guests, takesOf } from "./guests.ts";
+import type { Standing } from "./order/order.ts";
+import { sentence } from "./secret/problems.ts";
 
 const spec: FleetSecretSpec = { secretRef: { name: "source" }, target: { name: "target" } };
 const table: readonly (readonly [mark: string | undefined, refuse: boolean, adopt: boolean])[] = [
@@ -15,4 +18,37 @@ for (const [mark, refuse, adopt] of table)
     const rivals = [["id/kube-system/older"], ["id/kube-system/younger"]] as const;
     assert.equal(takesOf({ spec }, ...rivals)(mark), refuse);
     assert.equal(takesOf({ spec: { ...spec, conflicts: "Adopt" } }, ...rivals)(mark), adopt);
+  });
+
+/** What status said, and how the cluster counts until the next controller has asked it. */
+const remembered: readonly (readonly [
+  state: ClusterStatus["state"],
+  reason: string | undefined,
+  standing: Standing,
+])[] = [
+  ["Done", undefined, "done"],
+  ["Progressing", undefined, "busy"],
+  ["Waiting", undefined, "unreachable"],
+  ["Unreachable", sentence("unreachable", "x"), "unreachable"],
+  ["Failed", sentence("rejected", "x"), "failed"],
+  ["Failed", sentence("refusedThere", "x"), "failed"],
+  ...(["refused", "mutated", "foreign", "kubeconfig", "late", "conflict"] as const).map(
+    (kind) => ["Failed", sentence(kind, "x"), "unreachable"] as const,
+  ),
+];
+for (const [state, reason, standing] of remembered)
+  test(`a cluster that was ${state} for ${reason?.slice(0, 6) ?? "no reason"} counts as ${standing} until it has answered`, () => {
+    const guests = new Guests({ home: {} as Cluster, holds: () => true, hint() {} });
+    const since = new Date().toISOString();
+    const known = { name: "a", state, since, ...(reason === undefined ? {} : { reason }) };
+    const object: FleetSecret = {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "FleetSecret",
+      metadata: { name: "one" },
+      spec,
+      status: { sourceResourceVersion: "1", clusters: [known] },
+    };
+    const source = { ok: true, content: { type: "Opaque", data: {} }, version: "1" } as const;
+    const judged = guests.judge("a", { object, source, owner: "o", now: Date.now() });
+    assert.deepEqual([judged.standing, judged.state, judged.reason], [standing, state, reason]);
   });

@@ -20,7 +20,13 @@ import type { Way } from "./way/way.ts";
 type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
 
 /** The facts by which one run judges clusters. */
-export type Run = Readonly<{ object: FleetSecret; source: Judged; owner: string; now: number }>;
+export type Run = Readonly<{
+  object: FleetSecret;
+  /** undefined: the object is deleted, and needs none. */
+  source: Judged | undefined;
+  owner: string;
+  now: number;
+}>;
 
 export class Guests {
   readonly #options: Options;
@@ -80,14 +86,14 @@ export class Guests {
   #judge(name: string, run: Run): Judgement {
     const { object, source, owner, now } = run;
     const guest = this.#all.get(name);
-    const content = source.ok ? source.content : undefined;
+    const content = source?.ok ? source.content : undefined;
     const there = guest?.there(content, owner) ?? { is: "unknown" as const };
     const known = object.status?.clusters?.find((one) => one.name === name);
     const former = formerOf(run, known);
     // Until a cluster has answered, it counts as status last said. Otherwise a halt would last only
     // as long as the process.
     if (there.is === "unknown" && known !== undefined)
-      return { standing: asWas[former?.state ?? "Waiting"] ?? "unreachable", ...said(known) };
+      return { standing: asWas(former), ...said(known) };
     if (there.is === "other" && content === undefined)
       return there.present && known?.state === "Done"
         ? { standing: "done", ...said(known) }
@@ -177,20 +183,24 @@ function formerOf(
   known: ClusterStatus | undefined,
 ): ClusterFacts["former"] {
   const of = object.status?.sourceResourceVersion;
-  if (known === undefined || !source.ok || of !== source.version) return undefined;
+  if (known === undefined || !source?.ok || of !== source.version) return undefined;
   return { ...said(known), since: Date.parse(known.since) };
 }
 
-const asWas: Readonly<Partial<Record<ClusterStatus["state"], Standing>>> = {
-  Done: "done",
-  Progressing: "busy",
-  Failed: "failed",
-};
+/** The standing by what status last said. Only a refusal of the content counts as one. */
+function asWas(former: ClusterFacts["former"]): Standing {
+  if (former?.state === "Done") return "done";
+  if (former?.state === "Progressing") return "busy";
+  const refused = former?.state === "Failed" && ofContent.has(codeIn(former.reason));
+  return refused ? "failed" : "unreachable";
+}
 
 const said = ({ state, reason }: ClusterStatus) => ({
   state,
   ...(reason === undefined ? {} : { reason }),
 });
+
+const ofContent: ReadonlySet<string> = new Set([codeOf("rejected"), codeOf("refusedThere")]);
 
 const refusals: ReadonlySet<string> = new Set([
   codeOf("refused"),
@@ -198,9 +208,11 @@ const refusals: ReadonlySet<string> = new Set([
   codeOf("rejected"),
 ]);
 
+const codeIn = (reason = ""): string => reason.slice(0, codeOf("refused").length);
+
 /** A refusal that the previous controller met. It counts, and is tried once more. */
 function remembered(former: ClusterFacts["former"]): ClusterFacts["refusal"] {
-  const code = former?.reason?.slice(0, codeOf("refused").length) ?? "";
+  const code = codeIn(former?.reason);
   if (former?.state !== "Failed" || !refusals.has(code)) return undefined;
   return { why: former.reason ?? "", own: code !== codeOf("rejected"), next: former.since };
 }

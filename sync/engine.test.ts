@@ -142,6 +142,31 @@ for (const [what, status, reason] of reasons)
     assert.equal(copy(), undefined);
   });
 
+for (const [status, reason] of [
+  [403, "Forbidden"],
+  [409, "Conflict"],
+  [500, "InternalError"],
+] as const)
+  test(`an overdue object whose finalizer cannot be removed (${status}) stops no other, and is counted once it could`, async (t) => {
+    const { home, management, object, told, copy, create, pass, leave } = await leaving(t);
+    const uid = copy()?.metadata.name ?? assert.fail("there is no copy");
+    management.refuses = ({ path }) =>
+      path.endsWith(uid) ? refuse(403, "Forbidden", "no") : undefined;
+    home.refuses = ({ path }, verb) =>
+      path.endsWith("/one") && verb === "update" ? refuse(status, reason, "no") : undefined;
+    await leave();
+    await create("two");
+    await pass(3601);
+    const two = object("two")?.metadata.uid ?? "";
+    assert.ok(management.object(`${syncSecretsIn("tenant-a")}/${two}`), "the other is served");
+    assert.ok(object("one"));
+    assert.deepEqual(told, []);
+    home.refuses = () => undefined;
+    await pass(600);
+    assert.equal(object("one"), undefined);
+    assert.equal(told.length, 1);
+  });
+
 test("L20: a finalizer that somebody planted on the copy holds neither side beyond its deadline", async (t) => {
   const { management, there, object, told, copy, pass, leave } = await leaving(t);
   const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");

@@ -131,8 +131,7 @@ export class Engine {
       const times = (failed?.times ?? 0) + 1;
       this.#log.error({ namespace, name, times, error: (error as Error).message }, "failed");
       if (error instanceof Elsewhere) {
-        if (await this.#giveUp(metadata, error.found.message)) return undefined;
-        await this.#reportOf(metadata, error.found);
+        if (await this.#ended(metadata, error.found)) return undefined;
       }
       const pause = backoff(times);
       // What the write itself has changed is no reason to try again before the pause is over.
@@ -238,11 +237,22 @@ export class Engine {
     if (finalizer === undefined || !this.#isOverdue(metadata)) return false;
     const object = await readObject(from, metadata);
     if (object === undefined) return true;
+    await writeFinalizer(from, object, finalizer, false);
     const message = sentence("leftBehind", why);
     this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
     await leftBehind?.(metadata, message);
-    await writeFinalizer(from, object, finalizer, false);
     return true;
+  }
+
+  /** Whether an object that failed was given up. If not, status tells why, as far as it can. */
+  async #ended(metadata: V1ObjectMeta, found: Found): Promise<boolean> {
+    const ended = await this.#giveUp(metadata, found.message).catch((error: Error) => {
+      const { namespace, name } = metadata;
+      this.#log.warn({ namespace, name, error: error.message }, "its finalizer stays");
+      return false;
+    });
+    if (!ended) await this.#reportOf(metadata, found);
+    return ended;
   }
 
   #isOverdue(metadata: V1ObjectMeta): boolean {
@@ -297,10 +307,7 @@ export class Engine {
   }
 
   async #reportAll(all: readonly V1ObjectMeta[], { found }: Elsewhere): Promise<void> {
-    for (const metadata of all) {
-      const ended = await this.#giveUp(metadata, found.message).catch(() => false);
-      if (!ended) await this.#reportOf(metadata, found);
-    }
+    for (const metadata of all) await this.#ended(metadata, found);
   }
 
   #pathOf({ metadata }: SyncSecret): string {

@@ -10,7 +10,11 @@ export type Content = Readonly<{ type: string; data: Readonly<Record<string, str
 
 export type Judged =
   | Readonly<{ ok: true; content: Content; version: string }>
-  | Readonly<{ ok: false; reason: "SourceMissing" | "SourceRefused"; message: string }>;
+  | Readonly<{
+      ok: false;
+      reason: "SourceMissing" | "SourceRefused" | "SourceUnreadable";
+      message: string;
+    }>;
 
 /**
  * Types that open the cluster they were made in. A copy in another cluster opens nothing there, and

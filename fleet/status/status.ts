@@ -167,7 +167,7 @@ export function warningsOf(spec: FleetSecretSpec): readonly Warning[] {
 }
 
 type Facts = Readonly<{
-  source: Judged;
+  source: Judged | undefined;
   /** Too many clusters refuse the content. */
   halted: boolean;
   /** Names of those that do. */
@@ -180,7 +180,7 @@ type Facts = Readonly<{
 const mostNamed = 5;
 
 export function stalledBy({ source, halted, refusing, cut }: Facts): FoundClusters["stalled"] {
-  if (!source.ok) return { reason: source.reason, message: source.message };
+  if (source?.ok === false) return { reason: source.reason, message: source.message };
   if (halted) {
     const names = refusing.slice(0, mostNamed).join(", ");
     return { reason: "Halted", message: sentence("halted", names) };

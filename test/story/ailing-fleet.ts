@@ -29,8 +29,16 @@ type Broken = Readonly<{
   is: string;
   reason: string;
   make: (fakes: FakeServer, name: string) => Promise<void> | void;
-  kubeconfig?: string;
+  kubeconfig?: (fakes: FakeServer, name: string) => string;
 }>;
+
+const runsAProgram: Broken["kubeconfig"] = (fakes, name) =>
+  fakes
+    .kubeconfig(name)
+    .replace(
+      '{"token":"fake"}',
+      '{"exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"true","interactiveMode":"Never"}}',
+    );
 
 async function listing(fakes: FakeServer, name: string, status: object): Promise<void> {
   const path = "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets";
@@ -55,8 +63,13 @@ const broken: readonly Broken[] = [
     make: (fakes, name) => listing(fakes, name, { observedGeneration: 0 }),
   },
   { is: "an API server that fails", reason: "GPS438", make: (f, name) => f.become(name, "fails") },
-  { is: "a kubeconfig that runs a program", reason: "GPS437", make: () => {}, kubeconfig: "{}" },
-  { is: "no kubeconfig", reason: "GPS436", make: () => {}, kubeconfig: "" },
+  {
+    is: "a kubeconfig that runs a program",
+    reason: "GPS437",
+    make: () => {},
+    kubeconfig: runsAProgram,
+  },
+  { is: "no kubeconfig", reason: "GPS436", make: () => {}, kubeconfig: () => "" },
   {
     is: "a Secret of somebody else",
     reason: "GPS435",
@@ -101,6 +114,10 @@ type AilingFleet = AsyncDisposable &
     status: () => FleetSecret["status"];
     /** Milliseconds from the object's first run until 90 have it and the ten are named. */
     untilServed: () => Promise<number>;
+    /** Ends the controller, begins another, and returns when that one has asked the other 90. */
+    restart: () => Promise<void>;
+    /** Conditions that were True in some status since the last start. */
+    told: () => ReadonlySet<string>;
   }>;
 
 /** Content that is brought, and where it is in a cluster. */
@@ -121,7 +138,8 @@ export async function startAilingFleet(): Promise<AilingFleet> {
     await ill?.make(fakes, name);
     const metadata = { name, labels: { fleet: "x" } };
     await add("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
-    const value = Buffer.from(ill?.kubeconfig ?? fakes.kubeconfig(name)).toString("base64");
+    const kubeconfig = ill?.kubeconfig?.(fakes, name) ?? fakes.kubeconfig(name);
+    const value = Buffer.from(kubeconfig).toString("base64");
     if (value === "") continue;
     await add(`/api/v1/namespaces/${name}/secrets`, {
       apiVersion: "v1",
@@ -149,17 +167,24 @@ export async function startAilingFleet(): Promise<AilingFleet> {
       rollout: { progressDeadline: "1s" },
     },
   });
-  const stop = new AbortController();
-  const fleets = createFleets({
-    home,
-    holds: () => true,
-    log: pino({ level: "silent" }),
-    registry: new Registry(),
-    namespace: "kube-system",
-    clusterNamespaces: [],
-  });
+  const start = () => {
+    const stop = new AbortController();
+    const fleets = createFleets({
+      home,
+      holds: () => true,
+      log: pino({ level: "silent" }),
+      registry: new Registry(),
+      namespace: "kube-system",
+      clusterNamespaces: [],
+    });
+    const ended = fleets.until(stop.signal);
+    return async () => {
+      stop.abort();
+      await ended;
+    };
+  };
   const begun = performance.now();
-  const ended = fleets.until(stop.signal);
+  let end = start();
   const status = () => api.object<FleetSecret>(`${objects}/one`)?.status;
   const named = () => (status()?.failures ?? []).map(({ name, reason }) => `${name} ${reason}`);
   const sorted = (all: readonly string[]) =>
@@ -177,9 +202,25 @@ export async function startAilingFleet(): Promise<AilingFleet> {
       );
       return performance.now() - begun;
     },
+    async restart() {
+      await end();
+      api.asked.length = 0;
+      fakes.forget();
+      end = start();
+      const well = names.filter((_, at) => at % 10 !== 0);
+      const all = () => well.every((name) => fakes.requests(name).length > 0);
+      await until("all others are asked", all, { timeout: 20_000 });
+    },
+    told: () =>
+      new Set(
+        api.asked.flatMap(({ resource, body }) => {
+          if (!resource.endsWith("/fleetsecrets/status")) return [];
+          const { conditions = [] } = (body as FleetSecret).status ?? {};
+          return conditions.filter((one) => one.status === "True").map(({ type }) => type);
+        }),
+      ),
     async [Symbol.asyncDispose]() {
-      stop.abort();
-      await ended;
+      await end();
       await fakes[Symbol.asyncDispose]();
     },
   };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brought, startAilingFleet } from "./ailing-fleet.ts";
 
-test("a FleetSecret over 100 clusters, 10 of them broken in 10 ways, serves the other 90, is not Ready, and names the ten", async () => {
+test("a FleetSecret over 100 clusters, 10 of them broken in 10 ways, serves the other 90, is not Ready, and names the ten, also after a restart", async () => {
   await using fleet = await startAilingFleet();
   await fleet.untilServed();
   const conditions = fleet.status()?.conditions ?? [];
@@ -14,4 +14,9 @@ test("a FleetSecret over 100 clusters, 10 of them broken in 10 ways, serves the 
       const placed = fleet.fakes.api(name).object<{ data: object }>(brought.path);
       assert.deepEqual(placed?.data, brought.data, name);
     }
+  await fleet.restart();
+  assert.ok(
+    !fleet.told().has("Stalled"),
+    "a new controller reports clusters' own trouble as a halt",
+  );
 });

@@ -10,6 +10,7 @@ import {
   registryKey,
   reordered,
   spoiledBytes,
+  twinned,
 } from "./arbitrary.fixture.ts";
 import { canonical, sourcesOf } from "./merge/canonical.ts";
 import { explain } from "./kubelet/explain.ts";
@@ -354,6 +355,26 @@ test("a protected registry's images are served by the original, or with its own 
     }),
     { numRuns: 1000 },
   );
+});
+
+test("a protected registry that no source is refused for has the original's credentials", () => {
+  let twins = 0;
+  const protect = ["a.io", "docker.io"];
+  fc.assert(
+    fc.property(fc.oneof(ranked, twinned), policies, (sources, { conflicts }) => {
+      const merged = merge(sources, { conflicts, protect });
+      if (!merged.ok) return;
+      const written = triedOf(merged.entries);
+      const own = triedOf(sources.at(-1)?.accepted.entries ?? []);
+      for (const [images, credentials] of [...written, ...own]) {
+        if (!protect.some((name) => overlaps(images, name))) continue;
+        if (credentials.size > 1) twins += 1;
+        assert.deepEqual(written.get(images), own.get(images), images);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+  assert.ok(twins > 20, `${twins} originals with several: the generator has lost its aim`);
 });
 
 test("nothing throws on any bytes, and Object.prototype stays clean", () => {

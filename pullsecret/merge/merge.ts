@@ -50,9 +50,9 @@ export type MergePolicy = Readonly<{
 
 /**
  * Merges accepted sources, given with the highest first and the original last. The result is
- * sorted, and has each registry of any source once; in several spellings only where an original
- * that wins has several credentials for it. The highest source wins, for the images and not only
- * for the spelling: it replaces Docker Hub under both of its names. Where lower ones agree with it,
+ * sorted, and has each registry of any source once; in several spellings only where an original has
+ * several credentials for it, and that of the winner. The highest source wins, for the images and
+ * not only for the spelling: it replaces Docker Hub under both of its names. Where lower ones agree,
  * the entry counts as the lowest's, so that withdrawing a higher one changes nothing there. The
  * warnings include those of all sources.
  */
@@ -66,11 +66,11 @@ export function merge(
   const warnings = sources.toReversed().flatMap(({ accepted }) => accepted.warnings);
   for (const offered of offers.values()) {
     const won = winner(offered, conflicts);
-    const lost = offered.filter((offer) => !agree(offer, won));
+    const lost = offered.filter((offer) => !agree(offer, won.offer));
     const shadows = lost.map(({ id }) => id);
     for (const { entry, from } of writtenFor(offered, won, conflicts))
       entries.push({ ...entry, from, shadows });
-    warnings.push(...lost.map((other) => conflict(offered, won, other)));
+    warnings.push(...lost.map((other) => conflict(offered, won.holder, other)));
   }
   const foreign = [...offers.values()].flatMap(foreignTo);
   const promoted = promotedHub(sources, offers, conflicts, entries);
@@ -115,14 +115,14 @@ function isCured(
  */
 function writtenFor(
   offers: Offers,
-  won: Offer,
+  { offer: won, holder }: Winner,
   conflicts: MergePolicy["conflicts"],
 ): readonly Readonly<{ entry: Entry; from: string }>[] {
   const isNamed = ({ tried }: Offer) => !tried.some(({ registry }) => isHubLogin(registry));
   const isPreferred = conflicts === "original" && isOriginal(won);
-  const higher = isPreferred || isNamed(won) ? [] : offers.slice(0, offers.indexOf(won));
+  const higher = isPreferred || isNamed(won) ? [] : offers.slice(0, offers.indexOf(holder) + 1);
   const named = higher.findLast((offer) => agree(won, offer) && isNamed(offer));
-  return [won.all.map((entry) => ({ entry, from: won.id }))]
+  return [won.all.map((entry) => ({ entry, from: holder.id }))]
     .concat((named?.tried ?? []).map((entry) => ({ entry, from: named?.id ?? "" })))
     .flat();
 }
@@ -158,7 +158,7 @@ function promotedHub(
     .filter((one) => !agree(top, one));
   const [first] = hiding;
   if (first === undefined || hiding.some((one) => rank(one) <= rank(top))) return undefined;
-  const won = winner(hub, conflicts);
+  const { offer: won } = winner(hub, conflicts);
   const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
   const entries = won.tried.map(({ registry, credential }) => ({
     registry: won.tried.length > 1 ? asImages(registry) : dockerHubImages,
@@ -177,12 +177,23 @@ function promotedHub(
   };
 }
 
-/** The highest, or the lowest with the same credential and without another one in between. */
-function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Offer {
-  const original = conflicts === "original" ? offers.find(isOriginal) : undefined;
-  if (original !== undefined) return original;
-  const differs = offers.findIndex((offer) => !agree(offers[0], offer));
-  return (differs < 0 ? offers.at(-1) : offers[differs - 1]) ?? offers[0];
+/** `offer`: what is written. `holder`: the source that this counts as an entry of. */
+type Winner = Readonly<{ offer: Offer; holder: Offer }>;
+
+/**
+ * The highest. An original with all of its credentials is written instead, because it may have more
+ * for the same images. It all counts as the lowest's of the sources from the top on whose
+ * withdrawal changes nothing.
+ */
+function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
+  const original = offers.find(isOriginal);
+  if (conflicts === "original" && original !== undefined)
+    return { offer: original, holder: original };
+  const isOriginals = original !== undefined && agree(offers[0], original);
+  const top = isOriginals ? original : offers[0];
+  const differs = offers.findIndex((offer) => !agree(offer, top));
+  const holder = (differs < 0 ? offers.at(-1) : offers[differs - 1]) ?? offers[0];
+  return { offer: isOriginals ? original : holder, holder };
 }
 
 /** Told of the higher one, whichever of the two wins. */

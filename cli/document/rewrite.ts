@@ -5,6 +5,7 @@ import { namespace, secretKeys, secretType } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
+import { parse } from "#pullsecret/document/parse.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { undoneBy } from "../cluster/ownership.ts";
@@ -20,8 +21,11 @@ export type DocumentRewrite = Readonly<{
   login: Login | undefined;
   /** Registries that no source but the original may serve. */
   protect: readonly string[];
-  /** Called before the Secret is deleted. Throwing prevents that. */
-  beforeDeletion?: () => Promise<void>;
+  /**
+   * Called before the Secret is deleted, with a line for each entry of no use that goes with it.
+   * Throwing prevents that.
+   */
+  beforeDeletion?: (useless: readonly string[]) => Promise<void>;
 }>;
 
 export type Rewritten = Readonly<{
@@ -40,8 +44,8 @@ const attempts = 5;
 
 /**
  * Reads, edits, judges and writes the Secret in the version that was read; one that somebody else
- * wrote meanwhile is read again. It is made where there is none, and deleted when nothing is left
- * in it. Refused, with nothing written, where the controller would refuse the result, or where
+ * wrote meanwhile is read again. It is made where there is none, and deleted when nothing of use is
+ * left in it: the controller would refuse that, and what is removed would stay in force. Refused, with nothing written, where the controller would refuse the result, or where
  * somebody else declares the content.
  */
 export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promise<Rewritten> {
@@ -68,8 +72,9 @@ async function write(
   const { document, entries, found } = edited;
   if (login === undefined && !found)
     throw new Refused(`${secret}: has no entry for ${quote(registry)}; nothing is written`);
-  if (live !== undefined && entries === 0) {
-    await beforeDeletion?.();
+  const left = parse(Buffer.from(document), { name: secret, role: "additional" });
+  if (live !== undefined && (left.ok ? entries === 0 : login === undefined && left.isIdle)) {
+    await beforeDeletion?.(left.ok ? [] : left.problems.map(formatProblem));
     const { uid = "", resourceVersion } = live.metadata ?? {};
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };

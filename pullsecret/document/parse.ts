@@ -20,7 +20,12 @@ export type Accepted = Readonly<{
   rest: JsonObject;
   warnings: readonly Problem[];
 }>;
-type Rejected = Readonly<{ ok: false; problems: readonly Problem[] }>;
+type Rejected = Readonly<{
+  ok: false;
+  problems: readonly Problem[];
+  /** Nothing is wrong with it but that none of its entries is of use. */
+  isIdle: boolean;
+}>;
 export type Parsed = Accepted | Rejected;
 
 /** 1,000: the kubelet searches and sorts all entries at every image pull. */
@@ -39,6 +44,7 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
     const faults = read.faults.map(({ kind, path }) => ({ kind: mistaken(kind, bytes), path }));
     return {
       ok: false,
+      isIdle: false,
       problems: faults.map(({ kind, path }) => problem(kind, source.name, path)),
     };
   }
@@ -58,8 +64,9 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
     else if (read.value === null || document !== undefined) findings.dislike("noAuths", ["auths"]);
     else findings.refuse("noAuths", ["auths"]);
   }
-  const { problems, warnings } = findings;
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, entries, rest, warnings };
+  const { problems, warnings, isIdle } = findings;
+  if (problems.length > 0) return { ok: false, problems, isIdle };
+  return { ok: true, entries, rest, warnings };
 }
 
 function readEntries(auths: JsonObject, findings: Findings): Entry[] {

@@ -52,9 +52,9 @@ export type MergePolicy = Readonly<{
  * Merges accepted sources, given with the highest first and the original last. The result is
  * sorted, and has each registry of any source once; in several spellings only where an original has
  * several credentials for it, and that of the winner. The highest source wins, for the images and
- * not only for the spelling: it replaces Docker Hub under both of its names. Where lower ones agree,
- * the entry counts as the lowest's, so that withdrawing a higher one changes nothing there. The
- * warnings include those of all sources.
+ * not only for the spelling: it replaces Docker Hub under both of its names. Where lower ones
+ * agree, the entry counts as the lowest's, so that withdrawing a higher one changes nothing there.
+ * The warnings include those of all sources.
  */
 export function merge(
   sources: readonly MergeSource[],

@@ -14,7 +14,7 @@ export const remove = command(
     example: "quay.io",
     more:
       "Writes the Secret only if nobody has changed it meanwhile. Asks before it takes the last\n" +
-      "registry: then the Secret is deleted, and the nodes are given back what they had.",
+      "registry of use: then the Secret is deleted, and the nodes get back what they had.",
     flags: {
       REGISTRY: {
         read: String,
@@ -32,15 +32,18 @@ export const remove = command(
     const object = await peekObject(cluster);
     const { secret } = sourceSecret(object, source);
     const protect = object?.spec?.protectedRegistries ?? [];
-    const question =
-      `${quote(REGISTRY)} is the last registry of ${secret}. Delete this Secret, and take what it ` +
-      `supplies off every node of ${cluster.identity}?`;
+    const question = (useless: readonly string[]) =>
+      `${quote(REGISTRY)} is the last registry ${useless.length > 0 ? "of use in" : "of"} ${secret}. ` +
+      `Delete this Secret, and take what it supplies off every node of ${cluster.identity}?`;
     const done = await rewrite(cluster, {
       secret,
       registry: REGISTRY,
       login: undefined,
       protect,
-      beforeDeletion: () => agree(yes, question, io),
+      beforeDeletion: (useless) => {
+        for (const line of useless) io.err(line);
+        return agree(yes, question(useless), io);
+      },
     });
     for (const line of done.warnings) io.err(line);
     const left = done.did === "deleted" ? "the Secret is deleted" : `registries: ${done.entries}`;

@@ -168,6 +168,33 @@ test("H9: each registry has the credentials of the highest source, or of the ori
   assert.ok(twins > 5, `${twins} originals with several: the generator has lost its aim`);
 });
 
+test("what the highest source has under docker.io is tried, whatever wildcards there are", () => {
+  let beside = 0;
+  fc.assert(
+    fc.property(ranked, fc.boolean(), (sources, hasWildcard) => {
+      const [top] = sources;
+      const own = top?.accepted.entries.find(({ registry }) => identity(registry) === "docker.io");
+      if (top === undefined || own === undefined) return;
+      const wild = parse(Buffer.from('{"auths":{"docker.*":{"auth":"dzp3"}}}'), {
+        name: "additional",
+        role: "additional",
+      });
+      assert.ok(wild.ok);
+      const entries = [...top.accepted.entries, ...(hasWildcard ? wild.entries : [])];
+      const first = { ...top, accepted: { ...top.accepted, entries } };
+      const merged = mergeAll([first, ...sources.slice(1)], additionalWins);
+      const tries = match(
+        merged.entries.map((entry) => ({ key: entry.registry, ...entry })),
+        "docker.io/library/nginx",
+      ).tries.flat();
+      if (merged.entries.some(({ registry }) => isHubLogin(registry))) beside += 1;
+      assert.ok(tries.some(({ credential }) => credential.equals(own.credential)));
+    }),
+    { numRuns: 1000 },
+  );
+  assert.ok(beside > 20, `${beside} beside docker login's key: the generator has lost its aim`);
+});
+
 test("withdrawing a source that ranks above an entry's own changes nothing there", () => {
   fc.assert(
     fc.property(ranked, policies, fc.nat(), (sources, policy, choice) => {

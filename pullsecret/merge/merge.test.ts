@@ -271,11 +271,35 @@ const hubs: readonly (readonly [
     { [hubKey]: "o", "*.io": "w" },
   ],
   [
-    "one of the original's two credentials, under the other name, which would hide both",
+    "one of the original's two credentials, under the other name, which would hide the other",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.io": "p" },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+    },
     { [hubKey]: "o", "index.docker.io": "p" },
+  ],
+  [
+    "one of the original's two credentials, under the other name, beside a wildcard",
     { [hubKey]: "o", "index.docker.io": "p" },
+    { "docker.io": "p", "*.io": "w" },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+      "*.io": "w",
+    },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+      "*.io": "w",
+    },
   ],
   [
     "one of the original's two credentials, which the original leaves without images",

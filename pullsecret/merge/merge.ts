@@ -109,22 +109,32 @@ function isCured(
 
 /**
  * What is written for the same images: all of the winner's entries. Where it has Docker Hub under
- * docker login's key alone, `docker.io` of a higher source that agrees stays beside it: the kubelet
- * tries that key before wildcards, and also after a path of it. An original that is preferred stays
- * as it is.
+ * docker login's key alone, and a higher source that agrees has `docker.io`, all are written under
+ * that name as well: the kubelet tries it before wildcards, and also after a path of it. An original
+ * that is preferred stays as it is.
  */
 function writtenFor(
   offers: Offers,
   { offer: won, holder }: Winner,
   conflicts: MergePolicy["conflicts"],
 ): readonly Readonly<{ entry: Entry; from: string }>[] {
-  const isNamed = ({ tried }: Offer) => !tried.some(({ registry }) => isHubLogin(registry));
   const isPreferred = conflicts === "original" && isOriginal(won);
   const higher = isPreferred || isNamed(won) ? [] : offers.slice(0, offers.indexOf(holder) + 1);
-  const named = higher.findLast((offer) => agree(won, offer) && isNamed(offer));
+  const named = higher.findLast(isNamed);
   return [won.all.map((entry) => ({ entry, from: holder.id }))]
-    .concat((named?.tried ?? []).map((entry) => ({ entry, from: named?.id ?? "" })))
+    .concat(named === undefined ? [] : asNamed(won).map((entry) => ({ entry, from: named.id })))
     .flat();
+}
+
+/** Whether the kubelet tries the offer before wildcards: not under docker login's key. */
+const isNamed = ({ tried }: Offer): boolean => !isHubLogin(tried[0].registry);
+
+/** Docker Hub's credentials under `docker.io`: several keep their different spellings. */
+function asNamed({ tried }: Offer): readonly Entry[] {
+  return tried.map(({ registry, credential }) => ({
+    registry: tried.length > 1 ? asImages(registry) : dockerHubImages,
+    credential,
+  }));
 }
 
 type Promoted = Readonly<{
@@ -160,12 +170,7 @@ function promotedHub(
   if (first === undefined || hiding.some((one) => rank(one) <= rank(top))) return undefined;
   const { offer: won } = winner(hub, conflicts);
   const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
-  const entries = won.tried.map(({ registry, credential }) => ({
-    registry: won.tried.length > 1 ? asImages(registry) : dockerHubImages,
-    credential,
-    from: top.id,
-    shadows,
-  }));
+  const entries = asNamed(won).map((entry) => ({ ...entry, from: top.id, shadows }));
   const path = formatPath(["auths", dockerHubKey]);
   const hidden = quote(first.tried[0].registry);
   return {

@@ -195,6 +195,25 @@ test("what the highest source has under docker.io is tried, whatever wildcards t
   assert.ok(beside > 20, `${beside} beside docker login's key: the generator has lost its aim`);
 });
 
+test("a source that displaces docker.io is tried for its images", () => {
+  let displaced = 0;
+  fc.assert(
+    fc.property(ranked, (sources) => {
+      const all = sources.flatMap(({ accepted: { entries } }) => entries);
+      const named = all.filter(({ registry }) => identity(registry) === "docker.io");
+      if (named.length === 0) return;
+      const { entries } = mergeAll(sources, additionalWins);
+      const keyed = entries.map((entry) => ({ key: entry.registry, ...entry }));
+      const tries = match(keyed, "docker.io/library/nginx").tries.flat();
+      if (entries.some(({ registry }) => isHubLogin(registry))) displaced += 1;
+      for (const credential of triedOf(entries).get("docker.io") ?? [])
+        assert.ok(tries.some((one) => JSON.stringify(one.credential.entry()) === credential));
+    }),
+    { numRuns: 1000 },
+  );
+  assert.ok(displaced > 20, `${displaced} displaced: the generator has lost its aim`);
+});
+
 test("withdrawing a source that ranks above an entry's own changes nothing there", () => {
   fc.assert(
     fc.property(ranked, policies, fc.nat(), (sources, policy, choice) => {

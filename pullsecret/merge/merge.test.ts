@@ -342,6 +342,20 @@ const hubs: readonly (readonly [
     { [hubKey]: "o", "docker.*": "a", "docker.io": "o" },
   ],
   [
+    "it displaces docker.io, and a wildcard of its own would hide it",
+    { "docker.io": "o" },
+    { [hubKey]: "a", "*.io": "w" },
+    { [hubKey]: "a", "docker.io": "a", "*.io": "w" },
+    { "docker.io": "o", "*.io": "w" },
+  ],
+  [
+    "the original leaves its own without images, and would displace docker.io",
+    { [hubKey]: "o", "*.io": "w" },
+    { "docker.io": "a" },
+    { "docker.io": "a", "*.io": "w" },
+    { [hubKey]: "o", "*.io": "w" },
+  ],
+  [
     "a path of it is another registry",
     { "docker.io/team": "o" },
     { [hubKey]: "a" },

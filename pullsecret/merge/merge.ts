@@ -145,9 +145,10 @@ type Promoted = Readonly<{
 }>;
 
 /**
- * Docker Hub's entry under `docker.io`, where a wildcard of a lower source would leave docker
- * login's key no image: the kubelet tries that key only if nothing else matches. Undefined where
- * there is no need.
+ * Docker Hub's entry under `docker.io`, where a wildcard would leave docker login's key no image:
+ * the kubelet tries that key only if nothing else matches. A wildcard of a lower source may not do
+ * that, nor any if the winner displaces an entry for `docker.io`, which would be tried. Undefined
+ * where there is no need.
  */
 function promotedHub(
   sources: readonly MergeSource[],
@@ -167,7 +168,10 @@ function promotedHub(
     .map(([, one]) => highest(one))
     .filter((one) => !agree(top, one));
   const [first] = hiding;
-  if (first === undefined || hiding.some((one) => rank(one) <= rank(top))) return undefined;
+  // Not in place of one that is preferred: it stays as it is.
+  const displaces = rank(top) >= 0 && hub.some(isNamed);
+  const isMeant = !displaces && hiding.some((one) => rank(one) <= rank(top));
+  if (first === undefined || isMeant) return undefined;
   const { offer: won } = winner(hub, conflicts);
   const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
   const entries = asNamed(won).map((entry) => ({ ...entry, from: top.id, shadows }));

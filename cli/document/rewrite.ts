@@ -12,15 +12,14 @@ import { undoneBy } from "../cluster/ownership.ts";
 import { secretPath } from "../cluster/secrets.ts";
 import { Refused } from "../terminal/io.ts";
 import { documentOf, edit, type Login } from "./edit.ts";
-import { verdictOn } from "./verdict.ts";
+import { verdictOn, type Protection } from "./verdict.ts";
 
 export type DocumentRewrite = Readonly<{
   secret: string;
   registry: string;
   /** The credential to put in; without one the entry is taken out. */
   login: Login | undefined;
-  /** Registries that no source but the original may serve. */
-  protect: readonly string[];
+  protection: Protection;
   /**
    * Called before the Secret is deleted, with a line for each entry of no use that goes with it.
    * Throwing prevents that.
@@ -62,7 +61,7 @@ export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promis
 async function write(
   cluster: Cluster,
   live: V1Secret | undefined,
-  { secret, registry, login, protect, beforeDeletion }: DocumentRewrite,
+  { secret, registry, login, protection, beforeDeletion }: DocumentRewrite,
 ): Promise<Rewritten> {
   refuseForeign(live, secret);
   const text = live?.data?.[secretKeys.document];
@@ -80,8 +79,8 @@ async function write(
     return { did: "deleted", entries, warnings: [] };
   }
   // By itself, because an entry of no use would be left out beside others.
-  if (login !== undefined) await verdictOn(documentOf(registry, login), protect);
-  const { warnings } = await verdictOn(Buffer.from(document), protect);
+  if (login !== undefined) await verdictOn(documentOf(registry, login), protection);
+  const { warnings } = await verdictOn(Buffer.from(document), protection);
   if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
   if (live?.immutable === true)
     throw new Refused(

@@ -5,8 +5,11 @@ import { documentLimits } from "#pullsecret/json/json.ts";
 import { merge, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { MergeSource } from "#pullsecret/merge/offer.ts";
 import { parse, type Entry } from "#pullsecret/document/parse.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { helpOf } from "#contract/help.ts";
-import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
+import { sourceIds } from "#contract/names.ts";
+import { findProtected } from "#pullsecret/merge/protect.ts";
+import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
 import { Refused, type ExitCode, type Io } from "../terminal/io.ts";
 
 export type DocumentVerdict =
@@ -56,18 +59,39 @@ export type Good = Readonly<{
   warnings: readonly string[];
 }>;
 
+/** What sources other than the original may not serve. */
+export type Protection = Readonly<{
+  protect: readonly string[];
+  /** There is an original, which is not read here: a source with its very credential is taken. */
+  hasOriginal: boolean;
+}>;
+
+/** What the object protects; nothing without one. */
+export function protectionOf(object: GlobalPullSecret | undefined): Protection {
+  const hasOriginal = object?.status?.sources?.some(({ name }) => name === sourceIds.original);
+  return { protect: object?.spec?.protectedRegistries ?? [], hasOriginal: hasOriginal ?? false };
+}
+
 /**
  * What the controller would say of these bytes as an additional pull secret; Refused, with every
- * reason, where it would not take them.
+ * reason, where it would not take them. Whether an entry has the original's credential cannot be
+ * judged, so one for a protected registry is only a warning where there is an original.
  */
-export async function verdictOn(bytes: Uint8Array, protect: readonly string[]): Promise<Good> {
+export async function verdictOn(
+  bytes: Uint8Array,
+  { protect, hasOriginal }: Protection,
+): Promise<Good> {
   const files = { original: undefined, additional: "" };
-  const policy = { conflicts: "additional", protect } as const;
+  const policy = { conflicts: "additional", protect: hasOriginal ? [] : protect } as const;
   const verdict = await judge(files, policy, { read: () => Promise.resolve(bytes) });
   if (!verdict.ok) throw new Refused(explained(verdict.problems).join("\n"));
   const parsed = parse(bytes, { name: "additional", role: "additional" });
   const entries = parsed.ok ? parsed.entries : [];
-  return { entries, warnings: explained(verdict.warnings) };
+  const additional = entries.map(({ registry }) => ({ id: sourceIds.additional, registry }));
+  const unjudged = (hasOriginal ? findProtected(additional, protect) : []).map(
+    ({ source, path, what }) => problem("unjudged", source, path, what),
+  );
+  return { entries, warnings: explained([...verdict.warnings, ...unjudged]) };
 }
 
 /** A line for each problem, and a last one with the places that explain their codes. */

@@ -240,6 +240,11 @@ export const catalogue = {
     "serves only images that are written with the same capitals",
     "write the host in lower case, in image names too",
   ],
+  unjudged: [
+    "GPS174",
+    "not judged here: {}",
+    "check that the original has the same credential: the controller refuses any other",
+  ],
 } as const satisfies Catalogue;
 
 export type ProblemKind = keyof typeof catalogue;

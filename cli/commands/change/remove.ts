@@ -4,6 +4,7 @@ import { clusterFlags, sourceFlag, waitFor } from "#cli/cluster/flags.ts";
 import { peekObject } from "#cli/cluster/object.ts";
 import { sourceSecret } from "#cli/cluster/secrets.ts";
 import { rewrite } from "#cli/document/rewrite.ts";
+import { protectionOf } from "#cli/document/verdict.ts";
 import { agree, yesFlag } from "#cli/terminal/agree.ts";
 import { command } from "#cli/terminal/command.ts";
 
@@ -31,7 +32,6 @@ export const remove = command(
     const cluster = await io.reach(how);
     const object = await peekObject(cluster);
     const { secret } = sourceSecret(object, source);
-    const protect = object?.spec?.protectedRegistries ?? [];
     const question = (useless: readonly string[]) =>
       `${quote(REGISTRY)} is the last registry ${useless.length > 0 ? "of use in" : "of"} ${secret}. ` +
       `Delete this Secret, and take what it supplies off every node of ${cluster.identity}?`;
@@ -39,7 +39,7 @@ export const remove = command(
       secret,
       registry: REGISTRY,
       login: undefined,
-      protect,
+      protection: protectionOf(object),
       beforeDeletion: (useless) => {
         for (const line of useless) io.err(line);
         return agree(yes, question(useless), io);

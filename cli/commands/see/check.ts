@@ -9,7 +9,7 @@ import { clusterFlags, sourceFlag } from "#cli/cluster/flags.ts";
 import { peekObject } from "#cli/cluster/object.ts";
 import { secretPath, sourceSecret } from "#cli/cluster/secrets.ts";
 import { path } from "#cli/document/path.ts";
-import { verdictOn } from "#cli/document/verdict.ts";
+import { protectionOf, verdictOn } from "#cli/document/verdict.ts";
 import { hostAndPort } from "#cli/login/hosts.ts";
 import { logInToAll, type LoginOutcome } from "#cli/login/login.ts";
 import { columns } from "#cli/terminal/columns.ts";
@@ -56,11 +56,11 @@ export const check = command(
     ],
   },
   async ({ F, file = F, login, "plain-http": plain, source, output, ...how }, io) => {
-    const { bytes, protect } =
+    const { bytes, protection } =
       file === undefined
         ? await ofCluster(how, source, io)
-        : { bytes: await io.read(file, documentLimits.bytes), protect: [] };
-    const { entries, warnings } = await verdictOn(bytes, protect);
+        : { bytes: await io.read(file, documentLimits.bytes), protection: protectionOf(undefined) };
+    const { entries, warnings } = await verdictOn(bytes, protection);
     for (const line of warnings) io.err(line);
     const asking = { plainHttp: new Set(plain), seconds: how["request-timeout"] };
     const outcomes = login ? await logInToAll(entries, asking) : [];
@@ -86,7 +86,7 @@ async function ofCluster(how: Reach, source: string | undefined, io: Io) {
       `${secret}: ${live === undefined ? "there is no such Secret" : `has no ${secretKeys.document}`} ` +
         `in ${namespace}; give --file, or another --source than ${additionalSecretName}`,
     );
-  return { bytes: Buffer.from(text, "base64"), protect: object?.spec?.protectedRegistries ?? [] };
+  return { bytes: Buffer.from(text, "base64"), protection: protectionOf(object) };
 }
 
 const words = {

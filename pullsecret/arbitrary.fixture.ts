@@ -140,6 +140,29 @@ export const ranked: fc.Arbitrary<readonly MergeSource[]> = fc
     ].flat(),
   );
 
+/**
+ * Up to three sources with one credential each for a registry, above an original that has both of
+ * them.
+ */
+export const twinned: fc.Arbitrary<readonly MergeSource[]> = fc
+  .tuple(
+    fc.constantFrom("a.io", "docker.io", "https://index.docker.io/v1/"),
+    fc.array(fc.constantFrom("u:1", "u:2"), { minLength: 1, maxLength: 3 }),
+    fc.constantFrom("a.io", "docker.io", "index.docker.io"),
+  )
+  .map(([registry, pairs, host]) => {
+    const originals = { [host]: "u:1", [`https://${host}`]: "u:2" };
+    return [...pairs.map((pair) => ({ [registry]: pair })), originals].map((keys, at, all) => {
+      const role = at < all.length - 1 ? "additional" : "original";
+      const auths = Object.fromEntries(
+        Object.entries(keys).map(([key, text]) => [key, { auth: btoa(text) }]),
+      );
+      const accepted = parse(Buffer.from(JSON.stringify({ auths })), { name: role, role });
+      if (!accepted.ok) throw new Error("a twin is refused");
+      return { id: role === "original" ? role : `team-${at}`, accepted };
+    });
+  });
+
 /** The same document in another order and with other white space. */
 export function reordered(value: Json): string {
   if (Array.isArray(value)) return `[ ${value.map((item) => reordered(item)).join(" ,\n")}]`;

@@ -10,6 +10,7 @@ import {
   registryKey,
   reordered,
   spoiledBytes,
+  twinned,
 } from "./arbitrary.fixture.ts";
 import { canonical, sourcesOf } from "./merge/canonical.ts";
 import { explain } from "./kubelet/explain.ts";
@@ -165,6 +166,52 @@ test("H9: each registry has the credentials of the highest source, or of the ori
     { numRuns: 1000 },
   );
   assert.ok(twins > 5, `${twins} originals with several: the generator has lost its aim`);
+});
+
+test("what the highest source has under docker.io is tried, whatever wildcards there are", () => {
+  let beside = 0;
+  fc.assert(
+    fc.property(ranked, fc.boolean(), (sources, hasWildcard) => {
+      const [top] = sources;
+      const own = top?.accepted.entries.find(({ registry }) => identity(registry) === "docker.io");
+      if (top === undefined || own === undefined) return;
+      const wild = parse(Buffer.from('{"auths":{"docker.*":{"auth":"dzp3"}}}'), {
+        name: "additional",
+        role: "additional",
+      });
+      assert.ok(wild.ok);
+      const entries = [...top.accepted.entries, ...(hasWildcard ? wild.entries : [])];
+      const first = { ...top, accepted: { ...top.accepted, entries } };
+      const merged = mergeAll([first, ...sources.slice(1)], additionalWins);
+      const tries = match(
+        merged.entries.map((entry) => ({ key: entry.registry, ...entry })),
+        "docker.io/library/nginx",
+      ).tries.flat();
+      if (merged.entries.some(({ registry }) => isHubLogin(registry))) beside += 1;
+      assert.ok(tries.some(({ credential }) => credential.equals(own.credential)));
+    }),
+    { numRuns: 1000 },
+  );
+  assert.ok(beside > 20, `${beside} beside docker login's key: the generator has lost its aim`);
+});
+
+test("a source that displaces docker.io is tried for its images", () => {
+  let displaced = 0;
+  fc.assert(
+    fc.property(ranked, (sources) => {
+      const all = sources.flatMap(({ accepted: { entries } }) => entries);
+      const named = all.filter(({ registry }) => identity(registry) === "docker.io");
+      if (named.length === 0) return;
+      const { entries } = mergeAll(sources, additionalWins);
+      const keyed = entries.map((entry) => ({ key: entry.registry, ...entry }));
+      const tries = match(keyed, "docker.io/library/nginx").tries.flat();
+      if (entries.some(({ registry }) => isHubLogin(registry))) displaced += 1;
+      for (const credential of triedOf(entries).get("docker.io") ?? [])
+        assert.ok(tries.some((one) => JSON.stringify(one.credential.entry()) === credential));
+    }),
+    { numRuns: 1000 },
+  );
+  assert.ok(displaced > 20, `${displaced} displaced: the generator has lost its aim`);
 });
 
 test("withdrawing a source that ranks above an entry's own changes nothing there", () => {
@@ -354,6 +401,26 @@ test("a protected registry's images are served by the original, or with its own 
     }),
     { numRuns: 1000 },
   );
+});
+
+test("a protected registry that no source is refused for has the original's credentials", () => {
+  let twins = 0;
+  const protect = ["a.io", "docker.io"];
+  fc.assert(
+    fc.property(fc.oneof(ranked, twinned), policies, (sources, { conflicts }) => {
+      const merged = merge(sources, { conflicts, protect });
+      if (!merged.ok) return;
+      const written = triedOf(merged.entries);
+      const own = triedOf(sources.at(-1)?.accepted.entries ?? []);
+      for (const [images, credentials] of [...written, ...own]) {
+        if (!protect.some((name) => overlaps(images, name))) continue;
+        if (credentials.size > 1) twins += 1;
+        assert.deepEqual(written.get(images), own.get(images), images);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+  assert.ok(twins > 20, `${twins} originals with several: the generator has lost its aim`);
 });
 
 test("nothing throws on any bytes, and Object.prototype stays clean", () => {

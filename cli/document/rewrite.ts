@@ -5,22 +5,25 @@ import { namespace, secretKeys, secretType } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
+import { parse } from "#pullsecret/document/parse.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { undoneBy } from "../cluster/ownership.ts";
 import { secretPath } from "../cluster/secrets.ts";
 import { Refused } from "../terminal/io.ts";
 import { documentOf, edit, type Login } from "./edit.ts";
-import { codedLine, verdictOn } from "./verdict.ts";
+import { codedLine, type Protection, verdictOn } from "./verdict.ts";
 
 export type DocumentRewrite = Readonly<{
   secret: string;
   registry: string;
   /** The credential to put in; without one the entry is taken out. */
   login: Login | undefined;
-  /** Registries that no source but the original may serve. */
-  protect: readonly string[];
-  /** Called before the Secret is deleted. Throwing prevents that. */
-  beforeDeletion?: () => Promise<void>;
+  protection: Protection;
+  /**
+   * Called before the Secret is deleted, with a line for each entry of no use that goes with it.
+   * Throwing prevents that.
+   */
+  beforeDeletion?: (useless: readonly string[]) => Promise<void>;
 }>;
 
 export type Rewritten = Readonly<{
@@ -39,8 +42,8 @@ const attempts = 5;
 
 /**
  * Reads, edits, judges and writes the Secret in the version that was read; one that somebody else
- * wrote meanwhile is read again. It is made where there is none, and deleted when nothing is left
- * in it. Refused, with nothing written, where the controller would refuse the result, or where
+ * wrote meanwhile is read again. It is made where there is none, and deleted when nothing of use is
+ * left in it: the controller would refuse that, and what is removed would stay in force. Refused, with nothing written, where the controller would refuse the result, or where
  * somebody else declares the content.
  */
 export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promise<Rewritten> {
@@ -57,7 +60,7 @@ export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promis
 async function write(
   cluster: Cluster,
   live: V1Secret | undefined,
-  { secret, registry, login, protect, beforeDeletion }: DocumentRewrite,
+  { secret, registry, login, protection, beforeDeletion }: DocumentRewrite,
 ): Promise<Rewritten> {
   refuseForeign(live, secret);
   const text = live?.data?.[secretKeys.document];
@@ -67,15 +70,16 @@ async function write(
   const { document, entries, found } = edited;
   if (login === undefined && !found)
     throw new Refused(`${secret}: has no entry for ${quote(registry)}; nothing is written`);
-  if (live !== undefined && entries === 0) {
-    await beforeDeletion?.();
+  const left = parse(Buffer.from(document), { name: secret, role: "additional" });
+  if (live !== undefined && (left.ok ? entries === 0 : login === undefined && left.isIdle)) {
+    await beforeDeletion?.(left.ok ? [] : left.problems.map(codedLine));
     const { uid = "", resourceVersion } = live.metadata ?? {};
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };
   }
   // By itself, because an entry of no use would be left out beside others.
-  if (login !== undefined) verdictOn(documentOf(registry, login), protect);
-  const { warnings } = verdictOn(Buffer.from(document), protect);
+  if (login !== undefined) verdictOn(documentOf(registry, login), protection);
+  const { warnings } = verdictOn(Buffer.from(document), protection);
   if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
   if (live?.immutable === true)
     throw new Refused(

@@ -5,8 +5,11 @@ import { documentLimits } from "#pullsecret/json/json.ts";
 import { merge, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { MergeSource } from "#pullsecret/merge/offer.ts";
 import { parse, type Entry } from "#pullsecret/document/parse.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { helpOf } from "#contract/help.ts";
-import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
+import { sourceIds } from "#contract/names.ts";
+import { findProtected } from "#pullsecret/merge/protect.ts";
+import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
 import { Refused, type Io } from "../terminal/io.ts";
 
 export type DocumentVerdict =
@@ -57,14 +60,27 @@ export type Examined = Readonly<{
   warnings: readonly Problem[];
 }>;
 
-/** What the controller would find in these bytes as an additional pull secret: all at once. */
-export function examine(bytes: Uint8Array, protect: readonly string[], name = role): Examined {
+/**
+ * What the controller would find in these bytes as an additional pull secret: all at once. Whether
+ * an entry has the original's credential cannot be judged, so one for a protected registry is only
+ * a warning where there is an original.
+ */
+export function examine(
+  bytes: Uint8Array,
+  { protect, hasOriginal }: Protection,
+  name: string = role,
+): Examined {
   const parsed = parse(bytes, { name, role });
   if (!parsed.ok) return { entries: [], problems: parsed.problems, warnings: parsed.warnings };
-  const policy = { conflicts: role, protect } as const;
+  const policy = { conflicts: role, protect: hasOriginal ? [] : protect } as const;
   const verdict = join([{ id: name, accepted: parsed }], bytes.length, policy);
   if (!verdict.ok) return { entries: [], problems: verdict.problems, warnings: parsed.warnings };
-  return { entries: parsed.entries, problems: [], warnings: verdict.warnings };
+  const { entries } = parsed;
+  const judged = entries.map(({ registry }) => ({ id: name, registry }));
+  const unjudged = (hasOriginal ? findProtected(judged, protect) : []).map(
+    ({ source, path, what }) => problem("unjudged", source, path, what),
+  );
+  return { entries, problems: [], warnings: [...verdict.warnings, ...unjudged] };
 }
 
 const role = "additional";
@@ -75,9 +91,22 @@ type Good = Readonly<{
   warnings: readonly string[];
 }>;
 
+/** What sources other than the original may not serve. */
+export type Protection = Readonly<{
+  protect: readonly string[];
+  /** There is an original, which is not read here: a source with its very credential is taken. */
+  hasOriginal: boolean;
+}>;
+
+/** What the object protects; nothing without one. */
+export function protectionOf(object: GlobalPullSecret | undefined): Protection {
+  const hasOriginal = object?.status?.sources?.some(({ name }) => name === sourceIds.original);
+  return { protect: object?.spec?.protectedRegistries ?? [], hasOriginal: hasOriginal ?? false };
+}
+
 /** What `examine` finds; Refused, with every reason, where the controller would not take it. */
-export function verdictOn(bytes: Uint8Array, protect: readonly string[]): Good {
-  const { entries, problems, warnings } = examine(bytes, protect);
+export function verdictOn(bytes: Uint8Array, protection: Protection): Good {
+  const { entries, problems, warnings } = examine(bytes, protection);
   if (problems.length > 0) throw new Refused(problems.map(codedLine).join("\n"));
   return { entries, warnings: warnings.map(codedLine) };
 }

@@ -6,7 +6,7 @@ import {
   secretKeys,
   secretType,
 } from "#contract/names.ts";
-import { verdictOn } from "../document/verdict.ts";
+import { protectionOf, verdictOn } from "../document/verdict.ts";
 import { Refused, type Io } from "../terminal/io.ts";
 
 /** A Secret before it is sealed: its keys with their bytes, and what is not secret of it. */
@@ -44,7 +44,7 @@ export async function sealableFrom(
   const document = sealable.data[secretKeys.document];
   if (sealable.type === secretType) {
     if (document === undefined) throw new Refused(`data["${secretKeys.document}"]: is missing`);
-    for (const line of verdictOn(document, []).warnings) io.err(line);
+    for (const line of verdictOn(document, protectionOf(undefined)).warnings) io.err(line);
   }
   return { ...sealable, ...given };
 }

@@ -25,6 +25,8 @@ type Rejected = Readonly<{
   problems: readonly Problem[];
   /** What else was found, before the document is mended. */
   warnings: readonly Problem[];
+  /** Nothing is wrong with it but that none of its entries is of use. */
+  isIdle: boolean;
 }>;
 export type Parsed = Accepted | Rejected;
 
@@ -44,6 +46,7 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
     const faults = read.faults.map(({ kind, path }) => ({ kind: mistaken(kind, bytes), path }));
     return {
       ok: false,
+      isIdle: false,
       problems: faults.map(({ kind, path }) => problem(kind, source.name, path)),
       warnings: [],
     };
@@ -64,8 +67,8 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
     else if (read.value === null || document !== undefined) findings.dislike("noAuths", ["auths"]);
     else findings.refuse("noAuths", ["auths"]);
   }
-  const { problems, warnings } = findings;
-  if (problems.length > 0) return { ok: false, problems, warnings };
+  const { problems, warnings, isIdle } = findings;
+  if (problems.length > 0) return { ok: false, problems, warnings, isIdle };
   return { ok: true, entries, rest, warnings };
 }
 

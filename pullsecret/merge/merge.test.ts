@@ -94,6 +94,53 @@ function short(line: string): MergeSource {
   return { id, accepted: source(auths, id === "original" ? "original" : "additional") };
 }
 
+/** Sources, the highest first; what is written, each with its source, and what is told. */
+const between: readonly (readonly [
+  sources: readonly string[],
+  written: string,
+  conflicts: number,
+])[] = [
+  [
+    ["additional: a.io=1", "team: a.io=2", "original: a.io=1 https://a.io=2"],
+    "a.io=1 of original, https://a.io=2 of original",
+    0,
+  ],
+  [
+    ["additional: a.io=1", "team: a.io=3", "original: a.io=1 https://a.io=2"],
+    "a.io=1 of additional, https://a.io=2 of additional",
+    1,
+  ],
+  [
+    ["additional: a.io=1", "team: a.io=2", "crew: a.io=3", "original: a.io=1 https://a.io=2"],
+    "a.io=1 of team, https://a.io=2 of team",
+    1,
+  ],
+  [
+    ["additional: a.io=3", "team: a.io=2", "original: a.io=1 https://a.io=2"],
+    "a.io=3 of additional",
+    2,
+  ],
+  [
+    [
+      "additional: docker.io=1",
+      "team: docker.io=2",
+      "original: https://docker.io=1 http://docker.io=2",
+    ],
+    "http://docker.io=2 of original, https://docker.io=1 of original",
+    0,
+  ],
+];
+for (const [sources, written, conflicts] of between)
+  test(`loses none of an original's credentials if the winner has one: ${sources.join("; ")}`, () => {
+    const merged = merge(sources.map(short), { conflicts: "additional", protect: [] });
+    assert.ok(merged.ok);
+    const lines = merged.entries.map(
+      ({ registry, credential, from }) => `${registry}=${credential.password} of ${from}`,
+    );
+    assert.equal(lines.join(", "), written);
+    assert.equal(merged.warnings.filter(({ code }) => code === "GPS164").length, conflicts);
+  });
+
 test("a conflict between extra sources names both, and whose is used", () => {
   const both = ["team: a.io=1", "crew: a.io=2"].map(short);
   assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
@@ -224,11 +271,35 @@ const hubs: readonly (readonly [
     { [hubKey]: "o", "*.io": "w" },
   ],
   [
-    "one of the original's two credentials, under the other name, which would hide both",
+    "one of the original's two credentials, under the other name, which would hide the other",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.io": "p" },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+    },
     { [hubKey]: "o", "index.docker.io": "p" },
+  ],
+  [
+    "one of the original's two credentials, under the other name, beside a wildcard",
     { [hubKey]: "o", "index.docker.io": "p" },
+    { "docker.io": "p", "*.io": "w" },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+      "*.io": "w",
+    },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+      "*.io": "w",
+    },
   ],
   [
     "one of the original's two credentials, which the original leaves without images",
@@ -269,6 +340,20 @@ const hubs: readonly (readonly [
     { "docker.*": "a" },
     { [hubKey]: "o", "docker.*": "a" },
     { [hubKey]: "o", "docker.*": "a", "docker.io": "o" },
+  ],
+  [
+    "it displaces docker.io, and a wildcard of its own would hide it",
+    { "docker.io": "o" },
+    { [hubKey]: "a", "*.io": "w" },
+    { [hubKey]: "a", "docker.io": "a", "*.io": "w" },
+    { "docker.io": "o", "*.io": "w" },
+  ],
+  [
+    "the original leaves its own without images, and would displace docker.io",
+    { [hubKey]: "o", "*.io": "w" },
+    { "docker.io": "a" },
+    { "docker.io": "a", "*.io": "w" },
+    { [hubKey]: "o", "*.io": "w" },
   ],
   [
     "a path of it is another registry",

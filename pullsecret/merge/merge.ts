@@ -50,11 +50,11 @@ export type MergePolicy = Readonly<{
 
 /**
  * Merges accepted sources, given with the highest first and the original last. The result is
- * sorted, and has each registry of any source once; in several spellings only where an original
- * that wins has several credentials for it. The highest source wins, for the images and not only
- * for the spelling: it replaces Docker Hub under both of its names. Where lower ones agree with it,
- * the entry counts as the lowest's, so that withdrawing a higher one changes nothing there. The
- * warnings include those of all sources.
+ * sorted, and has each registry of any source once; in several spellings only where an original has
+ * several credentials for it, and that of the winner. The highest source wins, for the images and
+ * not only for the spelling: it replaces Docker Hub under both of its names. Where lower ones
+ * agree, the entry counts as the lowest's, so that withdrawing a higher one changes nothing there.
+ * The warnings include those of all sources.
  */
 export function merge(
   sources: readonly MergeSource[],
@@ -66,11 +66,11 @@ export function merge(
   const warnings = sources.toReversed().flatMap(({ accepted }) => accepted.warnings);
   for (const offered of offers.values()) {
     const won = winner(offered, conflicts);
-    const lost = offered.filter((offer) => !agree(offer, won));
+    const lost = offered.filter((offer) => !agree(offer, won.offer));
     const shadows = lost.map(({ id }) => id);
     for (const { entry, from } of writtenFor(offered, won, conflicts))
       entries.push({ ...entry, from, shadows });
-    warnings.push(...lost.map((other) => conflict(offered, won, other)));
+    warnings.push(...lost.map((other) => conflict(offered, won.holder, other)));
   }
   const foreign = [...offers.values()].flatMap(foreignTo);
   const promoted = promotedHub(sources, offers, conflicts, entries);
@@ -109,22 +109,32 @@ function isCured(
 
 /**
  * What is written for the same images: all of the winner's entries. Where it has Docker Hub under
- * docker login's key alone, `docker.io` of a higher source that agrees stays beside it: the kubelet
- * tries that key before wildcards, and also after a path of it. An original that is preferred stays
- * as it is.
+ * docker login's key alone, and a higher source that agrees has `docker.io`, all are written under
+ * that name as well: the kubelet tries it before wildcards, and also after a path of it. An original
+ * that is preferred stays as it is.
  */
 function writtenFor(
   offers: Offers,
-  won: Offer,
+  { offer: won, holder }: Winner,
   conflicts: MergePolicy["conflicts"],
 ): readonly Readonly<{ entry: Entry; from: string }>[] {
-  const isNamed = ({ tried }: Offer) => !tried.some(({ registry }) => isHubLogin(registry));
   const isPreferred = conflicts === "original" && isOriginal(won);
-  const higher = isPreferred || isNamed(won) ? [] : offers.slice(0, offers.indexOf(won));
-  const named = higher.findLast((offer) => agree(won, offer) && isNamed(offer));
-  return [won.all.map((entry) => ({ entry, from: won.id }))]
-    .concat((named?.tried ?? []).map((entry) => ({ entry, from: named?.id ?? "" })))
+  const higher = isPreferred || isNamed(won) ? [] : offers.slice(0, offers.indexOf(holder) + 1);
+  const named = higher.findLast(isNamed);
+  return [won.all.map((entry) => ({ entry, from: holder.id }))]
+    .concat(named === undefined ? [] : asNamed(won).map((entry) => ({ entry, from: named.id })))
     .flat();
+}
+
+/** Whether the kubelet tries the offer before wildcards: not under docker login's key. */
+const isNamed = ({ tried }: Offer): boolean => !isHubLogin(tried[0].registry);
+
+/** Docker Hub's credentials under `docker.io`: several keep their different spellings. */
+function asNamed({ tried }: Offer): readonly Entry[] {
+  return tried.map(({ registry, credential }) => ({
+    registry: tried.length > 1 ? asImages(registry) : dockerHubImages,
+    credential,
+  }));
 }
 
 type Promoted = Readonly<{
@@ -135,9 +145,10 @@ type Promoted = Readonly<{
 }>;
 
 /**
- * Docker Hub's entry under `docker.io`, where a wildcard of a lower source would leave docker
- * login's key no image: the kubelet tries that key only if nothing else matches. Undefined where
- * there is no need.
+ * Docker Hub's entry under `docker.io`, where a wildcard would leave docker login's key no image:
+ * the kubelet tries that key only if nothing else matches. A wildcard of a lower source may not do
+ * that, nor any if the winner displaces an entry for `docker.io`, which would be tried. Undefined
+ * where there is no need.
  */
 function promotedHub(
   sources: readonly MergeSource[],
@@ -157,15 +168,13 @@ function promotedHub(
     .map(([, one]) => highest(one))
     .filter((one) => !agree(top, one));
   const [first] = hiding;
-  if (first === undefined || hiding.some((one) => rank(one) <= rank(top))) return undefined;
-  const won = winner(hub, conflicts);
+  // Not in place of one that is preferred: it stays as it is.
+  const displaces = rank(top) >= 0 && hub.some(isNamed);
+  const isMeant = !displaces && hiding.some((one) => rank(one) <= rank(top));
+  if (first === undefined || isMeant) return undefined;
+  const { offer: won } = winner(hub, conflicts);
   const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
-  const entries = won.tried.map(({ registry, credential }) => ({
-    registry: won.tried.length > 1 ? asImages(registry) : dockerHubImages,
-    credential,
-    from: top.id,
-    shadows,
-  }));
+  const entries = asNamed(won).map((entry) => ({ ...entry, from: top.id, shadows }));
   const path = formatPath(["auths", dockerHubKey]);
   const hidden = quote(first.tried[0].registry);
   return {
@@ -177,12 +186,23 @@ function promotedHub(
   };
 }
 
-/** The highest, or the lowest with the same credential and without another one in between. */
-function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Offer {
-  const original = conflicts === "original" ? offers.find(isOriginal) : undefined;
-  if (original !== undefined) return original;
-  const differs = offers.findIndex((offer) => !agree(offers[0], offer));
-  return (differs < 0 ? offers.at(-1) : offers[differs - 1]) ?? offers[0];
+/** `offer`: what is written. `holder`: the source that this counts as an entry of. */
+type Winner = Readonly<{ offer: Offer; holder: Offer }>;
+
+/**
+ * The highest. An original with all of its credentials is written instead, because it may have more
+ * for the same images. It all counts as the lowest's of the sources from the top on whose
+ * withdrawal changes nothing.
+ */
+function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
+  const original = offers.find(isOriginal);
+  if (conflicts === "original" && original !== undefined)
+    return { offer: original, holder: original };
+  const isOriginals = original !== undefined && agree(offers[0], original);
+  const top = isOriginals ? original : offers[0];
+  const differs = offers.findIndex((offer) => !agree(offer, top));
+  const holder = (differs < 0 ? offers.at(-1) : offers[differs - 1]) ?? offers[0];
+  return { offer: isOriginals ? original : holder, holder };
 }
 
 /** Told of the higher one, whichever of the two wins. */

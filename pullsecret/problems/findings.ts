@@ -1,6 +1,13 @@
 /** What is found while a source is read: problems refuse it, warnings do not. */
 import { formatPath, type Steps } from "./keypath.ts";
-import { keptAnyway, leftOut, problem, type Problem, type ProblemKind } from "./problems.ts";
+import {
+  catalogue,
+  keptAnyway,
+  leftOut,
+  problem,
+  type Problem,
+  type ProblemKind,
+} from "./problems.ts";
 
 /** How strictly a source is read: nodes may already live with what an original says. */
 export type Role = "original" | "additional";
@@ -70,6 +77,13 @@ export class Findings {
   settle(used: boolean): void {
     if (used) this.warnings.push(...this.#useless.map(({ beside }) => beside));
     else this.problems.push(...this.#useless.map(({ alone }) => alone));
+  }
+
+  /** Whether nothing refuses the source but that none of its entries is of use. */
+  get isIdle(): boolean {
+    const idle = this.#useless.map(({ alone }) => alone);
+    const [code] = catalogue.nothingLeft;
+    return this.problems.every((one) => one.code === code || idle.includes(one));
   }
 
   /** Legal but surprising. */

@@ -254,6 +254,11 @@ export const catalogue = {
     "ends at {}, by its own word",
     "have a tool replace it before: pulls fail afterwards",
   ],
+  unjudged: [
+    "GPS174",
+    "not judged here: {}",
+    "check that the original has the same credential: the controller refuses any other",
+  ],
 } as const satisfies Catalogue;
 
 export type ProblemKind = keyof typeof catalogue;

@@ -186,7 +186,7 @@ export const fleet: readonly Mutant[] = [
     breaks: "M11",
     effect: "what is not a pull secret is sealed, and breaks nodes once it is opened",
     file: "cli/seal/sealable.ts",
-    text: "for (const line of verdictOn(document, []).warnings) io.err(line);",
+    text: "for (const line of verdictOn(document, protectionOf(undefined)).warnings) io.err(line);",
     instead: "",
     test: "cli/commands/clusters/seal.test.ts",
     tier: "test",

@@ -230,6 +230,43 @@ test("`remove --yes` of the last entry asks nobody", async () => {
   assert.equal(cluster.writes.length, 1);
 });
 
+/** What is left when quay.io is removed, and whether the Secret goes with it. */
+const leftovers: readonly (readonly [left: object, code: string | undefined])[] = [
+  [{ "Quay.io": { auth: btoa("c:1") } }, "capitals in the host"],
+  [{ "ghcr.io": {} }, "holds no credential for a node"],
+  [{ "bad host": { auth: btoa("x:y") } }, "no image name can match this registry"],
+  [{ "Quay.io": { auth: btoa("c:1") }, "a.io:0": { auth: btoa("x:y") } }, "the port is not"],
+  [{ "a.io": { auth: btoa("u:p") }, "ghcr.io": {} }, undefined],
+];
+for (const [left, why] of leftovers)
+  test(`\`remove\` deletes a Secret only if nothing of use is left: ${Object.keys(left).join()}`, async () => {
+    const auths = { "quay.io": { auth: btoa("leaked:1") }, ...left };
+    const data = { ".dockerconfigjson": btoa(JSON.stringify({ auths })) };
+    const cluster = clusterWith({ ...pullSecret({}), data });
+    const asked: string[] = [];
+    const confirm = (question: string) => Promise.resolve(asked.push(question) > 0);
+    const { code, err } = await call(["remove", "quay.io"], { cluster, confirm });
+    assert.equal(code, 0, err);
+    const verbs = cluster.writes.map(({ verb }) => verb);
+    assert.deepEqual(verbs, [why === undefined ? "replace" : "remove"]);
+    assert.equal(asked.length, why === undefined ? 0 : 1);
+    if (why === undefined) return;
+    assert.ok(err.includes(why), err);
+    assert.match(
+      asked[0] ?? "",
+      /^"quay\.io" is the last registry of use in additional-pull-secret/,
+    );
+  });
+
+test("`remove` leaves a Secret with a broken entry as it is", async () => {
+  const auths = { "quay.io": { auth: btoa("x:y") }, "a.io": { auth: "%" } };
+  const data = { ".dockerconfigjson": btoa(JSON.stringify({ auths })) };
+  const cluster = clusterWith({ ...pullSecret({}), data });
+  const { code, err } = await call(["remove", "quay.io", "--yes"], { cluster });
+  assert.deepEqual([code, cluster.writes], [1, []]);
+  assert.match(err, /"a\.io".*not base64/);
+});
+
 test("`remove` of what is not there writes nothing", async () => {
   const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));
   const { code, err } = await call(["remove", "quay.io"], { cluster });

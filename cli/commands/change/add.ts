@@ -6,6 +6,7 @@ import { clusterFlags, dryRunFlag, dryRunNote, sourceFlag, waitFor } from "#cli/
 import { peekObject } from "#cli/cluster/object.ts";
 import { sourceSecret } from "#cli/cluster/secrets.ts";
 import { rewrite } from "#cli/document/rewrite.ts";
+import { protectionOf } from "#cli/document/verdict.ts";
 import { command } from "#cli/terminal/command.ts";
 import { Misuse, type Io } from "#cli/terminal/io.ts";
 import { registry } from "./registry.ts";
@@ -48,8 +49,8 @@ export const add = command(
     const cluster = await io.reach(how);
     const object = await peekObject(cluster);
     const { secret } = sourceSecret(object, source);
-    const protect = object?.spec?.protectedRegistries ?? [];
-    const done = await rewrite(cluster, { secret, registry: REGISTRY, login, protect });
+    const protection = protectionOf(object);
+    const done = await rewrite(cluster, { secret, registry: REGISTRY, login, protection });
     for (const line of done.warnings) io.err(line);
     const note = dryRunNote(how);
     const what = done.did === "nothing" ? "has this credential already" : "credential added";

@@ -4,6 +4,7 @@ import { clusterFlags, dryRunFlag, dryRunNote, sourceFlag, waitFor } from "#cli/
 import { peekObject } from "#cli/cluster/object.ts";
 import { sourceSecret } from "#cli/cluster/secrets.ts";
 import { rewrite } from "#cli/document/rewrite.ts";
+import { protectionOf } from "#cli/document/verdict.ts";
 import { agree, yesFlag } from "#cli/terminal/agree.ts";
 import { command } from "#cli/terminal/command.ts";
 
@@ -14,7 +15,7 @@ export const remove = command(
     example: "quay.io",
     more:
       "Writes the Secret only if nobody has changed it meanwhile. Asks before it takes the last\n" +
-      "registry: then the Secret is deleted, and the nodes are given back what they had.",
+      "registry of use: then the Secret is deleted, and the nodes get back what they had.",
     flags: {
       REGISTRY: {
         read: String,
@@ -32,16 +33,18 @@ export const remove = command(
     const cluster = await io.reach(how);
     const object = await peekObject(cluster);
     const { secret } = sourceSecret(object, source);
-    const protect = object?.spec?.protectedRegistries ?? [];
-    const question =
-      `${quote(REGISTRY)} is the last registry of ${secret}. Delete this Secret, and take what it ` +
-      `supplies off every node of ${cluster.identity}?`;
+    const question = (useless: readonly string[]) =>
+      `${quote(REGISTRY)} is the last registry ${useless.length > 0 ? "of use in" : "of"} ${secret}. ` +
+      `Delete this Secret, and take what it supplies off every node of ${cluster.identity}?`;
     const done = await rewrite(cluster, {
       secret,
       registry: REGISTRY,
       login: undefined,
-      protect,
-      beforeDeletion: () => agree(yes || how["dry-run"] === "server", question, io),
+      protection: protectionOf(object),
+      beforeDeletion: (useless) => {
+        for (const line of useless) io.err(line);
+        return agree(yes || how["dry-run"] === "server", question(useless), io);
+      },
     });
     for (const line of done.warnings) io.err(line);
     const note = dryRunNote(how);

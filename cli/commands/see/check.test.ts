@@ -26,6 +26,33 @@ test("without a file the cluster's Secret is judged, by what its object protects
   assert.match(err, /protected/);
 });
 
+/** Every command that judges; each would write or take what the controller may take. */
+const judging: readonly (readonly [words: readonly string[], input?: string])[] = [
+  [["check"]],
+  [["remove", "a.io"]],
+  [["add", "b.io", "-u", "x", "--password-stdin"], "y"],
+  [["diff", "-f", "-"], JSON.stringify({ auths: { "quay.io": { auth: btoa("u:p") } } })],
+];
+for (const [words, input = ""] of judging)
+  test(`\`${words[0]}\` does not refuse a protected registry that the original may have so`, async () => {
+    const fake = cluster({ "quay.io": "u:p", "a.io": "u:p" });
+    const spec = { protectedRegistries: ["quay.io"] };
+    const accepted = { accepted: "True", reason: "Accepted", message: "in order" } as const;
+    const judge = (name: string) => {
+      const status = { sources: [{ name, ...accepted }] };
+      fake.objects.set(globalPullSecretPath, object({ spec, status }));
+      return call(words, { cluster: fake, input });
+    };
+    const refused = await judge("additional-pull-secret");
+    assert.deepEqual([refused.code, fake.writes], [1, []]);
+    const { code, err } = await judge("original");
+    assert.equal(code, 0, err);
+    assert.match(
+      err,
+      /"quay\.io"\]: not judged here: serves images of "quay\.io", which is protected; /,
+    );
+  });
+
 test("a Secret that is not there is told, with what to do", async () => {
   const { code, err } = await call(["check", "--login"], { cluster: new FakeCluster() });
   assert.equal(code, 1);

@@ -12,7 +12,7 @@ import { peekObject } from "#cli/cluster/object.ts";
 import { secretPath, sourceSecret } from "#cli/cluster/secrets.ts";
 import { documentsIn, isWholeTemplate, type FoundDocument } from "#cli/document/manifests.ts";
 import { path } from "#cli/document/path.ts";
-import { codedLine, explainedIn, examine, type Examined } from "#cli/document/verdict.ts";
+import { codedLine, examine, explainedIn, type Examined, type Protection, protectionOf } from "#cli/document/verdict.ts";
 import { hostAndPort } from "#cli/login/hosts.ts";
 import { logInToAll, type LoginOutcome } from "#cli/login/login.ts";
 import { columns } from "#cli/terminal/columns.ts";
@@ -82,14 +82,14 @@ export const check = command(
   async ({ F, file = F, login, "plain-http": plain, source, output, ...how }, io) => {
     if (file === undefined && io.piped)
       io.err("standard input is not read: the cluster's Secret is judged; give - to judge a pipe");
-    const { documents, protect } =
+    const { documents, protection } =
       file === undefined
         ? await ofCluster(how, source, io)
         : {
             documents: await documentsIn(file, await io.read(file, documentLimits.bytes), io),
-            protect: [],
+            protection: protectionOf(undefined),
           };
-    const each = documents.map((one) => judge(one, protect));
+    const each = documents.map((one) => judge(one, protection));
     const problems = each.flatMap((one) => one.problems);
     const warnings = each.flatMap((one) => one.warnings);
     const entries = each.flatMap((one) => one.entries);
@@ -114,11 +114,11 @@ export const check = command(
   },
 );
 
-function judge(document: FoundDocument, protect: readonly string[]): Examined {
+function judge(document: FoundDocument, protection: Protection): Examined {
   const { name, bytes } = document;
   // A tool fills in all of it: there is nothing to judge before.
   if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
-  const found = examine(bytes, protect, name);
+  const found = examine(bytes, protection, name);
   if (found.problems.length > 0) return found;
   if (found.entries.length > 0)
     return { ...found, warnings: [...found.warnings, ...expiries(name, found)] };
@@ -171,7 +171,7 @@ async function ofCluster(how: Reach, source: string | undefined, io: Io) {
         `in ${namespace}; give --file, or another --source than ${additionalSecretName}`,
     );
   const document = { name: secret, bytes: Buffer.from(text, "base64"), isTemplate: false };
-  return { documents: [document], protect: object?.spec?.protectedRegistries ?? [] };
+  return { documents: [document], protection: protectionOf(object) };
 }
 
 const words = {

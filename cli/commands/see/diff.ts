@@ -10,7 +10,7 @@ import { peekObject } from "#cli/cluster/object.ts";
 import { secretPath, sourceSecret } from "#cli/cluster/secrets.ts";
 import { differences, type Difference } from "#cli/document/diff.ts";
 import { path } from "#cli/document/path.ts";
-import { verdictOn } from "#cli/document/verdict.ts";
+import { protectionOf, verdictOn } from "#cli/document/verdict.ts";
 import { columns } from "#cli/terminal/columns.ts";
 import { command } from "#cli/terminal/command.ts";
 import { outputFlag, print } from "#cli/terminal/output.ts";
@@ -44,8 +44,7 @@ export const diff = command(
     const object = await peekObject(cluster);
     const { secret } = sourceSecret(object, source);
     const bytes = await io.read(file, documentLimits.bytes);
-    const protect = object?.spec?.protectedRegistries ?? [];
-    const after = verdictOn(bytes, protect);
+    const after = verdictOn(bytes, protectionOf(object));
     for (const line of after.warnings) io.err(line);
     const live = await cluster.get<V1Secret>(secretPath(secret));
     const text = live?.data?.[secretKeys.document];

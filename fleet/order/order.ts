@@ -14,7 +14,10 @@ export type Standing =
   | "repair"
   /** Is being changed, or has been changed and has not proved it yet. */
   | "busy"
-  /** Could not take it for a reason of its own, and may be tried again now, after all others. */
+  /**
+   * Could not take it for a reason of its own, or lost it before it proved it. It may be tried again
+   * now, after all others.
+   */
   | "again"
   /** Answers, and refuses this content. */
   | "failed"

@@ -183,9 +183,9 @@ export type FleetRollout = Readonly<{
   progressDeadline?: string;
   /**
    * How many clusters may refuse the content before no other gets it, a number or a percentage of
-   * those that can be reached, one at least. While no cluster has the content, the second refusal
-   * halts; with 0, the first. A cluster that cannot take it for a reason of its own, such as its
-   * rights or its admission, does not count. Default: 5%.
+   * those that can be reached, one at least. A percentage is one while no cluster has the content;
+   * a number counts from the start. A cluster that cannot take it for a reason of its own, such as
+   * its rights or its admission, does not count. Default: 5%.
    */
   maxFailures?: number | string;
 }>;

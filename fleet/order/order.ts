@@ -14,7 +14,10 @@ export type Standing =
   | "repair"
   /** Is being changed, or has been changed and has not proved it yet. */
   | "busy"
-  /** Could not take it for a reason of its own, and may be tried again now, after all others. */
+  /**
+   * Could not take it for a reason of its own, or lost it before it proved it. It may be tried
+   * again now, after all others.
+   */
   | "again"
   /** Answers, and refuses this content. */
   | "failed"
@@ -46,10 +49,10 @@ export type FleetTurn = Readonly<{
  * The clusters to change now. Clusters that cannot be reached take no slot, are no canary and never
  * count as failed. The first clusters to have the content are the canaries, so a cluster that joins
  * when others have it waits for none. A canary that refuses the content is followed by one other:
- * one cluster alone, which may be hostile, halts nothing unless `maxFailures` is 0. While no
- * cluster has the content, a second refusal halts. Later more than `maxFailures` do. Then only
- * clusters that refuse are tried again. Giving back content that a cluster had already is no change
- * there, so it waits for no other.
+ * one cluster alone, which may be hostile, halts nothing unless `maxFailures` is 0. More than
+ * `maxFailures` halt; a percentage is one while no cluster has the content. Then only clusters that
+ * refuse are tried again. Giving back content that a cluster had already is no change there, so it
+ * waits for no other.
  */
 export function order(guests: readonly RankedGuest[], pace: Pace): FleetTurn {
   const named = (...standings: readonly Standing[]) =>
@@ -63,7 +66,9 @@ export function order(guests: readonly RankedGuest[], pace: Pace): FleetTurn {
   const done = named("done", "repair").length;
   const bearable = slotsOf(pace.maxFailures, reached);
   const refusals = named("failed", "retry", "retrying").length;
-  const halted = refusals > (done + named("soaking").length > 0 ? bearable : Math.min(1, bearable));
+  const proved = done + named("soaking").length > 0;
+  const counts = proved || typeof pace.maxFailures === "number";
+  const halted = refusals > (counts ? bearable : 1);
   const candidates = halted
     ? named("retry")
     : [...named("waiting"), ...named("retry"), ...named("again")];

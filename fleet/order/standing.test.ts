@@ -49,6 +49,8 @@ const table: readonly (readonly [
   ["a write is on its way", { busy: true }, "busy", "Progressing"],
   ["it has something else", {}, "waiting", "Waiting"],
   ["it had it, and lost it", { former: ago("Done", 9) }, "repair", "Progressing"],
+  ["it lost it before its nodes had it", { former: ago("Progressing", 9) }, "again", "Progressing"],
+  ["it was late, and lost it", { former: ago("Failed", 9, late) }, "again", "Failed"],
   ["it refused the content", { refusal: no(false, 9) }, "failed", "Failed", 9],
   ["it may be asked again", { refusal: no(false, 0) }, "retry", "Failed"],
   ["it is asked again", { busy: true, refusal: no(false, 0) }, "retrying", "Failed"],

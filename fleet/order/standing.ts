@@ -64,10 +64,7 @@ export function standingOf(facts: ClusterFacts): Judgement {
     return { standing: refusal.own ? "busy" : "retrying", state: "Failed", reason: refusal.why };
   if (busy) return { standing: "busy", state: "Progressing" };
   if (there.is === "has") return withContent(facts, there.proof, there.why);
-  if (refusal === undefined)
-    return facts.former?.state === "Done"
-      ? { standing: "repair", state: "Progressing" }
-      : { standing: "waiting", state: "Waiting" };
+  if (refusal === undefined) return withoutContent(facts);
   const { why: reason, own, next } = refusal;
   return next <= now
     ? { standing: own ? "again" : "retry", state: "Failed", reason }
@@ -99,6 +96,18 @@ export function leavingStanding({
  */
 export const isGivenUp = ({ standing, reason }: Omit<Judgement, "state">): boolean =>
   standing === "failed" || (standing === "unreachable" && reason !== undefined);
+
+/**
+ * One that had its turn, and lost the content before it proved it, comes after all others: each of
+ * its tries would keep a slot. It keeps its state, and so the time at which its deadline began.
+ */
+function withoutContent({ former, late }: ClusterFacts): Judgement {
+  if (former?.state === "Done") return { standing: "repair", state: "Progressing" };
+  if (former?.state === "Progressing") return { standing: "again", state: "Progressing" };
+  if (former?.state === "Failed" && former.reason === late)
+    return { standing: "again", state: "Failed", reason: late };
+  return { standing: "waiting", state: "Waiting" };
+}
 
 function withContent(facts: ClusterFacts, proof: string, why: string | undefined): Judgement {
   const { now, soak, deadline, late } = facts;

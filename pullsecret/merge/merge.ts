@@ -110,8 +110,8 @@ function isCured(
 /**
  * What is written for the same images: all of the winner's entries. Where it has Docker Hub under
  * docker login's key alone, and a higher source that agrees has `docker.io`, all are written under
- * that name as well: the kubelet tries it before wildcards, and also after a path of it. An original
- * that is preferred stays as it is.
+ * that name as well: the kubelet tries it before wildcards, and also after a path of it. An
+ * original that is preferred stays as it is.
  */
 function writtenFor(
   offers: Offers,

@@ -99,7 +99,10 @@ test("H7, H24: an invalid Secret gets a Warning with its key path, and nothing i
   await plane.declare(on, '{"auths":{"quay.io":{"auth":"%%%"}}}');
   const event = await plane.untilEvent(on, "Rejected", 'auths["quay.io"].auth');
   assert.equal(event.type, "Warning");
-  assert.match(event.message, /^GPS1\d\d additional: .*\(nothing is deployed\)$/);
+  assert.match(
+    event.message,
+    /^GPS1\d\d additional: .*\(nothing is deployed\) \[docs\/errors\.md#gps1\d\d\]$/,
+  );
   await stays(
     "nothing is deployed",
     async () => (await on.api.get(paths.global)) === undefined,

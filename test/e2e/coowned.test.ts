@@ -49,7 +49,7 @@ async function edit(
     [
       "sh",
       "-c",
-      `cat > /tmp/edit && chmod 640 /tmp/edit && mv /tmp/edit /var/lib/kubelet/config.json`,
+      `cat > /tmp/edit && chmod 600 /tmp/edit && mv /tmp/edit /var/lib/kubelet/config.json`,
     ],
     JSON.stringify(file, undefined, 2),
   );
@@ -67,7 +67,7 @@ async function serve(more: Record<string, object> = {}): Promise<void> {
   await product.untilServed(cluster, served + 1);
 }
 
-test("H16: entries, headers and the mode of others survive an apply, and ours takes the place of theirs", async () => {
+test("H16: entries and headers of others survive an apply, ours takes the place of theirs, and root alone reads it", async () => {
   await serve();
   const file = JSON.parse(shared.readFile("config.json")?.toString() ?? "") as {
     HttpHeaders: object;
@@ -76,7 +76,7 @@ test("H16: entries, headers and the mode of others survive an apply, and ours ta
     auths: { "elsewhere.example": elsewhere, [cluster.registry.host]: ours() },
     HttpHeaders: headers,
   });
-  assert.match(await fileMark(shared), / 640 0:0$/m);
+  assert.match(await fileMark(shared), / 600 0:0$/m);
   assert.deepEqual(auths(bare), { [cluster.registry.host]: ours() });
   assert.match(await fileMark(bare), / 600 0:0$/m);
 });

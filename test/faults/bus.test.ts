@@ -100,6 +100,7 @@ test("the unit's state is what systemd says", async (t) => {
     result: "success",
     startLimit: 0,
     restartDelay: 100,
+    refuses: false,
   });
 });
 

@@ -12,7 +12,14 @@ import { peekObject } from "#cli/cluster/object.ts";
 import { secretPath, sourceSecret } from "#cli/cluster/secrets.ts";
 import { documentsIn, isWholeTemplate, type FoundDocument } from "#cli/document/manifests.ts";
 import { path } from "#cli/document/path.ts";
-import { codedLine, examine, explainedIn, type Examined, type Protection, protectionOf } from "#cli/document/verdict.ts";
+import {
+  codedLine,
+  examine,
+  explainedIn,
+  type Examined,
+  type Protection,
+  protectionOf,
+} from "#cli/document/verdict.ts";
 import { hostAndPort } from "#cli/login/hosts.ts";
 import { logInToAll, type LoginOutcome } from "#cli/login/login.ts";
 import { columns } from "#cli/terminal/columns.ts";

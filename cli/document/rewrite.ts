@@ -44,8 +44,9 @@ const attempts = 5;
 /**
  * Reads, edits, judges and writes the Secret in the version that was read; one that somebody else
  * wrote meanwhile is read again. It is made where there is none, and deleted when nothing of use is
- * left in it: the controller would refuse that, and what is removed would stay in force. Refused, with nothing written, where the controller would refuse the result, or where
- * somebody else declares the content.
+ * left in it: the controller would refuse that, and what is removed would stay in force. Refused,
+ * with nothing written, where the controller would refuse the result, or where somebody else
+ * declares the content.
  */
 export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promise<Rewritten> {
   for (let attempt = 1; ; attempt += 1) {

@@ -110,8 +110,8 @@ function isCured(
 /**
  * What is written for the same images: all of the winner's entries. Where it has Docker Hub under
  * docker login's key alone, and a higher source that agrees has `docker.io`, all are written under
- * that name as well: the kubelet tries it before wildcards, and also after a path of it. An original
- * that is preferred stays as it is.
+ * that name as well: the kubelet tries it before wildcards, and also after a path of it. An
+ * original that is preferred stays as it is.
  */
 function writtenFor(
   offers: Offers,
@@ -174,7 +174,12 @@ function promotedHub(
   if (first === undefined || isMeant) return undefined;
   const { offer: won } = winner(hub, conflicts);
   const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
-  const entries = asNamed(won).map((entry) => ({ ...entry, from: top.id, shadows }));
+  const entries = asNamed(won).map(({ registry, credential }) => ({
+    registry,
+    credential,
+    from: top.id,
+    shadows,
+  }));
   const path = formatPath(["auths", dockerHubKey]);
   const hidden = quote(first.tried[0].registry);
   return {

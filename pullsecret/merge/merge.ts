@@ -174,7 +174,12 @@ function promotedHub(
   if (first === undefined || isMeant) return undefined;
   const { offer: won } = winner(hub, conflicts);
   const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
-  const entries = asNamed(won).map((entry) => ({ ...entry, from: top.id, shadows }));
+  const entries = asNamed(won).map(({ registry, credential }) => ({
+    registry,
+    credential,
+    from: top.id,
+    shadows,
+  }));
   const path = formatPath(["auths", dockerHubKey]);
   const hidden = quote(first.tried[0].registry);
   return {

@@ -81,9 +81,9 @@ export class Findings {
 
   /** Whether nothing refuses the source but that none of its entries is of use. */
   get isIdle(): boolean {
-    const idle = this.#useless.map(({ alone }) => alone);
+    const idle = new Set(this.#useless.map(({ alone }) => alone));
     const [code] = catalogue.nothingLeft;
-    return this.problems.every((one) => one.code === code || idle.includes(one));
+    return this.problems.every((one) => one.code === code || idle.has(one));
   }
 
   /** Legal but surprising. */

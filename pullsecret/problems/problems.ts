@@ -255,7 +255,7 @@ export const catalogue = {
     "have a tool replace it before: pulls fail afterwards",
   ],
   unjudged: [
-    "GPS174",
+    "GPS176",
     "not judged here: {}",
     "check that the original has the same credential: the controller refuses any other",
   ],

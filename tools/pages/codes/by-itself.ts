@@ -17,6 +17,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS127: `The whole source is refused. ${lastGood}`,
   GPS128: "The flag or the policy is refused. The policy before it stays in force.",
   GPS129: "Nothing is published. The content in force stays.",
+  GPS176: "The plugin changes what you asked for. The controller judges it beside the original.",
   GPS301: lastGood,
   GPS302: lastGood,
   GPS303: lastGood,

@@ -346,6 +346,12 @@ const cases: readonly (readonly [
   [`merge --additional ${good} --output-file merged.json`, 0, "", ""],
   [`merge --additional ${good} --output-file nowhere/x`, 2, "", /^nowhere\/x: cannot be written /],
   [
+    `merge --additional ${good} --output-file ${good}/x`,
+    2,
+    "",
+    /^good\.json\/x: cannot be written \(ENOTDIR\); /,
+  ],
+  [
     `merge --additional ${good} --output-file x --show-credentials`,
     2,
     "",

@@ -1,7 +1,7 @@
 /** What the commands need of the world, and how they say that it cannot be done. */
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
-import { rename, rm, writeFile } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import type { Cluster } from "#kube/client/cluster.ts";
 
 export type Io = Readonly<{
@@ -92,10 +92,16 @@ const reasons: Readonly<Record<string, string>> = {
 export async function writePrivate(path: string, text: string): Promise<void> {
   const beside = `${path}.${process.pid}.tmp`;
   try {
-    await writeFile(beside, text, { mode: 0o600, flag: "wx" });
-    await rename(beside, path);
+    // What is there already is not ours to remove.
+    const file = await open(beside, "wx", 0o600);
+    try {
+      await file.writeFile(text).finally(() => file.close());
+      await rename(beside, path);
+    } catch (error) {
+      await rm(beside, { force: true });
+      throw error;
+    }
   } catch (error) {
-    await rm(beside, { force: true });
     const { code = "unknown error" } = error as NodeJS.ErrnoException;
     throw new Misuse(`${path}: cannot be written (${code}); give a file in a folder of yours`);
   }

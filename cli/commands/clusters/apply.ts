@@ -5,11 +5,10 @@ import { applyTo, isGood, type Outcome } from "#cli/clusters/apply.ts";
 import { waysTo, type Route } from "#cli/clusters/contexts.ts";
 import { readManifests, type Manifest } from "#cli/clusters/manifests.ts";
 import { whyNot } from "#cli/clusters/place.ts";
-import { path } from "#cli/document/path.ts";
 import { columns } from "#cli/terminal/columns.ts";
 import { command } from "#cli/terminal/command.ts";
 import { outputFlag, print } from "#cli/terminal/output.ts";
-import { clusterNames } from "./flags.ts";
+import { manifestFlags } from "./flags.ts";
 
 type Row = Readonly<{ cluster: string }> & Outcome;
 
@@ -25,13 +24,7 @@ export const apply = command(
       "or the one that it was joined with. A cluster that joins later needs another apply; --check\n" +
       "writes nothing, and says who lacks what.",
     flags: {
-      file: {
-        read: path,
-        required: true,
-        short: "f",
-        what: "a manifest, or a folder of manifests",
-      },
-      clusters: { read: clusterNames, what: "the clusters, comma-separated, instead of all" },
+      ...manifestFlags,
       check: { ...toggle, what: "write nothing: say what is missing, differs or is not allowed" },
       "force-conflicts": { ...toggle, what: "take over fields that others manage" },
       ...outputFlag,

@@ -4,12 +4,11 @@ import { waysTo, type Route } from "#cli/clusters/contexts.ts";
 import { deleteFrom, isDone, type Deletion } from "#cli/clusters/delete.ts";
 import { readManifests, type Manifest } from "#cli/clusters/manifests.ts";
 import { whyNot } from "#cli/clusters/place.ts";
-import { path } from "#cli/document/path.ts";
 import { agree, yesFlag } from "#cli/terminal/agree.ts";
 import { command } from "#cli/terminal/command.ts";
 import { outputFlag, print } from "#cli/terminal/output.ts";
 import { linesOf } from "./apply.ts";
-import { clusterNames } from "./flags.ts";
+import { manifestFlags } from "./flags.ts";
 
 type Row = Readonly<{ cluster: string }> & Deletion;
 
@@ -24,13 +23,7 @@ export const deleteManifests = command(
       "kept, and so are namespaces and definitions that others manage as well. Clusters are reached as\n" +
       "by clusters apply. Asks first.",
     flags: {
-      file: {
-        read: path,
-        required: true,
-        short: "f",
-        what: "a manifest, or a folder of manifests",
-      },
-      clusters: { read: clusterNames, what: "the clusters, comma-separated, instead of all" },
+      ...manifestFlags,
       ...yesFlag,
       ...outputFlag,
       ...clusterFlags,

@@ -2,6 +2,7 @@
 import { text, Wrong } from "#contract/values.ts";
 import { clusterFlags } from "#cli/cluster/flags.ts";
 import { clusterName } from "#cli/clusters/names.ts";
+import { path } from "#cli/document/path.ts";
 import type { Reach } from "#cli/terminal/io.ts";
 
 /** Two clusters: that which is joined by --context, the host by a context of its own. */
@@ -27,3 +28,9 @@ export function clusterNames(value: string): readonly string[] | Wrong {
     ? names
     : new Wrong("is no list of clusters; give one such as east,west");
 }
+
+/** What the commands on applied manifests take: which files, and in which clusters. */
+export const manifestFlags = {
+  file: { read: path, required: true, short: "f", what: "a manifest, or a folder of manifests" },
+  clusters: { read: clusterNames, what: "the clusters, comma-separated, instead of all" },
+} as const;

@@ -22,7 +22,7 @@ export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefine
 });
 
 /** One name of a cluster or several, separated by commas. */
-export function clusterNames(value: string): readonly string[] | Wrong {
+function clusterNames(value: string): readonly string[] | Wrong {
   const names = value.split(",");
   return names.every((name) => clusterName.test(name))
     ? names

@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type DeliveryMode, providerFiles } from "#contract/names.ts";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
@@ -65,14 +64,17 @@ async function hurry(signal: AbortSignal): Promise<void> {
     const text = node.readFile("global-pull-secret/journal.json")?.toString() || "{}";
     return (JSON.parse(text) as { renamed?: { monotonic: number } }).renamed?.monotonic;
   };
-  while (!signal.aborted) {
-    for (const node of cluster.nodes) {
-      const renamed = renamedOn(node);
-      if (renamed === undefined || renamed === done.get(node)) continue;
-      await letReread(node).catch(() => {});
-      done.set(node, renamedOn(node) ?? renamed);
-    }
-    await sleep(500);
+  for (;;) {
+    const isNew = (node: Node) => ![undefined, done.get(node)].includes(renamedOn(node));
+    const next = await until(
+      "a node has a new file, or all have it",
+      () => (signal.aborted ? "over" : cluster.nodes.find(isNew)),
+      { timeout: 300_000 },
+    );
+    if (next === "over") return;
+    const renamed = renamedOn(next);
+    await letReread(next).catch(() => {});
+    done.set(next, renamedOn(next) ?? renamed ?? 0);
   }
 }
 

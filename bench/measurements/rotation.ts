@@ -29,7 +29,7 @@ async function ofOneNode(bench: Bench): Promise<BenchResult[]> {
   const testbed = await bench.real(1);
   await rotateByReplacement(testbed, 1);
   const rounds = await interleave(
-    bench.quick ? 3 : 12,
+    bench.quick ? 3 : 8,
     async () => {
       await calm();
       return await change(testbed);
@@ -64,7 +64,7 @@ async function ofAllAtOnce(bench: Bench): Promise<BenchResult> {
   const testbed = await threeNodes(bench, "100%");
   await rotateByReplacement(testbed, "100%");
   const rounds = await interleave(
-    bench.quick ? 2 : 10,
+    bench.quick ? 2 : 6,
     async () => {
       await calm();
       return (await change(testbed)).healthy / 1000;
@@ -81,7 +81,7 @@ async function ofAllAtOnce(bench: Bench): Promise<BenchResult> {
 async function ofOneByOne(bench: Bench): Promise<BenchResult> {
   const testbed = await threeNodes(bench, 1);
   const rounds = await interleave(
-    bench.quick ? 1 : 6,
+    bench.quick ? 1 : 4,
     async () => {
       await calm();
       return await change(testbed);

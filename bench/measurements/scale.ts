@@ -27,7 +27,7 @@ export const scale: Measurement = {
     replacing.catch(() => {});
     const rounds: Rollout[] = [];
     try {
-      for (let round = 0; round < (bench.quick ? 1 : 5); round += 1) {
+      for (let round = 0; round < (bench.quick ? 1 : 3); round += 1) {
         await sleep(10_000);
         rounds.push(await rollOut(simulated));
       }

@@ -27,7 +27,7 @@ export const turnover: Measurement = {
       });
     };
     try {
-      for (let round = 0; round < (bench.quick ? 1 : 4); round += 1) {
+      for (let round = 0; round < (bench.quick ? 1 : 2); round += 1) {
         await ends(change(simulated, `${round}-first`));
         await sleep(10_000);
         await ends(change(simulated, `${round}-second`));

@@ -23,7 +23,7 @@ export const agentCpu: Measurement = {
     await calm();
     const [one] = testbed.nodes;
     if (one === undefined) throw new Error("no node");
-    const minutes = bench.quick ? 6 : 30;
+    const minutes = bench.quick ? 6 : 12;
     const half = minutes * 30_000;
     const [agent, bare] = await startBoth(testbed, one);
     const used = (): readonly [number, number] => [cpuOf(agent), cpuOf(bare)];

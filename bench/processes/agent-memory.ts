@@ -26,7 +26,7 @@ export const agentMemory: Measurement = {
     const idle: Memory[] = [];
     const work: Memory[] = [];
     let life: readonly Sample[] = [];
-    for (let round = 0; round < (bench.quick ? 1 : 5); round++) {
+    for (let round = 0; round < (bench.quick ? 1 : 3); round++) {
       await calm();
       await change(testbed);
       await sleep(10_000);

@@ -307,7 +307,16 @@ test("whoever takes an image over from another source is named in a warning", ()
       if (first === undefined || first.from === "original") return;
       const left = sources.filter(({ id }) => id !== first.from);
       const before = firstOf(left, image);
-      if (before === undefined || before.credential.equals(first.credential)) return;
+      // One that lost its own registry has been warned of that.
+      const isLost = first.warnings.some(
+        ({ code, path }) => code === "GPS164" && path === `auths["${before?.registry ?? ""}"]`,
+      );
+      if (
+        before === undefined ||
+        (isLost && before.registry !== first.registry) ||
+        before.credential.equals(first.credential)
+      )
+        return;
       takeovers += 1;
       const warned = first.warnings.filter(
         ({ code, source }) => source === first.from && /^GPS(?:164|165|172)$/.test(code),

@@ -435,8 +435,45 @@ test("tells no source that its key is never tried, when its credential is", () =
   assert.equal(codes(hidden, { "docker.io": "o:o" }), "original GPS156, additional GPS165");
   assert.equal(
     codes(hidden, { "docker.io": "a:a" }),
-    "original GPS156, original GPS162, additional GPS164, additional GPS165",
+    "original GPS156, additional GPS164, additional GPS165",
   );
+  assert.equal(
+    codes({ [hubKey]: "o:o", "docker.io": "u:2" }, { "docker.io": "o:o" }),
+    "additional GPS164",
+  );
+  // Of two logins behind a wildcard neither is used, unless the wildcard has its credential.
+  const wild = (login: string) => codes({ [hubKey]: "o:o" }, { [hubKey]: login, "*.io": "w:w" });
+  assert.equal(wild("w:w"), "additional GPS156, additional GPS164");
+  assert.equal(wild("a:a"), "additional GPS156, additional GPS162");
+});
+
+test("warns of no credential that is not written", () => {
+  const told = lines(
+    mergeKeys({ "quay.io": "o:o" }, { "quay.io": "a:a", "quay.io/team": "t:t" }),
+  ).map((line) => line.replace(/;.*/, ""));
+  assert.deepEqual(told, ['additional: auths["quay.io"]: another credential than in the original']);
+});
+
+test("tries all of an original's credentials for Docker Hub beside a wildcard that has one", () => {
+  const source = (id: string, keys: Keys) => {
+    const auths = mapped(keys, (one) => ({ auth: btoa(one) }));
+    const role = id === "original" ? "original" : "additional";
+    const accepted = parse(Buffer.from(JSON.stringify({ auths })), { name: id, role });
+    return { id, accepted: accepted.ok ? accepted : assert.fail(id) };
+  };
+  const merged = merge(
+    [
+      source("additional", { [hubKey]: "u:1", "*.io": "u:1" }),
+      source("team", { "docker.io": "t:t" }),
+      source("original", { [hubKey]: "u:1", "index.docker.io": "u:2" }),
+    ],
+    { conflicts: "additional", protect: [] },
+  );
+  assert.ok(merged.ok);
+  const named = merged.entries.filter(({ registry }) =>
+    /^(?:https:\/\/)?docker\.io/.test(registry),
+  );
+  assert.deepEqual(named.map(({ credential }) => credential.password).toSorted(), ["1", "2"]);
 });
 
 /** The original's own credential, which a protected registry takes from everybody. */

@@ -641,6 +641,8 @@ const unprotectable: readonly (readonly [value: string, line: RegExp])[] = [
   ["quay.io:*", /^is no registry; name it/],
   ["fc00::/7", /^is no registry; name it/],
   ["[fc00::]/7", /^is no registry; name it/],
+  ["index.docker.io:443/library/nginx", /^is no part of image names; give docker\.io/],
+  ["https://u@index.docker.io:0443/nginx", /^is no part of image names; give docker\.io/],
   ["index.docker.io/nginx", /^is no part of image names; give docker\.io/],
   ["https://index.docker.io/v1/nginx", /^is no part of image names; give docker\.io/],
   ["hub.docker.com", /give docker\.io for Docker Hub$/],
@@ -674,6 +676,30 @@ test("F54: a protected registry is served under no capitals and no zeros either"
   assert.deepEqual(lines(merged).length, 3);
   assert.match(lines(merged).join(), /"QUAY\.io".*"quay\.io", which is protected/);
 });
+
+for (const [protect, registry, warned] of [
+  ["*.amazonaws.com", "1.dkr.ecr.eu-west-1.amazonaws.com", '"*.*.*.*.amazonaws.com"'],
+  ["*.example.com/team", "a.b.example.com/team/x", '"*.*.example.com/team"'],
+  ["*.example.com:5000", "a.b.example.com:5000", '"*.*.example.com:5000"'],
+  ["*.example.com:5000", "a.b.example.com", undefined],
+  ["*.example.com/team", "a.b.example.com/other", undefined],
+  ["*.example.com", "example.com", undefined],
+  ["*.example.com", "a.b.example.org", undefined],
+  ["a.example.com", "b.a.example.com", undefined],
+] as const)
+  test(`F54: ${warned === undefined ? "accepts" : "warns of"} ${registry} beside protected ${protect}`, () => {
+    const about = (original: Keys) =>
+      lines(mergeKeys(original, { [registry]: "x:y" }, { protect: [protect] })).filter((line) =>
+        line.includes("is not protected"),
+      );
+    assert.deepEqual(about({ [registry]: "x:y" }), []);
+    assert.equal(about({}).length, warned === undefined ? 0 : 1);
+    assert.ok(
+      about({})
+        .join()
+        .endsWith(warned === undefined ? "" : `or protect ${warned} too`),
+    );
+  });
 
 test("F54: takes what protects something", () => {
   for (const name of [

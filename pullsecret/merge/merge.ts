@@ -13,7 +13,7 @@ import {
 } from "./offer.ts";
 import { maxEntries, type Entry } from "../document/parse.ts";
 import { catalogue, problem, type Problem } from "../problems/problems.ts";
-import { findProtected } from "./protect.ts";
+import { findProtected, findUnprotected } from "./protect.ts";
 import { findShadows } from "./shadow.ts";
 import { imagesOf } from "../registry/key.ts";
 import {
@@ -83,6 +83,7 @@ export function merge(
     entries.push(...promoted.entries);
   }
   const problems = findProtected(foreign, protect);
+  warnings.push(...findUnprotected(foreign, protect));
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
   // Of two credentials that are never tried none is used: a warning of the hidden key reports it.
   const isUsed = ({ images, won }: (typeof conflicting)[number]) =>

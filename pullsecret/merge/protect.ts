@@ -27,7 +27,7 @@ export function protectable(value: string): string | Wrong {
 
 function whyNot(value: string): string | undefined {
   const registry = identityOf(value);
-  if (/^(?:https?:\/\/)?index\.docker\.io\/(?!v[12]\/?$)./i.test(value))
+  if (/^(?:https?:\/\/)?(?:[^/@]*@)?index\.docker\.io(?::0*443)?\/(?!v[12]\/?$)./i.test(value))
     return "is no part of image names; give docker.io with that path";
   if (registry === undefined)
     return "is no registry; name it as image names have it, such as quay.io";
@@ -66,6 +66,29 @@ export function findProtected(
     }
   }
   return problems;
+}
+
+/**
+ * Of entries that no value protects, those that a wildcard seems to protect: `*.amazonaws.com` has
+ * fewer parts than the host of any registry there.
+ */
+export function findUnprotected(
+  entries: readonly Readonly<{ id: string; registry: string }>[],
+  protect: readonly string[],
+): Problem[] {
+  const guarded = protect.flatMap((name) => identityOf(name) ?? []);
+  return entries.flatMap(({ id, registry }) => {
+    const meant = identityOf(registry);
+    if (meant === undefined) return [];
+    const parts = (one: string) => splitPort(hostOf(one)).host.split(".").length;
+    for (const one of guarded.filter((name) => name.startsWith("*."))) {
+      const wider = "*.".repeat(Math.max(parts(meant) - parts(one), 0)) + one;
+      if (!overlaps(meant, wider)) continue;
+      const path = formatPath(["auths", registry]);
+      return [problem("unprotected", id, path, quote(one), quote(wider))];
+    }
+    return [];
+  });
 }
 
 /** All that a name may mean: too much protection is noticed, too little is not. */

@@ -24,8 +24,8 @@ type Written = Entry & Readonly<{ from: string }>;
 /**
  * Warnings about registries that sources other than the original supply, at most one for each.
  * Either the kubelet tries the entry before a written one of a source that has none for that
- * registry, whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source leaves Docker
- * Hub's own entry no image to serve. `written`: what all sources are merged to.
+ * registry, whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source
+ * leaves Docker Hub's own entry no image to serve. `written`: what all sources are merged to.
  */
 export function findShadows(
   sources: readonly MergeSource[],

@@ -18,7 +18,7 @@ import { readAsKubelet } from "./kubelet/kubelet.ts";
 import { imagesOf, meaningOf } from "./registry/key.ts";
 import { match } from "./kubelet/match.ts";
 import { merge, type Merged, type MergePolicy } from "./merge/merge.ts";
-import type { MergeSource } from "./merge/offer.ts";
+import { agree, isOriginal, offersOf, type MergeSource } from "./merge/offer.ts";
 import { parse, type Accepted } from "./document/parse.ts";
 import { formatProblem } from "./problems/problems.ts";
 import {
@@ -234,6 +234,27 @@ test("withdrawing a source that ranks above an entry's own changes nothing there
           );
     }),
   );
+});
+
+test("entries of an original that all sources agree with stay labelled as its own", () => {
+  let shared = 0;
+  fc.assert(
+    fc.property(ranked, policies, (sources, policy) => {
+      const { entries } = mergeAll(sources, policy);
+      for (const [images, offers] of offersOf(sources)) {
+        const original = offers.find(isOriginal);
+        if (original === undefined || !offers.every((one) => agree(one, original))) continue;
+        shared += Number(offers.length > 1);
+        for (const { registry, credential } of original.all) {
+          const written = entries.find((one) => one.registry === registry);
+          assert.ok(written !== undefined && written.credential.equals(credential), images);
+          assert.equal(written.from, "original", registry);
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+  assert.ok(shared > 10, `${shared} shared: the generator has lost its aim`);
 });
 
 test("what is written is read back as the same entries, wherever each came from", () => {

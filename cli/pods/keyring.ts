@@ -51,8 +51,8 @@ const documents = [
 export type Try = Readonly<{ from: string; registry: string; supplier: string; order: number }>;
 
 /**
- * What the Secrets have for a repository, in the kubelet's order: the longest path first, whatever
- * Secret it is of. For one registry the Secrets count in the order in which the pod names them. The
+ * The Secrets' entries for a repository, in the kubelet's order: the longest path first, from any
+ * of the Secrets. For one registry the Secrets count in the order in which the pod names them. The
  * kubelet draws only among the spellings of a registry in one Secret, because it reads each Secret
  * into a map.
  */

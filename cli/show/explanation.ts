@@ -1,4 +1,4 @@
-/** Which source serves an image, by what the object's status tells. Pure. */
+/** Which source serves an image, by the object's status. Pure. */
 import type { GlobalPullSecret, RegistryStatus } from "#api/global-pull-secret.ts";
 import { sourceIds } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";

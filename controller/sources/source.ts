@@ -19,7 +19,7 @@ import { grantFor } from "./rights.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 
-/** What a source supplies, as one of its documents says. */
+/** The entries that one document of a source supplies. */
 export type Supply = Readonly<{
   entries: Accepted | undefined;
   /** The document that the entries come from, or one with the same meaning. */
@@ -36,7 +36,7 @@ export type ReadSource = Readonly<{ now: Supply; before: Supply | undefined }>;
 
 const none: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
-/** What is remembered of the sources. */
+/** The memory of the sources: the published Secret, and the state. */
 export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
 
 /** Reads one source. A new kind of source has its `case` here. */
@@ -154,9 +154,9 @@ function read(
 
 /**
  * The last accepted entries that a refused document still has, if it is the last accepted one
- * without some of its entries: what was removed, perhaps because it leaked, is to leave the nodes
- * whatever else is wrong. Undefined if anything was added or changed, because a slip in a key looks
- * like a removal; and if nothing is left, which is more often the wrong file.
+ * without some of its entries. A removed entry may have leaked, so it leaves the nodes whatever
+ * else is wrong. Undefined if anything was added or changed, because a slip in a key looks like a
+ * removal; and if nothing is left, which is more often the wrong file.
  */
 function leftIn(bytes: Uint8Array, { entries: had }: Supply, id: string): Supply | undefined {
   const parsed = parse(bytes, { name: id, role: "original" });
@@ -205,8 +205,8 @@ function toRemember(
 const isEmpty = ({ credential }: Entry) => credential.username === "" && credential.password === "";
 
 /**
- * True when the document says which entries there are. `{"auths":{}}` says that there are none;
- * `null`, `{}`, `{"auths":null}` and Docker's oldest form, without `auths`, say nothing.
+ * True when the document lists its entries. `{"auths":{}}` lists none, on purpose; `null`, `{}`,
+ * `{"auths":null}` and Docker's oldest form, without `auths`, have no list.
  */
 function hasAuths(bytes: Uint8Array): boolean {
   const read = readJson(bytes);

@@ -85,7 +85,7 @@ export function merge(
   const problems = findProtected(foreign, protect);
   warnings.push(...findUnprotected(foreign, protect));
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
-  // Of two credentials that are never tried none is used: a warning of the hidden key reports it.
+  // Neither of two credentials that are never tried is used. GPS162 reports the hidden key.
   const isUsed = ({ images, won }: (typeof conflicting)[number]) =>
     images !== dockerHubImages || servesHub(won.offer.all, entries);
   warnings.push(...conflicting.filter(isUsed).map(({ warning }) => warning));
@@ -135,9 +135,9 @@ function holds(
 }
 
 /**
- * What is written for the same images: all of the winner's entries. Where it has Docker Hub under
- * docker login's key alone, and a higher source that agrees has `docker.io`, all are written under
- * that name as well: the kubelet tries it before wildcards, and also after a path of it. An
+ * The entries that are written for the same images: all of the winner's. Where it has Docker Hub
+ * under docker login's key alone, and a higher source that agrees has `docker.io`, all are written
+ * under that name as well: the kubelet tries it before wildcards, and also after a path of it. An
  * original that is preferred stays as it is.
  */
 function writtenFor(
@@ -166,7 +166,7 @@ function asNamed({ tried }: Offer): readonly Entry[] {
 
 type Promoted = Readonly<{
   entries: readonly MergedEntry[];
-  /** What is to be judged as if the source had it. */
+  /** Entries that are judged as if the source had them. */
   foreign: readonly Readonly<{ id: string; registry: string }>[];
   warning: Problem;
 }>;
@@ -238,7 +238,7 @@ function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
   return { offer: isOriginals ? original : holder, holder };
 }
 
-/** Told of the higher one, whichever of the two wins. */
+/** The warning about two sources. It names the higher one, whichever of the two wins. */
 function conflict(offers: Offers, won: Offer, lost: Offer): Problem {
   const [higher, lower] = offers.indexOf(won) < offers.indexOf(lost) ? [won, lost] : [lost, won];
   const path = formatPath(["auths", higher.tried[0].registry]);

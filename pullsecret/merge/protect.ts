@@ -43,7 +43,7 @@ function whyNot(value: string): string | undefined {
 }
 
 /**
- * Of these entries, those that would serve images of a protected registry: the registry itself, a
+ * Finds entries that would serve images of a protected registry: the registry itself, a
  * path below or above it, or a wildcard over it, whether or not the original has an entry there.
  * Capitals of the host do not count, nor do zeros before the port, nor the port 443: the registry
  * is the same.
@@ -69,8 +69,8 @@ export function findProtected(
 }
 
 /**
- * Of entries that no value protects, those that a wildcard seems to protect: `*.amazonaws.com` has
- * fewer parts than the host of any registry there.
+ * Finds entries that are not protected although a wildcard seems to cover them: `*.amazonaws.com`
+ * has fewer parts than the host of any registry there.
  */
 export function findUnprotected(
   entries: readonly Readonly<{ id: string; registry: string }>[],
@@ -116,7 +116,7 @@ function identityOf(name: string): string | undefined {
   const host = registry === undefined ? "" : hostOf(registry);
   if (registry === undefined || !host.endsWith(":443")) return registry;
   const plain = host.slice(0, host.lastIndexOf(":")) + registry.slice(host.length);
-  // An IPv6 address, or a host without a dot, is no host of image names without a port.
+  // An IPv6 address, or a host without a dot, needs a port in image names.
   return identity(spelling(plain)) ?? registry;
 }
 

@@ -315,9 +315,12 @@ function firstOf(sources: readonly MergeSource[], image: string) {
   const merged = mergeAll(sources, additionalWins);
   const read = readAsKubelet(Buffer.from(canonical(merged)));
   assert.ok(read.ok);
-  const key = match(read.entries, image).tries.flat()[0]?.key;
-  const entry = merged.entries.find(({ registry }) => registry === key);
-  return entry && { ...entry, warnings: merged.warnings };
+  const [group = []] = match(read.entries, image).tries;
+  const entries = group.flatMap(
+    ({ key }) => merged.entries.find(({ registry }) => registry === key) ?? [],
+  );
+  // The kubelet draws among those of one group.
+  return entries[0] && { ...entries[0], drawn: entries, warnings: merged.warnings };
 }
 
 test("whoever takes an image over from another source is named in a warning", () => {
@@ -328,16 +331,18 @@ test("whoever takes an image over from another source is named in a warning", ()
       if (first === undefined || first.from === "original") return;
       const left = sources.filter(({ id }) => id !== first.from);
       const before = firstOf(left, image);
+      if (before === undefined) return;
+      if (before.drawn.some(({ credential }) => credential.equals(first.credential))) return;
       // One that lost its own registry has been warned of that.
-      const isLost = first.warnings.some(
-        ({ code, path }) => code === "GPS164" && path === `auths["${before?.registry ?? ""}"]`,
+      const served = imagesOf(before.registry);
+      const lost = new Set(
+        sources
+          .flatMap(({ accepted: { entries } }) => entries)
+          .filter(({ registry }) => imagesOf(registry) === served)
+          .map(({ registry }) => `auths["${registry}"]`),
       );
-      if (
-        before === undefined ||
-        (isLost && before.registry !== first.registry) ||
-        before.credential.equals(first.credential)
-      )
-        return;
+      const isWarned = first.warnings.some(({ code, path }) => code === "GPS164" && lost.has(path));
+      if (isWarned && served !== imagesOf(first.registry)) return;
       takeovers += 1;
       const warned = first.warnings.filter(
         ({ code, source }) => source === first.from && /^GPS(?:164|165|172)$/.test(code),

@@ -444,7 +444,7 @@ test("tells no source that its key is never tried, when its credential is", () =
   // Of two logins behind a wildcard neither is used, unless the wildcard has its credential.
   const wild = (login: string) => codes({ [hubKey]: "o:o" }, { [hubKey]: login, "*.io": "w:w" });
   assert.equal(wild("w:w"), "additional GPS156, additional GPS164");
-  assert.equal(wild("a:a"), "additional GPS156, additional GPS162");
+  assert.equal(wild("a:a"), "additional GPS156, additional GPS162, additional GPS165");
 });
 
 test("warns of no credential that is not written", () => {

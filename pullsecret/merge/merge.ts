@@ -85,12 +85,14 @@ export function merge(
   const problems = findProtected(foreign, protect);
   warnings.push(...findUnprotected(foreign, protect));
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
-  // Neither of two credentials that are never tried is used. GPS162 reports the hidden key.
+  // Neither of two credentials that are never tried is used. GPS162 reports the hidden key,
+  // and GPS165 the wildcard that takes the images.
   const isUsed = ({ images, won }: (typeof conflicting)[number]) =>
     images !== dockerHubImages || servesHub(won.offer.all, entries);
   warnings.push(...conflicting.filter(isUsed).map(({ warning }) => warning));
   if (promoted !== undefined) warnings.push(promoted.warning);
-  warnings.push(...findShadows(sources, entries));
+  const isHubLost = !conflicting.every(isUsed);
+  warnings.push(...findShadows(sources, entries, isHubLost));
   const told = warnings.filter((one) => holds(one, offers, entries));
   if (entries.length > maxEntries) problems.push(problem("tooMany", "merged", "auths"));
   if (secretSize(entries, rest) > documentLimits.bytes)

@@ -26,10 +26,12 @@ type Written = Entry & Readonly<{ from: string }>;
  * Either the kubelet tries the entry before a written one of a source that has none for that
  * registry, whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source
  * leaves Docker Hub's own entry no image to serve. `written`: what all sources are merged to.
+ * `isHubLost`: a wildcard takes Docker Hub's images from several sources, so each of them counts.
  */
 export function findShadows(
   sources: readonly MergeSource[],
   written: readonly Written[],
+  isHubLost: boolean,
 ): Problem[] {
   const used = sources.map(({ id, accepted }) => ({ id, entries: usedOf(accepted) }));
   const groups = new Map<string, Written[]>();
@@ -38,6 +40,7 @@ export function findShadows(
     groups.set(images, [...(groups.get(images) ?? []), one]);
   }
   const isWritten = ({ registry, credential }: Entry) =>
+    (isHubLost && imagesOf(registry) === dockerHubImages) ||
     groups.get(imagesOf(registry))?.some((one) => one.credential.equals(credential)) === true;
   const had = new Map(
     used.map(({ id, entries }) => [id, new Set(entries.map(({ registry }) => imagesOf(registry)))]),

@@ -18,7 +18,7 @@ import { readAsKubelet } from "./kubelet/kubelet.ts";
 import { imagesOf, meaningOf } from "./registry/key.ts";
 import { match } from "./kubelet/match.ts";
 import { merge, type Merged, type MergePolicy } from "./merge/merge.ts";
-import type { MergeSource } from "./merge/offer.ts";
+import { agree, isOriginal, offersOf, type MergeSource } from "./merge/offer.ts";
 import { parse, type Accepted } from "./document/parse.ts";
 import { formatProblem } from "./problems/problems.ts";
 import {
@@ -236,6 +236,27 @@ test("withdrawing a source that ranks above an entry's own changes nothing there
   );
 });
 
+test("entries of an original that all sources agree with stay labelled as its own", () => {
+  let shared = 0;
+  fc.assert(
+    fc.property(ranked, policies, (sources, policy) => {
+      const { entries } = mergeAll(sources, policy);
+      for (const [images, offers] of offersOf(sources)) {
+        const original = offers.find(isOriginal);
+        if (original === undefined || !offers.every((one) => agree(one, original))) continue;
+        shared += Number(offers.length > 1);
+        for (const { registry, credential } of original.all) {
+          const written = entries.find((one) => one.registry === registry);
+          assert.ok(written !== undefined && written.credential.equals(credential), images);
+          assert.equal(written.from, "original", registry);
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+  assert.ok(shared > 10, `${shared} shared: the generator has lost its aim`);
+});
+
 test("what is written is read back as the same entries, wherever each came from", () => {
   fc.assert(
     fc.property(
@@ -294,9 +315,12 @@ function firstOf(sources: readonly MergeSource[], image: string) {
   const merged = mergeAll(sources, additionalWins);
   const read = readAsKubelet(Buffer.from(canonical(merged)));
   assert.ok(read.ok);
-  const key = match(read.entries, image).tries.flat()[0]?.key;
-  const entry = merged.entries.find(({ registry }) => registry === key);
-  return entry && { ...entry, warnings: merged.warnings };
+  const [group = []] = match(read.entries, image).tries;
+  const entries = group.flatMap(
+    ({ key }) => merged.entries.find(({ registry }) => registry === key) ?? [],
+  );
+  // The kubelet draws among those of one group.
+  return entries[0] && { ...entries[0], drawn: entries, warnings: merged.warnings };
 }
 
 test("whoever takes an image over from another source is named in a warning", () => {
@@ -307,7 +331,18 @@ test("whoever takes an image over from another source is named in a warning", ()
       if (first === undefined || first.from === "original") return;
       const left = sources.filter(({ id }) => id !== first.from);
       const before = firstOf(left, image);
-      if (before === undefined || before.credential.equals(first.credential)) return;
+      if (before === undefined) return;
+      if (before.drawn.some(({ credential }) => credential.equals(first.credential))) return;
+      // One that lost its own registry has been warned of that.
+      const served = imagesOf(before.registry);
+      const lost = new Set(
+        sources
+          .flatMap(({ accepted: { entries } }) => entries)
+          .filter(({ registry }) => imagesOf(registry) === served)
+          .map(({ registry }) => `auths["${registry}"]`),
+      );
+      const isWarned = first.warnings.some(({ code, path }) => code === "GPS164" && lost.has(path));
+      if (isWarned && served !== imagesOf(first.registry)) return;
       takeovers += 1;
       const warned = first.warnings.filter(
         ({ code, source }) => source === first.from && /^GPS(?:164|165|172)$/.test(code),

@@ -48,7 +48,7 @@ type Answer = Readonly<{
   node: string;
   imagePullSecrets: { declaredBy: string; secrets: { name: string; state: string }[] };
   images: {
-    tries: { from: string; registry: string; supplier: string }[];
+    tries: { from: string; registry: string; supplier: string; order: number }[];
     error?: { message: string };
     fix: string[];
   }[];
@@ -62,12 +62,56 @@ test("lists the pod's Secrets before the node's credential, as the kubelet tries
   const { images, imagePullSecrets } = await told(fake);
   assert.equal(imagePullSecrets.declaredBy, "pod");
   assert.deepEqual(images[0]?.tries, [
-    { from: "secret/b", registry: "quay.io/team", supplier: "ci" },
-    { from: "secret/a", registry: "quay.io", supplier: "robot" },
-    { from: "node", registry: "quay.io", supplier: "of original" },
+    { from: "secret/b", registry: "quay.io/team", supplier: "ci", order: 1 },
+    { from: "secret/a", registry: "quay.io", supplier: "robot", order: 2 },
+    { from: "node", registry: "quay.io", supplier: "of original", order: 3 },
   ]);
   assert.match(images[0]?.fix.join("\n") ?? "", /refused each .*check --login\nrenew secret\/b/s);
 });
+
+for (const [when, secrets, registries, order, shown] of [
+  [
+    "of two Secrets as the pod names them",
+    { b: { "quay.io": "b:p" }, a: { "https://quay.io": "a:p", "quay.io/team": "t:p" } },
+    ["quay.io"],
+    "1 t, 2 b, 3 a, 4 of original",
+    /with, in this order:\n/,
+  ],
+  [
+    "of two spellings in one Secret as drawn",
+    { a: { "quay.io": "a:p", "https://quay.io": "b:p" }, c: { "quay.io": "c:p" } },
+    ["quay.io/team", "quay.io"],
+    "1 b, 1 a, 3 c, 4 of original, 5 of original",
+    /where a number occurs twice, the kubelet draws/,
+  ],
+  [
+    "of two spellings with one credential as fixed",
+    { a: { "quay.io": "a:p", "https://quay.io": "a:p" } },
+    [],
+    "1 a, 2 a",
+    /with, in this order:\n/,
+  ],
+  [
+    "of two spellings on the node as drawn",
+    { a: { "ghcr.io": "g:p" } },
+    ["quay.io", "https://quay.io"],
+    "1 of original, 1 of original",
+    /where a number occurs twice, the kubelet draws/,
+  ],
+] as const)
+  test(`reports the order ${when}`, async () => {
+    const fake = cluster(
+      pod({ secrets: Object.keys(secrets) }),
+      registries.map((registry) => ({ registry, source: "original" })),
+    );
+    for (const [name, entries] of Object.entries(secrets))
+      fake.objects.set(`${shop}/secrets/${name}`, pullSecret(entries));
+    const { images } = await told(fake);
+    const tries = images[0]?.tries.map((one) => `${one.order} ${one.supplier}`);
+    assert.equal(tries?.join(", "), order);
+    const { out } = await call(["explain", "pod/web-0"], { cluster: fake });
+    assert.match(out, shown);
+  });
 
 test("prints each image with its error, its age and a fix, and never a password", async () => {
   const waiting = { reason: "ImagePullBackOff", message: 'Back-off pulling image "x"' };

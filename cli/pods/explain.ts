@@ -3,7 +3,7 @@ import { sourceIds, useAnnotation } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
 import { isScoped } from "../show/delivery.ts";
-import { explainObject } from "../show/explanation.ts";
+import { explainObject, orderOf, renumbered } from "../show/explanation.ts";
 import { columns } from "../terminal/columns.ts";
 import type { Paint } from "../terminal/paint.ts";
 import type { PodFacts } from "./gather.ts";
@@ -13,7 +13,7 @@ import { adviceOnPull, kindOf, pullError, type PullError } from "./trouble.ts";
 type ImageAnswer = Readonly<{
   container: string;
   image: string;
-  /** In the kubelet's order. Empty: the image is pulled without a credential. */
+  /** As the kubelet tries them. Empty: the image is pulled without a credential. */
   tries: readonly Try[];
   error?: PullError;
   fix: readonly string[];
@@ -71,15 +71,17 @@ function imageOf(
   const repository = repositoryOf(image);
   const ofNode = (repository && global && explainObject(global, image)?.tries) || [];
   const serves = servesPod(facts);
-  const tries: Try[] =
-    repository === undefined
-      ? []
-      : [
-          ...secretTries(secrets, repository),
-          ...ofNode
-            .filter(({ source }) => serves || source === sourceIds.original)
-            .map(({ registry, source }) => ({ from: "node", registry, supplier: `of ${source}` })),
-        ];
+  const ofSecrets = repository === undefined ? [] : secretTries(secrets, repository);
+  const served = ofNode.filter(({ source }) => serves || source === sourceIds.original);
+  const tries: Try[] = [
+    ...ofSecrets,
+    ...renumbered(served).map(({ registry, source, order }) => ({
+      from: "node",
+      registry,
+      supplier: `of ${source}`,
+      order: ofSecrets.length + order,
+    })),
+  ];
   const error = pullError(pod, container, events);
   const asked = {
     host: repository?.split("/", 1)[0] ?? "the registry",
@@ -179,13 +181,13 @@ function imageLines(
   paint: Paint,
   ages: (at: string) => string,
 ): string[] {
-  const rows = tries.map(({ from, registry, supplier }, at) => [
-    String(at + 1),
+  const rows = tries.map(({ from, registry, supplier, order }) => [
+    String(order),
     from,
     registry,
     supplier,
   ]);
-  const how = rows.length === 0 ? "without a credential" : "with, in this order:";
+  const how = rows.length === 0 ? "without a credential" : orderOf(tries);
   const told =
     error === undefined
       ? []

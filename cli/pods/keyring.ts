@@ -7,7 +7,7 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { readAsKubelet, type KubeletEntry } from "#pullsecret/kubelet/kubelet.ts";
-import { match } from "#pullsecret/kubelet/match.ts";
+import { inOrder, match } from "#pullsecret/kubelet/match.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import { formatProblem, problem } from "#pullsecret/problems/problems.ts";
 import { shownUser } from "#pullsecret/problems/token.ts";
@@ -44,17 +44,29 @@ const documents = [
   ["kubernetes.io/dockercfg", ".dockercfg"],
 ] as const;
 
-/** A credential that the kubelet tries, without it: which registry, and who supplied it. */
-export type Try = Readonly<{ from: string; registry: string; supplier: string }>;
+/**
+ * A credential that the kubelet tries, without it: which registry, and who supplied it. `order`:
+ * its place; the kubelet draws the order among those of the same number for each pull.
+ */
+export type Try = Readonly<{ from: string; registry: string; supplier: string; order: number }>;
 
-/** What the Secrets have for a repository, in the kubelet's order. */
+/**
+ * The Secrets' entries for a repository, in the kubelet's order: the longest path first, from any
+ * of the Secrets. For one registry the Secrets count in the order in which the pod names them. The
+ * kubelet draws only among the spellings of a registry in one Secret, because it reads each Secret
+ * into a map.
+ */
 export function secretTries(secrets: readonly ReadSecret[], repository: string): Try[] {
-  const all = secrets.flatMap(({ name, entries }) => entries.map((one) => ({ ...one, name })));
-  return match(all, repository)
-    .tries.flat()
-    .map(({ key, name, username, password }) => ({
-      from: `secret/${name}`,
-      registry: redactKey(key),
-      supplier: shownUser(username.toString("utf8"), password.toString("utf8")),
-    }));
+  const all = secrets.flatMap(({ name, entries }, place) =>
+    entries.map((one) => ({ ...one, name, place })),
+  );
+  const groups = match(all, repository).tries.flatMap((group) =>
+    secrets.map((_, place) => group.filter((one) => one.place === place)),
+  );
+  return inOrder(groups).map(({ key, name, username, password, order }) => ({
+    from: `secret/${name}`,
+    registry: redactKey(key),
+    supplier: shownUser(username.toString("utf8"), password.toString("utf8")),
+    order,
+  }));
 }

@@ -1,4 +1,4 @@
-/** Which source serves an image, by what the object's status tells. Pure. */
+/** Which source serves an image, by the object's status. Pure. */
 import type { GlobalPullSecret, RegistryStatus } from "#api/global-pull-secret.ts";
 import { sourceIds } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
@@ -44,12 +44,25 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
  */
 function fileFirst(tries: Explained["tries"]): Explained["tries"] {
   const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
-  const sorted = [...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))];
   // Only an original has several entries for one registry, so a group stays together.
-  const isSame = (at: number) => sorted[at]?.order === sorted[at - 1]?.order;
+  return renumbered([...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))]);
+}
+
+/** Entries that were moved or left out, numbered from 1 again. Those of one number keep one. */
+export function renumbered(tries: Explained["tries"]): Explained["tries"] {
   let order = 0;
-  return sorted.map((one, at) => {
-    if (!isSame(at)) order = at + 1;
-    return Object.assign({}, one, { order });
+  return tries.map((one, at) => {
+    if (one.order !== tries[at - 1]?.order) order = at + 1;
+    return { ...one, order };
   });
 }
+
+/** How people read the numbers. */
+export function orderOf(tries: readonly Readonly<{ order: number }>[]): string {
+  const isDrawn = new Set(tries.map(({ order }) => order)).size < tries.length;
+  return isDrawn ? drawnOrder : fixedOrder;
+}
+
+const fixedOrder = "with, in this order:";
+const drawnOrder =
+  "with, in this order (where a number occurs twice, the kubelet draws the order at random):";

@@ -1,4 +1,4 @@
-/** What status, Event and metric tell of the sources after a run. It holds no credential. */
+/** The report on the sources after a run, for status, Event and metric. Has no credential. */
 import type { SourceReason } from "#api/reasons.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
@@ -6,7 +6,7 @@ import type { MergedEntry } from "#pullsecret/merge/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Given } from "#controller/sources/read/input.ts";
 
-/** What became of one source. A run's verdict lists them highest first. */
+/** The outcome of one source. A run's verdict lists them highest first. */
 export type SourceVerdict = Readonly<{
   /** `additional-pull-secret`, `original`, or the name in `spec.sources`. */
   name: string;
@@ -14,7 +14,7 @@ export type SourceVerdict = Readonly<{
   secret: string;
   /** resourceVersion of the Secret that was read; undefined when there was none. */
   resourceVersion: string | undefined;
-  /** `Unknown`: nobody can tell what is in it now. */
+  /** `Unknown`: its present content cannot be read. */
   accepted: "True" | "False" | "Unknown";
   reason: SourceReason;
   /** Codes, what is wrong, what to do and what stays in force; never a value. */
@@ -56,14 +56,14 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
 }
 
 /**
- * The verdict on one source. There is none on an absent one that nobody declared. `inForce`:
- * entries of it are, from now or from before. `leftOut`: it is in order, but does not fit together
- * with higher sources.
+ * The verdict on one source. There is none on an absent source that was not declared. `inForce`:
+ * which entries of it are, from now or from before. `leftOut`: it is in order, but does not fit
+ * together with higher sources.
  */
 export function verdictOf(
   given: Given,
   problems: readonly Problem[],
-  inForce: boolean,
+  inForce: InForce,
   leftOut: boolean,
 ): readonly SourceVerdict[] {
   const { found, id, secret } = given;
@@ -105,16 +105,24 @@ function awaited(until: Date | undefined): string {
   return `deleted: its entries are taken back${at}, unless it is created again`;
 }
 
-/** Problems that a message shows; more are only counted, because nobody reads 32 KiB of message. */
+/**
+ * Problems that a message shows; more are only counted, because a message of 32 KiB is not read.
+ */
 const shown = 3;
 
 /** The message of a verdict: what is wrong and what to do, then what is in force meanwhile. */
-export function messageOf(problems: readonly Problem[], inForce: boolean): string {
+export function messageOf(problems: readonly Problem[], inForce: InForce): string {
   if (problems.length === 0) return "in order";
   const lines = problems.slice(0, shown).map((one) => `${one.code} ${formatProblem(one)}`);
   const more = problems.length > shown ? ` | and ${problems.length - shown} more` : "";
-  const rest = inForce
-    ? "its last accepted entries stay in force"
-    : "none of its entries is in force";
-  return `${lines.join(" | ")}${more} (${rest})`;
+  return `${lines.join(" | ")}${more} (${inForceNow[inForce]})`;
 }
+
+/** Entries of a refused source; `left`: those of the last accepted that it still has. */
+export type InForce = "all" | "left" | "none";
+
+const inForceNow: Readonly<Record<InForce, string>> = {
+  all: "its last accepted entries stay in force",
+  left: "its last accepted entries stay in force, without those that were removed from it",
+  none: "none of its entries is in force",
+};

@@ -58,8 +58,9 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   const entries: Entry[] = [];
   if (isObject(auths)) entries.push(...readEntries(auths, findings));
   else if (auths !== undefined && auths !== null) findings.refuse("notObject", ["auths"]);
-  else if (document?.["kind"] === "Secret") findings.refuse("secretManifest", []);
-  else if (document !== undefined && isManifest(document)) findings.dislike("otherManifest", []);
+  else if (document?.["kind"] === "Secret") findings.refuse(secretOf(document["type"]), []);
+  else if (document !== undefined && isManifest(document))
+    findings.dislike(manifestOf(document["kind"]), []);
   else if (findings.problems.length === 0) {
     // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object
     // not at all.
@@ -185,13 +186,28 @@ function readRest(document: JsonObject, findings: Findings): JsonObject {
 function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
   if (kind !== "notJson") return kind;
   const text = Buffer.from(bytes).toString("utf8");
-  const kinds = [...text.matchAll(/^kind:[ \t]*(["']?)(\w+)\1[ \t]*(?:#.*)?\r?$/gm)];
-  if (kinds.some(([, , kind]) => kind === "Secret")) return "secretManifest";
-  if (kinds.length > 0 && /^apiVersion:/m.test(text)) return "otherManifest";
+  const objects = text.split(/^---/m).map((one) => [lineOf("kind", one), lineOf("type", one)]);
+  const secret = objects.find(([name]) => name === "Secret");
+  if (secret !== undefined) return secretOf(secret[1]);
+  const [other] = objects.find(([name]) => name !== undefined) ?? [];
+  if (other !== undefined && /^apiVersion:/m.test(text)) return manifestOf(other);
   const isBase64 = /^[A-Za-z0-9+/\s]+(?:={1,2}\s*)?$/.test(text);
   const decoded = isBase64 ? Buffer.from(text, "base64").toString("utf8") : "";
   return /^\s*\{/.test(decoded) ? "base64" : kind;
 }
+
+/** A field of a manifest in YAML; undefined where it has none. */
+const lineOf = (field: string, text: string): string | undefined =>
+  new RegExp(`^${field}:[ \\t]*(["']?)([\\w./-]+)\\1[ \\t]*(?:#.*)?\\r?$`, "m").exec(text)?.[2];
+
+/** The words about a Secret, by its type. People leave the type out when they copy a manifest. */
+function secretOf(type: unknown): ProblemKind {
+  if (type === undefined || type === "kubernetes.io/dockerconfigjson") return "secretManifest";
+  return type === "kubernetes.io/dockercfg" ? "dockercfgManifest" : "unsuitableManifest";
+}
+
+const manifestOf = (kind: unknown): ProblemKind =>
+  typeof kind === "string" && kind.endsWith("List") ? "manifestList" : "otherManifest";
 
 /** Whether a document is an object of some API, such as a SealedSecret or an ExternalSecret. */
 const isManifest = (document: JsonObject): boolean =>

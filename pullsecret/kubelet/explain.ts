@@ -1,7 +1,7 @@
 /** Explains to people what the kubelet would do with a file for an image. */
-import { readAsKubelet, type KubeletEntry } from "./kubelet.ts";
+import { readAsKubelet } from "./kubelet.ts";
 import { redactKey } from "../problems/keypath.ts";
-import { match } from "./match.ts";
+import { inOrder, match } from "./match.ts";
 import { problem, type Problem } from "../problems/problems.ts";
 import { shownUser } from "../problems/token.ts";
 import { repositoryOf } from "../registry/image.ts";
@@ -37,25 +37,15 @@ export function explain(
     return { explanation: { image, tries: [], ignored }, dropped };
   }
   const { tries, ignored } = match(file.entries, repository);
-  let order = 0;
   return {
     explanation: {
       image,
-      tries: tries.flatMap((group) => {
-        const first = order + 1;
-        order += group.length;
-        // With one credential the order makes no difference.
-        const isDrawn = group.some((entry) => !isSame(entry, group[0]));
-        return group.map((entry, at) => ({
-          registry: redactKey(entry.key),
-          username: shownUser(entry.username.toString("utf8"), entry.password.toString("utf8")),
-          order: isDrawn ? first : first + at,
-        }));
-      }),
+      tries: inOrder(tries).map(({ key, username, password, order }) => ({
+        registry: redactKey(key),
+        username: shownUser(username.toString("utf8"), password.toString("utf8")),
+        order,
+      })),
       ignored: ignored.map(({ key, reason }) => ({ registry: redactKey(key), reason })),
     },
   };
 }
-
-const isSame = (one: KubeletEntry, other: KubeletEntry | undefined): boolean =>
-  other !== undefined && one.username.equals(other.username) && one.password.equals(other.password);

@@ -55,6 +55,26 @@ export function match<Entry extends Keyed>(
   return { tries, ignored: [...ignored, ...hub.map(({ key }) => ({ key, reason }))] };
 }
 
+/**
+ * The entries of such groups, one after the other, each with its place in the order. Those of one
+ * number are drawn.
+ */
+export function inOrder<Entry extends KubeletEntry>(
+  tries: Match<Entry>["tries"],
+): (Entry & Readonly<{ order: number }>)[] {
+  let tried = 0;
+  return tries.flatMap((group) => {
+    const first = tried + 1;
+    tried += group.length;
+    // With one credential the order makes no difference.
+    const isDrawn = group.some((entry) => !isSame(entry, group[0]));
+    return group.map((entry, at) => ({ ...entry, order: isDrawn ? first : first + at }));
+  });
+}
+
+const isSame = (one: KubeletEntry, other: KubeletEntry | undefined): boolean =>
+  other !== undefined && one.username.equals(other.username) && one.password.equals(other.password);
+
 /** Why a key in its normal form does not match an image; `undefined` if it does. */
 function whyNot(key: string, image: Location): string | undefined {
   const location = parseLocation(key);

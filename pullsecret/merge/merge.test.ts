@@ -435,8 +435,45 @@ test("tells no source that its key is never tried, when its credential is", () =
   assert.equal(codes(hidden, { "docker.io": "o:o" }), "original GPS156, additional GPS165");
   assert.equal(
     codes(hidden, { "docker.io": "a:a" }),
-    "original GPS156, original GPS162, additional GPS164, additional GPS165",
+    "original GPS156, additional GPS164, additional GPS165",
   );
+  assert.equal(
+    codes({ [hubKey]: "o:o", "docker.io": "u:2" }, { "docker.io": "o:o" }),
+    "additional GPS164",
+  );
+  // Of two logins behind a wildcard neither is used, unless the wildcard has its credential.
+  const wild = (login: string) => codes({ [hubKey]: "o:o" }, { [hubKey]: login, "*.io": "w:w" });
+  assert.equal(wild("w:w"), "additional GPS156, additional GPS164");
+  assert.equal(wild("a:a"), "additional GPS156, additional GPS162, additional GPS165");
+});
+
+test("warns of no credential that is not written", () => {
+  const told = lines(
+    mergeKeys({ "quay.io": "o:o" }, { "quay.io": "a:a", "quay.io/team": "t:t" }),
+  ).map((line) => line.replace(/;.*/, ""));
+  assert.deepEqual(told, ['additional: auths["quay.io"]: another credential than in the original']);
+});
+
+test("tries all of an original's credentials for Docker Hub beside a wildcard that has one", () => {
+  const source = (id: string, keys: Keys) => {
+    const auths = mapped(keys, (one) => ({ auth: btoa(one) }));
+    const role = id === "original" ? "original" : "additional";
+    const accepted = parse(Buffer.from(JSON.stringify({ auths })), { name: id, role });
+    return { id, accepted: accepted.ok ? accepted : assert.fail(id) };
+  };
+  const merged = merge(
+    [
+      source("additional", { [hubKey]: "u:1", "*.io": "u:1" }),
+      source("team", { "docker.io": "t:t" }),
+      source("original", { [hubKey]: "u:1", "index.docker.io": "u:2" }),
+    ],
+    { conflicts: "additional", protect: [] },
+  );
+  assert.ok(merged.ok);
+  const named = merged.entries.filter(({ registry }) =>
+    /^(?:https:\/\/)?docker\.io/.test(registry),
+  );
+  assert.deepEqual(named.map(({ credential }) => credential.password).toSorted(), ["1", "2"]);
 });
 
 /** The original's own credential, which a protected registry takes from everybody. */
@@ -604,6 +641,8 @@ const unprotectable: readonly (readonly [value: string, line: RegExp])[] = [
   ["quay.io:*", /^is no registry; name it/],
   ["fc00::/7", /^is no registry; name it/],
   ["[fc00::]/7", /^is no registry; name it/],
+  ["index.docker.io:443/library/nginx", /^is no part of image names; give docker\.io/],
+  ["https://u@index.docker.io:0443/nginx", /^is no part of image names; give docker\.io/],
   ["index.docker.io/nginx", /^is no part of image names; give docker\.io/],
   ["https://index.docker.io/v1/nginx", /^is no part of image names; give docker\.io/],
   ["hub.docker.com", /give docker\.io for Docker Hub$/],
@@ -637,6 +676,30 @@ test("F54: a protected registry is served under no capitals and no zeros either"
   assert.deepEqual(lines(merged).length, 3);
   assert.match(lines(merged).join(), /"QUAY\.io".*"quay\.io", which is protected/);
 });
+
+for (const [protect, registry, warned] of [
+  ["*.amazonaws.com", "1.dkr.ecr.eu-west-1.amazonaws.com", '"*.*.*.*.amazonaws.com"'],
+  ["*.example.com/team", "a.b.example.com/team/x", '"*.*.example.com/team"'],
+  ["*.example.com:5000", "a.b.example.com:5000", '"*.*.example.com:5000"'],
+  ["*.example.com:5000", "a.b.example.com", undefined],
+  ["*.example.com/team", "a.b.example.com/other", undefined],
+  ["*.example.com", "example.com", undefined],
+  ["*.example.com", "a.b.example.org", undefined],
+  ["a.example.com", "b.a.example.com", undefined],
+] as const)
+  test(`F54: ${warned === undefined ? "accepts" : "warns of"} ${registry} beside protected ${protect}`, () => {
+    const about = (original: Keys) =>
+      lines(mergeKeys(original, { [registry]: "x:y" }, { protect: [protect] })).filter((line) =>
+        line.includes("is not protected"),
+      );
+    assert.deepEqual(about({ [registry]: "x:y" }), []);
+    assert.equal(about({}).length, warned === undefined ? 0 : 1);
+    assert.ok(
+      about({})
+        .join()
+        .endsWith(warned === undefined ? "" : `or protect ${warned} too`),
+    );
+  });
 
 test("F54: takes what protects something", () => {
   for (const name of [

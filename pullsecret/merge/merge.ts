@@ -13,8 +13,9 @@ import {
 } from "./offer.ts";
 import { maxEntries, type Entry } from "../document/parse.ts";
 import { catalogue, problem, type Problem } from "../problems/problems.ts";
-import { findProtected } from "./protect.ts";
+import { findProtected, findUnprotected } from "./protect.ts";
 import { findShadows } from "./shadow.ts";
+import { imagesOf } from "../registry/key.ts";
 import {
   asImages,
   dockerHubImages,
@@ -64,25 +65,35 @@ export function merge(
   const offers = offersOf(sources);
   const entries: MergedEntry[] = [];
   const warnings = sources.toReversed().flatMap(({ accepted }) => accepted.warnings);
-  for (const offered of offers.values()) {
+  const conflicting: { images: string; won: Winner; warning: Problem }[] = [];
+  for (const [images, offered] of offers) {
     const won = winner(offered, conflicts);
     const lost = offered.filter((offer) => !agree(offer, won.offer));
     const shadows = lost.map(({ id }) => id);
     for (const { entry, from } of writtenFor(offered, won, conflicts))
       entries.push({ ...entry, from, shadows });
-    warnings.push(...lost.map((other) => conflict(offered, won.holder, other)));
+    conflicting.push(
+      ...lost.map((other) => ({ images, won, warning: conflict(offered, won.holder, other) })),
+    );
   }
   const foreign = [...offers.values()].flatMap(foreignTo);
   const promoted = promotedHub(sources, offers, conflicts, entries);
   if (promoted !== undefined) {
     foreign.push(...promoted.foreign);
     entries.push(...promoted.entries);
-    warnings.push(promoted.warning);
   }
   const problems = findProtected(foreign, protect);
+  warnings.push(...findUnprotected(foreign, protect));
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
-  warnings.push(...findShadows(sources, entries));
-  const told = warnings.filter((one) => !isCured(one, offers, entries));
+  // Neither of two credentials that are never tried is used. GPS162 reports the hidden key,
+  // and GPS165 the wildcard that takes the images.
+  const isUsed = ({ images, won }: (typeof conflicting)[number]) =>
+    images !== dockerHubImages || servesHub(won.offer.all, entries);
+  warnings.push(...conflicting.filter(isUsed).map(({ warning }) => warning));
+  if (promoted !== undefined) warnings.push(promoted.warning);
+  const isHubLost = !conflicting.every(isUsed);
+  warnings.push(...findShadows(sources, entries, isHubLost));
+  const told = warnings.filter((one) => holds(one, offers, entries));
   if (entries.length > maxEntries) problems.push(problem("tooMany", "merged", "auths"));
   if (secretSize(entries, rest) > documentLimits.bytes)
     problems.push(problem("mergedTooBig", "merged", "document"));
@@ -91,26 +102,44 @@ export function merge(
     : { ok: true, entries, rest, warnings: told };
 }
 
-/**
- * Whether a source was told that its docker login's key is never tried, and all its credentials are
- * tried as `docker.io`.
- */
-function isCured(
-  { code, source }: Problem,
-  offers: ReadonlyMap<string, Offers>,
+/** Whether the kubelet tries one of the credentials for Docker Hub's images. */
+function servesHub(
+  entries: readonly Pick<Entry, "credential">[],
   written: readonly MergedEntry[],
 ): boolean {
-  if (code !== catalogue.hidden[0]) return false;
-  const hub = offers.get(dockerHubImages)?.find(({ id }) => id === source);
-  const named = written.filter(({ registry }) => identity(registry) === dockerHubImages);
-  if (hub === undefined) return false;
-  return hub.all.every(({ credential }) => named.some((one) => one.credential.equals(credential)));
+  const hiding = written.filter(({ registry }) => hidesDockerHub(registry));
+  const used = hiding.length > 0 ? hiding : written.filter(({ registry }) => isHubLogin(registry));
+  return entries.some((one) => used.some(({ credential }) => credential.equals(one.credential)));
 }
 
 /**
- * What is written for the same images: all of the winner's entries. Where it has Docker Hub under
- * docker login's key alone, and a higher source that agrees has `docker.io`, all are written under
- * that name as well: the kubelet tries it before wildcards, and also after a path of it. An
+ * Whether a source's warning about its own docker login's key holds for what is written as well. It
+ * does not if the credential is tried under another key, nor if the source lost Docker Hub's
+ * images, which another warning reports.
+ */
+function holds(
+  { code, source, path }: Problem,
+  offers: ReadonlyMap<string, Offers>,
+  written: readonly MergedEntry[],
+): boolean {
+  if (code !== catalogue.hidden[0]) return true;
+  const own = offers.get(dockerHubImages)?.find(({ id }) => id === source);
+  if (own === undefined) return true;
+  const logins = own.all.filter(({ registry }) => isHubLogin(registry));
+  const meant = logins.filter(({ registry }) => formatPath(["auths", registry]) === path);
+  const judged = meant.length > 0 ? meant : logins;
+  const isWritten = own.tried.every(({ credential }) =>
+    written.some(
+      (one) => imagesOf(one.registry) === dockerHubImages && one.credential.equals(credential),
+    ),
+  );
+  return isWritten && !judged.every((one) => servesHub([one], written));
+}
+
+/**
+ * The entries that are written for the same images: all of the winner's. Where it has Docker Hub
+ * under docker login's key alone, and a higher source that agrees has `docker.io`, all are written
+ * under that name as well: the kubelet tries it before wildcards, and also after a path of it. An
  * original that is preferred stays as it is.
  */
 function writtenFor(
@@ -139,7 +168,7 @@ function asNamed({ tried }: Offer): readonly Entry[] {
 
 type Promoted = Readonly<{
   entries: readonly MergedEntry[];
-  /** What is to be judged as if the source had it. */
+  /** Entries that are judged as if the source had them. */
   foreign: readonly Readonly<{ id: string; registry: string }>[];
   warning: Problem;
 }>;
@@ -163,16 +192,17 @@ function promotedHub(
   const rank = ({ id }: Offer) =>
     conflicts === "original" && isOriginal({ id }) ? -1 : sources.findIndex((one) => one.id === id);
   const top = highest(hub);
+  // An original that agrees may have more credentials, which are to be tried as well.
+  const { offer: won } = winner(hub, conflicts);
   const hiding = [...offers]
     .filter(([images]) => images !== dockerHubImages && hidesDockerHub(images))
     .map(([, one]) => highest(one))
-    .filter((one) => !agree(top, one));
+    .filter((one) => !agree(won, one));
   const [first] = hiding;
   // Not in place of one that is preferred: it stays as it is.
   const displaces = rank(top) >= 0 && hub.some(isNamed);
   const isMeant = !displaces && hiding.some((one) => rank(one) <= rank(top));
   if (first === undefined || isMeant) return undefined;
-  const { offer: won } = winner(hub, conflicts);
   const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
   const entries = asNamed(won).map(({ registry, credential }) => ({
     registry,
@@ -210,7 +240,7 @@ function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
   return { offer: isOriginals ? original : holder, holder };
 }
 
-/** Told of the higher one, whichever of the two wins. */
+/** The warning about two sources. It names the higher one, whichever of the two wins. */
 function conflict(offers: Offers, won: Offer, lost: Offer): Problem {
   const [higher, lower] = offers.indexOf(won) < offers.indexOf(lost) ? [won, lost] : [lost, won];
   const path = formatPath(["auths", higher.tried[0].registry]);

@@ -27,7 +27,7 @@ export function protectable(value: string): string | Wrong {
 
 function whyNot(value: string): string | undefined {
   const registry = identityOf(value);
-  if (/^(?:https?:\/\/)?index\.docker\.io\/(?!v[12]\/?$)./i.test(value))
+  if (/^(?:https?:\/\/)?(?:[^/@]*@)?index\.docker\.io(?::0*443)?\/(?!v[12]\/?$)./i.test(value))
     return "is no part of image names; give docker.io with that path";
   if (registry === undefined)
     return "is no registry; name it as image names have it, such as quay.io";
@@ -43,7 +43,7 @@ function whyNot(value: string): string | undefined {
 }
 
 /**
- * Of these entries, those that would serve images of a protected registry: the registry itself, a
+ * Finds entries that would serve images of a protected registry: the registry itself, a
  * path below or above it, or a wildcard over it, whether or not the original has an entry there.
  * Capitals of the host do not count, nor do zeros before the port, nor the port 443: the registry
  * is the same.
@@ -66,6 +66,29 @@ export function findProtected(
     }
   }
   return problems;
+}
+
+/**
+ * Finds entries that are not protected although a wildcard seems to cover them: `*.amazonaws.com`
+ * has fewer parts than the host of any registry there.
+ */
+export function findUnprotected(
+  entries: readonly Readonly<{ id: string; registry: string }>[],
+  protect: readonly string[],
+): Problem[] {
+  const guarded = protect.flatMap((name) => identityOf(name) ?? []);
+  return entries.flatMap(({ id, registry }) => {
+    const meant = identityOf(registry);
+    if (meant === undefined) return [];
+    const parts = (one: string) => splitPort(hostOf(one)).host.split(".").length;
+    for (const one of guarded.filter((name) => name.startsWith("*."))) {
+      const wider = "*.".repeat(Math.max(parts(meant) - parts(one), 0)) + one;
+      if (!overlaps(meant, wider)) continue;
+      const path = formatPath(["auths", registry]);
+      return [problem("unprotected", id, path, quote(one), quote(wider))];
+    }
+    return [];
+  });
 }
 
 /** All that a name may mean: too much protection is noticed, too little is not. */
@@ -93,7 +116,7 @@ function identityOf(name: string): string | undefined {
   const host = registry === undefined ? "" : hostOf(registry);
   if (registry === undefined || !host.endsWith(":443")) return registry;
   const plain = host.slice(0, host.lastIndexOf(":")) + registry.slice(host.length);
-  // An IPv6 address, or a host without a dot, is no host of image names without a port.
+  // An IPv6 address, or a host without a dot, needs a port in image names.
   return identity(spelling(plain)) ?? registry;
 }
 

@@ -2,6 +2,7 @@
 import { imagesOf, meaningOf } from "../registry/key.ts";
 import { formatPath, quote } from "../problems/keypath.ts";
 import { called, isOriginal, type MergeSource } from "./offer.ts";
+import type { Entry } from "../document/parse.ts";
 import { problem, type Problem } from "../problems/problems.ts";
 import {
   dockerHubImages,
@@ -18,19 +19,29 @@ import {
 /** An entry that others may shadow; `registry` is its identity. */
 type Known = Readonly<{ id: string; registry: string }>;
 
-type Written = Readonly<{ registry: string; from: string }>;
+type Written = Entry & Readonly<{ from: string }>;
 
 /**
  * Warnings about registries that sources other than the original supply, at most one for each.
- * Either the kubelet tries the entry before one of a source that has none for that registry,
- * whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source leaves Docker
- * Hub's own entry no image to serve. `written`: what all sources are merged to.
+ * Either the kubelet tries the entry before a written one of a source that has none for that
+ * registry, whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source
+ * leaves Docker Hub's own entry no image to serve. `written`: what all sources are merged to.
+ * `isHubLost`: a wildcard takes Docker Hub's images from several sources, so each of them counts.
  */
 export function findShadows(
   sources: readonly MergeSource[],
   written: readonly Written[],
+  isHubLost: boolean,
 ): Problem[] {
   const used = sources.map(({ id, accepted }) => ({ id, entries: usedOf(accepted) }));
+  const groups = new Map<string, Written[]>();
+  for (const one of written) {
+    const images = imagesOf(one.registry);
+    groups.set(images, [...(groups.get(images) ?? []), one]);
+  }
+  const isWritten = ({ registry, credential }: Entry) =>
+    (isHubLost && imagesOf(registry) === dockerHubImages) ||
+    groups.get(imagesOf(registry))?.some((one) => one.credential.equals(credential)) === true;
   const had = new Map(
     used.map(({ id, entries }) => [id, new Set(entries.map(({ registry }) => imagesOf(registry)))]),
   );
@@ -38,7 +49,9 @@ export function findShadows(
   const isNamed = written.some(({ registry }) => identity(registry) === dockerHubImages);
   // Backwards: of `quay.io` and `quay.io/openshift` the nearer one is named.
   const known = used
-    .flatMap(({ id, entries }) => entries.map(({ registry }) => ({ id, registry })))
+    .flatMap(({ id, entries }) =>
+      entries.filter(isWritten).map(({ registry }) => ({ id, registry })),
+    )
     .flatMap(({ id, registry }) => {
       const meant = isNamed && isHubLogin(registry) ? dockerHubImages : identity(registry);
       return meant === undefined ? [] : [{ id, registry: meant }];

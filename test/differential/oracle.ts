@@ -7,7 +7,12 @@ import { fileURLToPath } from "node:url";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
 import { goBuild } from "../cluster/kit/go.ts";
 
-export type Question = Readonly<{ file: Uint8Array; images: readonly string[] }>;
+/** `secrets`: a pod's pull Secrets in its order, instead of a file. */
+export type Question = Readonly<{
+  file: Uint8Array;
+  secrets?: readonly Uint8Array[];
+  images: readonly string[];
+}>;
 /** One credential as one comparable text: key, user name and password as hexadecimal bytes. */
 export type Held = string;
 type Lookup = Readonly<{
@@ -57,9 +62,10 @@ export async function build(name: "oracle" | "provider" | "kubeadm"): Promise<st
 /** The kubelet's answers, in the order of the questions. */
 export async function ask(questions: readonly Question[]): Promise<OracleAnswer[]> {
   const oracle = await build("oracle");
-  const lines = questions.map(({ file, images }) =>
+  const lines = questions.map(({ file, secrets, images }) =>
     JSON.stringify({
       file: encode(file),
+      secrets: secrets?.map(encode),
       images: images.map((image) => encode(Buffer.from(image))),
     }),
   );

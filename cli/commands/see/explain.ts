@@ -12,7 +12,7 @@ import { explainPod, podLines, type PodAnswer } from "#cli/pods/explain.ts";
 import { gatherPod } from "#cli/pods/gather.ts";
 import { namedObject, ownersIn, pathOf, type NamedObject, type PodOwner } from "#cli/pods/kinds.ts";
 import { isScoped } from "#cli/show/delivery.ts";
-import { explainObject, type Explained } from "#cli/show/explanation.ts";
+import { explainObject, orderOf, type Explained } from "#cli/show/explanation.ts";
 import { age } from "#cli/terminal/age.ts";
 import { columns } from "#cli/terminal/columns.ts";
 import { command } from "#cli/terminal/command.ts";
@@ -167,15 +167,6 @@ function lines({ image, tries, ignored }: Explanation, paint: Paint): string[] {
   const tried = tries.map(({ order, registry, username }) => [String(order), registry, username]);
   return linesOf({ image, tried, ignored }, paint, orderOf(tries));
 }
-
-function orderOf(tries: readonly Readonly<{ order: number }>[]): string {
-  const isDrawn = new Set(tries.map(({ order }) => order)).size < tries.length;
-  return isDrawn ? drawnOrder : fixedOrder;
-}
-
-const fixedOrder = "with, in this order:";
-const drawnOrder =
-  "with, in this order (where a number occurs twice, the kubelet draws the order each time it reads the file):";
 
 function linesOf({ image, tried, ignored }: Shown, paint: Paint, how: string): string[] {
   const left = ignored.map(({ registry, reason }) => ["-", registry, reason]);

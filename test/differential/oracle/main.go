@@ -1,6 +1,7 @@
 // Package main asks the kubelet's own code which credentials it would try.
 //
-// It reads JSON lines {"file": base64, "images": [...]} and answers each with one JSON line: whether the file parses, which
+// It reads JSON lines {"file": base64, "images": [...]}, or {"secrets": [base64, ...], "images": [...]} for a pod's pull
+// Secrets in their order, and answers each with one JSON line: whether the file parses, which
 // credentials the kubelet holds for it, and for each image whether its name parses and which credentials the kubelet
 // tries, in order, and whether that order varied among several keyrings of the same file.
 // Everything that is bytes in Go travels as base64.
@@ -15,14 +16,17 @@ import (
 	"path/filepath"
 	"reflect"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/credentialprovider"
+	"k8s.io/kubernetes/pkg/credentialprovider/secrets"
 	"k8s.io/kubernetes/pkg/util/parsers"
 )
 
 type question struct {
-	File   []byte   `json:"file"`
-	Images [][]byte `json:"images"`
+	File    []byte   `json:"file"`
+	Secrets [][]byte `json:"secrets"`
+	Images  [][]byte `json:"images"`
 }
 
 type credential struct {
@@ -89,13 +93,17 @@ func ask(asked question, path string) answer {
 	for key, entry := range config {
 		result.Entries = append(result.Entries, credential{[]byte(key), []byte(entry.Username), []byte(entry.Password)})
 	}
+	fill := func() credentialprovider.DockerKeyring { return keyringOf(config) }
+	if asked.Secrets != nil {
+		fill = func() credentialprovider.DockerKeyring { return keyringOfSecrets(asked.Secrets) }
+	}
 	for _, image := range asked.Images {
-		result.Lookups = append(result.Lookups, find(keyringOf(config), string(image)))
+		result.Lookups = append(result.Lookups, find(fill(), string(image)))
 	}
 	for index, image := range asked.Images {
 		first := &result.Lookups[index]
 		for again := 1; again < keyrings && len(first.Tries) > 1 && !first.Varies; again++ {
-			first.Varies = !reflect.DeepEqual(first.Tries, find(keyringOf(config), string(image)).Tries)
+			first.Varies = !reflect.DeepEqual(first.Tries, find(fill(), string(image)).Tries)
 		}
 	}
 	return result
@@ -104,6 +112,19 @@ func ask(asked question, path string) answer {
 func keyringOf(config credentialprovider.DockerConfig) credentialprovider.DockerKeyring {
 	keyring := &credentialprovider.BasicDockerKeyring{}
 	keyring.Add(nil, config)
+	return keyring
+}
+
+func keyringOfSecrets(documents [][]byte) credentialprovider.DockerKeyring {
+	pulled := []v1.Secret{}
+	for _, document := range documents {
+		data := map[string][]byte{v1.DockerConfigJsonKey: document}
+		pulled = append(pulled, v1.Secret{Type: v1.SecretTypeDockerConfigJson, Data: data})
+	}
+	keyring, err := secrets.MakeDockerKeyring(pulled, &credentialprovider.BasicDockerKeyring{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	return keyring
 }
 

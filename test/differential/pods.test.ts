@@ -1,0 +1,71 @@
+/** A pod's pull Secrets, asked of the kubelet's own code: in which order it tries their entries. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import { pullSecret } from "#cli/fake.fixture.ts";
+import { readSecret, secretTries } from "#cli/pods/keyring.ts";
+import { Random } from "../random.ts";
+import { ask, held, type Question } from "./oracle.ts";
+
+const seed = Number(process.env["SEED"] ?? Date.now() % 2 ** 32);
+const pods = 500;
+const keys = [
+  "quay.io",
+  "https://quay.io",
+  "https://quay.io/v1/",
+  "quay.io/team",
+  "*.io",
+  "ghcr.io",
+];
+const image = "quay.io/team/app";
+
+test(`explain of a pod has the kubelet's order, for the Secrets of ${pods} random pods`, async (t) => {
+  t.diagnostic(`SEED=${seed}`);
+  const random = new Random(seed);
+  const asked = Array.from({ length: pods }, () =>
+    Array.from({ length: 1 + random.below(3) }, () => {
+      const chosen = Array.from({ length: 1 + random.below(3) }, () => random.pick(keys));
+      return Object.fromEntries(chosen.map((key) => [key, `u${random.below(4)}:p`]));
+    }),
+  );
+  const secretsOf = (documents: readonly Record<string, string>[]) =>
+    documents.map((entries) => pullSecret(entries));
+  const questionOf = (documents: readonly Record<string, string>[]): Question => ({
+    file: Buffer.from("{}"),
+    secrets: secretsOf(documents).map(({ data }) =>
+      Buffer.from(data?.[".dockerconfigjson"] ?? "", "base64"),
+    ),
+    images: [image],
+  });
+  const answers = await ask(asked.map(questionOf));
+  const unseen: Question[] = [];
+  let drawn = 0;
+  for (const [at, documents] of asked.entries()) {
+    const context = `seed ${seed}: ${JSON.stringify(documents)}`;
+    const read = secretsOf(documents).map((one, place) => readSecret(`s${place}`, one));
+    const tries = secretTries(read, image);
+    const { tries: theirs = [], varies = false } = answers[at]?.lookups[0] ?? {};
+    const numbers = tries.map(({ order }) => order);
+    const isDrawn = new Set(numbers).size < numbers.length;
+    drawn += Number(isDrawn);
+    assert.ok(isDrawn || !varies, `${context}: the order varies`);
+    if (isDrawn && !varies) unseen.push(questionOf(documents));
+    // A drawn order may come out in any way.
+    const sorted = (users: readonly string[]) =>
+      [...new Set(numbers)].map((order) =>
+        users.filter((_, index) => numbers[index] === order).toSorted(),
+      );
+    const ours = tries.map(({ supplier }) => held(Buffer.from(supplier), Buffer.from("p")));
+    assert.equal(theirs.length, ours.length, context);
+    assert.deepEqual(sorted(ours), sorted(theirs), context);
+  }
+  t.diagnostic(`${drawn} pods have a drawn order`);
+  assert.ok(drawn > pods / 50);
+  // The kubelet's 128 keyrings miss one draw in 4,000: eight times as many miss none.
+  const repeated = unseen.flatMap((one) => Array.from({ length: 8 }, () => one));
+  const again = repeated.length === 0 ? [] : await ask(repeated);
+  const varied = unseen.map((_, at) =>
+    again.slice(at * 8, at * 8 + 8).some(({ lookups }) => lookups[0]?.varies === true),
+  );
+  assert.ok(!varied.includes(false), `seed ${seed}: an order is fixed that is reported as drawn`);
+});

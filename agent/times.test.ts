@@ -58,8 +58,7 @@ for (const probationSeconds of [5, 180, 600])
   });
 
 test("an agent whose kubelet rereads the file is in time", () => {
-  // In mode CredentialProvider: after a change of mode, when our entries leave the file.
-  for (const mode of ["Restart", "Reread", "CredentialProvider"] as const) {
+  for (const mode of ["Restart", "Reread"] as const) {
     const world = granted(1);
     world.restart = "Never";
     const from = world.clock;

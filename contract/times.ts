@@ -29,16 +29,13 @@ const spareSeconds = 60;
 /**
  * Seconds within which an agent whose kubelet runs has proved a grant, or has found that it failed
  * or does not fit. A start or stop that hangs has no time of its own: such a node may fail. In mode
- * Restart the kubelet of a control plane may be left to read its file again. In mode Reread a
- * withdrawal may have to wait until an older grant is fulfilled. In mode CredentialProvider a node
- * may have our entries in config.json, from another mode: the kubelet has to notice that they left.
+ * Restart the kubelet of a control plane may be left to read its file again. In the other modes it
+ * reads twice: for an older grant or an entry that leaves config.json, and for this one. In mode
+ * CredentialProvider that file changes with the original, for registries without a row of
+ * matchImages, and after a change of mode.
  */
 export function grantSeconds(mode: DeliveryMode, probationSeconds: number): number {
   const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);
-  const change = {
-    Restart: Math.max(rereadSeconds, restarts),
-    Reread: 2 * rereadSeconds,
-    CredentialProvider: answerSeconds + rereadSeconds,
-  }[mode];
+  const change = mode === "Restart" ? Math.max(rereadSeconds, restarts) : 2 * rereadSeconds;
   return syncSeconds + change + spareSeconds;
 }

@@ -85,6 +85,8 @@ function chain(facts: Facts): Answer {
  */
 function untouched(facts: Facts, document: Document): Answer {
   const { left, file } = facts;
+  const emptied = emptying(facts, document);
+  if (emptied !== undefined) return emptied;
   if (left) return leave;
   const back = cameBack(facts, document);
   if (back !== undefined) return record(codes.toBeWritten, back);
@@ -96,6 +98,14 @@ function untouched(facts: Facts, document: Document): Answer {
     again: resync,
     ...(detail && { detail }),
   };
+}
+
+/** The provider's answer is ours alone: a withdrawal empties it, whatever the journal says. */
+function emptying(facts: Facts, document: Document): Answer | undefined {
+  const { file } = facts;
+  if (!isFound(file)) return undefined;
+  const planned = file.plan(undefined, document, false);
+  return planned.changed ? change(facts, undefined, file, document, planned) : undefined;
 }
 
 /**
@@ -184,7 +194,8 @@ function voidGrant({ grant, refused }: Facts, journal: Journal | undefined): Ste
 /** The node takes nothing unasked. A grant comes to it as to a node without a journal. */
 function emptyHanded(facts: Facts): Answer {
   if (grantedRevision(facts.grant) === 0) return waiting(facts);
-  if (ours(facts)?.intent === "release") return leave;
+  const document = ours(facts);
+  if (document?.intent === "release") return emptying(facts, document) ?? leave;
   const answer = chain({ ...facts, journal: { kind: "none" }, left: false });
   if (answer.action !== "apply" || facts.journal.kind !== "journal") return answer;
   return { ...answer, former: { journal: facts.journal.journal } };

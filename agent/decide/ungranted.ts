@@ -16,6 +16,7 @@ import {
 } from "../facts/step.ts";
 import { confirmed, type File, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { byTable, idleAs } from "../restart/phases.ts";
+import { isAwaited } from "../restart/reread.ts";
 import { unfitness } from "./preflight.ts";
 
 /**
@@ -23,7 +24,7 @@ import { unfitness } from "./preflight.ts";
  * because of it. Where no kubelet is restarted, newer content may take its place.
  */
 export function endsFirst({ config, grant }: Facts, journal: Journal, file: FoundFile): boolean {
-  if (isIdle(journal) || config.restart === "Never") return false;
+  if (isIdle(journal) || config.restart === "Never" || isAwaited(journal)) return false;
   return !isOf(journal, grant) && file.holds(journal.owned);
 }
 

@@ -80,6 +80,7 @@ export function isEmpty(journal: Journal | undefined): boolean {
     journal.unverified === undefined &&
     journal.calls.length === 0 &&
     journal.owned.former === undefined &&
+    journal.owned.answer === undefined &&
     journal.owned.entries.length + journal.owned.rest.length === 0
   );
 }

@@ -5,6 +5,7 @@
  */
 import type { Facts } from "../facts/facts.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
+import { granted } from "../facts/grant.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { attempt, awaitAnswer, awaitUnit, underWay } from "./restart.ts";
 import {
@@ -17,7 +18,7 @@ import {
   watch,
 } from "./probation.ts";
 import { revived, undone } from "./quarantine.ts";
-import { awaitRepaired, awaitReread } from "./reread.ts";
+import { awaitRepaired, awaitReread, isAwaited } from "./reread.ts";
 import { type SeenState, type KubeletState, stateOf, unitOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, record, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
@@ -50,10 +51,10 @@ export const table: PhaseTable = {
     Always: {
       ...untold,
       busy: underWay,
-      down: attempt,
-      other: attempt,
-      silent: awaitAnswer,
-      answering: watch,
+      down: unlessAwaited(attempt),
+      other: unlessAwaited(attempt),
+      silent: unlessAwaited(awaitAnswer),
+      answering: unlessAwaited(watch),
     },
     // A process that was started after the rename has nothing older to remember.
     Never: { ...always(awaitReread), silent: confirm, answering: confirm },
@@ -147,6 +148,14 @@ function owing<Unit extends readonly unknown[]>(
     journal.matters || journal.owed !== undefined
       ? rule(facts, journal, ...unit)
       : confirm(facts, journal);
+}
+
+/** What was changed in another mode is left to the kubelet: a restart needs a grant of its own. */
+function unlessAwaited(rule: PhaseRule): PhaseRule {
+  return (facts, journal, unit) =>
+    isAwaited(journal) && granted(facts.grant) === undefined
+      ? awaitReread(facts, journal)
+      : rule(facts, journal, unit);
 }
 
 /**

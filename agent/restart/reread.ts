@@ -9,6 +9,14 @@ import { codes } from "../facts/problems.ts";
 const rereadAfter = rereadSeconds * 1000;
 const longestWait = 10_000;
 
+/**
+ * Whether the change was made in another mode, where no kubelet is restarted: none can be down
+ * because of it.
+ */
+export function isAwaited({ phase, owed, renamed }: Journal): boolean {
+  return phase === "restarting" && owed === undefined && renamed !== undefined;
+}
+
 /** Restart policy Never: notes once when the file was in place, and waits. */
 export function awaitReread(facts: Facts, journal: Journal): Step {
   const { renamed } = journal;

@@ -9,7 +9,7 @@ export const AWAY = 60;
 export const AGAIN = 600;
 const UNBROKEN = 3;
 const SETTLED = 60;
-const TIME: Record<Mode, number> = { Restart: 455, CredentialProvider: 790, Reread: 760 };
+const TIME: Record<Mode, number> = { Restart: 455, CredentialProvider: 760, Reread: 760 };
 
 export type Verdict = "none" | "proved" | "unproved" | "failed" | "excused" | "back";
 

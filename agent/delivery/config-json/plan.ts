@@ -47,7 +47,7 @@ function planPut(
     : asFile(result.document, found, journal?.left ?? before);
   const file = hasOurs(result.owned) ? closed(written) : written;
   const left = leftAs(file, found, journal);
-  const matters = anew || mattering(found, result.document);
+  const matters = anew || mattering(found, result.document, vacated(result.owned));
   return { changed, matters, file, owned: result.owned, before, ...(left && { left }) };
 }
 
@@ -160,8 +160,19 @@ function isNow(found: Present, file: File): boolean {
   return found.bytes.equals(file.bytes) && found.mode === file.mode;
 }
 
-function mattering(found: Present, document: NodeDocument): boolean {
-  return !giveTheSame(healed(found) ? emptyDocument : found.document, document);
+/** `left` are entries that the kubelet may still remember: it gets another one all the same. */
+function mattering(
+  found: Present,
+  document: NodeDocument,
+  left: ReadonlySet<string> = new Set(),
+): boolean {
+  const { auths, ...rest } = healed(found) ? emptyDocument : found.document;
+  const remaining = [...auths].filter(([key]) => !left.has(key));
+  return !giveTheSame({ ...rest, auths: new Map(remaining) }, document);
+}
+
+function vacated({ entries }: Owned): ReadonlySet<string> {
+  return new Set(entries.filter(({ vacant }) => vacant).map(({ key }) => key));
 }
 
 export function healed(found: Present): boolean {

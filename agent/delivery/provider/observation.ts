@@ -50,10 +50,9 @@ export function afterProvider(config: FoundFile, installed: InstalledProvider): 
   return {
     ...config,
     plan(journal, document, lost) {
-      const answer = journal?.owned.answer;
-      if (answer === undefined && !lost) return config.plan(journal, document, lost);
       if (document.intent === "release")
         return planRelease(config, installed, journal, document, lost);
+      const answer = journal?.owned.answer;
       const planned = config.plan(journal, document, lost);
       if (answer === undefined) return planned;
       const meanwhile = { ...planned.meanwhile, answer };

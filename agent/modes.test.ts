@@ -1,0 +1,180 @@
+/**
+ * An agent of a mode without restarts, and one of mode Restart after it: pure decisions, with
+ * config.json and the provider's answer in memory.
+ */
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { ProviderScope } from "#contract/names.ts";
+import { grantSeconds, rereadSeconds } from "#contract/times.ts";
+import { answerOf } from "#pullsecret/provider/answer.ts";
+import { rowsFor } from "#pullsecret/provider/config.ts";
+import { emptyDocument, readDocument } from "./delivery/config-json/document.ts";
+import { foundOf } from "./delivery/config-json/observation.ts";
+import type { FoundFile, Plan } from "./delivery/delivery.ts";
+import type { Document } from "./delivery/mount.ts";
+import { afterProvider, providedBy } from "./delivery/provider/observation.ts";
+import {
+  absent,
+  busless,
+  decide,
+  facts,
+  idle,
+  mounted,
+  nothingMounted,
+  now,
+  restarting,
+  seven,
+  unit,
+  withdrawn,
+  written,
+} from "./facts/facts.fixture.ts";
+import { type File, firstJournal, type Journal } from "./journal/journal.ts";
+
+const [old, wanted] = ["dTpw", "dTpuZXc="];
+const eight = { ...seven, revision: 8, digest: "eight's" };
+
+function configOf(file: File): FoundFile {
+  if ("absent" in file)
+    return foundOf({ kind: "absent", identity: "absent", document: emptyDocument });
+  const digest = file.bytes.toString();
+  const reading = readDocument(file.bytes);
+  assert.ok(reading.kind === "document");
+  const { document } = reading;
+  return foundOf({ kind: "file", identity: digest, ...file, document, digest });
+}
+
+const fileWith = (auths: object): File => ({
+  bytes: Buffer.from(JSON.stringify({ auths })),
+  mode: 0o600,
+});
+
+/** A node of mode CredentialProvider that is granted one entry. */
+class Node {
+  file: File = { absent: true };
+  answer = answerOf(new Map());
+  journal: Journal | undefined;
+  seconds = 0;
+  /** When the kubelet asks for the first time; undefined: never. */
+  asks: number | undefined;
+  scope: ProviderScope = "All";
+  key = "a.io";
+  original = false;
+  auth = wanted;
+  readonly ready: boolean[] = [];
+
+  /** Looks each second, for so many seconds or until it is ready. */
+  pass(seconds: number, until: "ready" | "the end" = "the end"): this {
+    for (const end = this.seconds + seconds; this.seconds < end;) {
+      const step = this.#step();
+      if ("journal" in step) this.journal = step.journal;
+      if (step.action === "apply") this.#write(step.plan);
+      if (["apply", "record"].includes(step.action)) continue;
+      this.ready.push(step.ready);
+      if (step.ready && until === "ready") break;
+      this.seconds += 1;
+    }
+    return this;
+  }
+
+  /** What the kubelet finds for the registry in either way. */
+  get ways(): Readonly<Record<"file" | "answer", boolean>> {
+    const has = (bytes: Buffer | undefined) => bytes?.includes("a.io") === true;
+    return { file: "bytes" in this.file && has(this.file.bytes), answer: has(this.answer) };
+  }
+
+  #step() {
+    const { key, original, journal, answer, seconds } = this;
+    const entries = new Map([[key, { value: { auth: this.auth }, original }]]);
+    const desired = { entries, rest: new Map() };
+    const asked = this.asks !== undefined && seconds >= this.asks;
+    const installed = { rows: rowsFor([]), answer, identity: "x", asked };
+    return decide(
+      facts({
+        file: providedBy(configOf(this.file), installed, this.scope),
+        journal: journal ?? { kind: "none" },
+        grant: eight,
+        mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight", desired },
+        unit: busless,
+        config: { restart: "Never" },
+        time: { boot: "b", monotonic: 1_000_000 + 1000 * seconds },
+        now: now + 1000 * seconds,
+      }),
+    );
+  }
+
+  #write({ first, kept, file, last }: Plan): void {
+    if (first !== undefined) this.answer = first.bytes;
+    if (kept !== true) this.file = file;
+    if (last !== undefined) this.answer = last.bytes;
+  }
+}
+
+const node = (change: Partial<Node> = {}) => Object.assign(new Node(), change);
+const ours = { journal: idle, file: fileWith({ "a.io": { auth: old } }) };
+
+const slow: readonly (readonly [string, Partial<Node>])[] = [
+  ["another mode's content, and a kubelet that asks never", ours],
+  ["the same, and a kubelet that asks in mid-wait", { ...ours, asks: 200 }],
+  ["an original", { asks: 0, original: true }],
+  ["a registry with a port that no row names", { asks: 0, key: "a.io:5000" }],
+];
+for (const [what, change] of slow)
+  test(`a node is in time when its kubelet has to read config.json: ${what}`, () => {
+    const { seconds } = node(change).pass(3600, "ready");
+    assert.ok(seconds >= rereadSeconds && seconds < grantSeconds("CredentialProvider", 5));
+  });
+
+const quick: readonly (readonly [string, Partial<Node>])[] = [
+  ["another mode's content", ours],
+  ["another mode's content that stays the same", { ...ours, auth: old }],
+  ["an entry of the node's own", { file: fileWith({ "a.io": { auth: old } }) }],
+  ["nothing", {}],
+];
+for (const [what, change] of quick)
+  test(`a kubelet that asks gets the answer at its next pull, whatever config.json had: ${what}`, () => {
+    const { seconds, ways } = node({ ...change, asks: 0 }).pass(3600, "ready");
+    assert.equal(seconds, 0);
+    assert.deepEqual(ways, { file: false, answer: true });
+  });
+
+test("a node stays ready when its kubelet asks for the first time", () => {
+  const one = node({ ...ours, auth: old, asks: 10 }).pass(400);
+  assert.deepEqual(new Set(one.ready), new Set([true]));
+  assert.deepEqual(one.ways, { file: false, answer: true });
+});
+
+test("until a kubelet has asked config.json has the entry as well, unless the scope forbids it", () => {
+  assert.deepEqual(node().pass(400).ways, { file: true, answer: true });
+  for (const change of [{}, ours])
+    assert.deepEqual(node({ ...change, scope: "Annotated" }).pass(400).ways, {
+      file: false,
+      answer: true,
+    });
+});
+
+test("mode Restart after another one leaves what the kubelet is to reread to it, until a grant comes", () => {
+  const { owed: _owed, ...rest } = restarting;
+  const journal = { ...rest, renamed: facts({}).time };
+  const common = { journal, file: written, unit, config: { restart: "Always" } } as const;
+  for (const grant of ["none", { ...seven, revision: 0, digest: "" }] as const)
+    assert.equal(decide(facts({ ...common, grant, mounted: nothingMounted })).action, "wait");
+  assert.equal(decide(facts({ ...common, grant: seven })).action, "restart");
+  // Newer content takes its place, as in the other modes.
+  const mountedEight: Document = { ...mounted, revision: 8, digest: "eight's" };
+  const { action } = decide(facts({ ...common, grant: eight, mounted: mountedEight }));
+  assert.equal(action, "record");
+});
+
+test("a withdrawal empties the answer also where no journal tells of it", () => {
+  const answer = answerOf(new Map([["a.io", { auth: old }]]));
+  const installed = { rows: rowsFor([]), answer, identity: "x", asked: true };
+  const modes = [providedBy(absent, installed, "All"), afterProvider(absent, installed)];
+  for (const file of modes)
+    for (const journal of [{ kind: "none" } as const, firstJournal({ absent: true })]) {
+      const step = decide(
+        facts({ file, journal, mounted: withdrawn, unit: busless, config: { restart: "Never" } }),
+      );
+      assert.ok(step.action === "apply");
+      assert.deepEqual(step.plan.last?.bytes, answerOf(new Map()));
+    }
+});

@@ -78,7 +78,7 @@ const own = (key: string, vacant?: true): Owned => ({
 });
 const rows: readonly Row[] = [
   ["asked: its place is kept empty", {}, nothing, ["a.io"], ["orig.io", "-a.io"]],
-  ["not asked yet: what is there stays", { asked: false }, nothing, ["a.io"], ["orig.io"]],
+  ["not asked yet: both have it", { asked: false }, nothing, ["a.io"], ["orig.io", "a.io"]],
   ["not asked yet: ours stays", { asked: false }, own("a.io"), ["a.io"], ["orig.io", "a.io"]],
   [
     "not asked any more: an empty place stays empty",
@@ -111,7 +111,7 @@ test("the answer comes first, and the place of ours is emptied in config.json; w
   const put = found.plan(undefined, document("a.io"), false);
   assert.ok(put.first);
   assert.deepEqual(keysOf(put), ["b.io"]);
-  assert.ok(put.matters && !put.kept);
+  assert.ok(!put.matters && !put.kept);
   const answer = answerOf(new Map([["a.io", value]]));
   assert.equal(put.owned.answer, digestOf(answer));
   const journal: Journal = { ...firstJournal(put.before), owned: put.owned };

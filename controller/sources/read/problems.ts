@@ -72,8 +72,8 @@ export const catalogue = {
   mutated: ["GPS322", "{}", "exclude our objects from the policy that changes them"],
   unsupported: [
     "GPS323",
-    "the cluster serves {}, whose operator owns the nodes' pull secrets",
-    "give the credential to that operator; nothing is deployed here",
+    "the cluster serves {}: OpenShift, or HyperShift which hosts it, owns the nodes' pull secrets",
+    "use the cluster's own global pull secret; nothing is deployed here",
   ],
   notAllowed: [
     "GPS330",

@@ -80,6 +80,11 @@ export const catalogue = {
     "{}",
     "change spec, or have the installer allow it; until then the previous policy stays in force",
   ],
+  directoryInUse: [
+    "GPS331",
+    "is {}; agents stay there, because elsewhere they could not take them back",
+    "set spec.managementState: Withdrawn until nothing is left, or give the old directory again",
+  ],
   unanswered: [
     "GPS325",
     "{}",

@@ -189,7 +189,8 @@ test("config.json and our folder are deleted together: both come again, since no
   rmSync(node.folder, { recursive: true });
   rmSync(node.config);
   assert.ok(await inTime(() => phaseOf(node) === "applied" && node.file === ours, 40_000));
-  await agent.shows(200, "GPS200", 40_000);
+  await agent.shows("5nn", "GPS254");
+  assert.equal(place.systemd.restartCalls, 1);
 });
 
 test("the agent of an unfit node ends once with the code of a refusal, and the next one waits for a new grant", async () => {

@@ -32,13 +32,14 @@ class Place {
   readonly #hands;
   readonly #observer: Observer;
 
-  constructor(t: TestContext) {
+  constructor(t: TestContext, others: readonly string[] = []) {
     const { node } = this;
+    node.isFor(others);
     node.mount(1, content);
     node.grant(1);
     const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
     const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
-    const parsed = parseConfig(flags, {
+    const parsed = parseConfig([...flags, ...others], {
       NODE_NAME: "n",
     });
     assert.ok(parsed.ok);
@@ -149,6 +150,14 @@ test(
     }
   },
 );
+
+test("asks no healthz where nothing is restarted: it may be off", { skip }, async (t) => {
+  const place = new Place(t, ["--restart=Never"]);
+  place.healthy = false;
+  assert.equal((await place.rests()).code, "GPS254");
+  assert.match(place.node.file ?? "", /a\.io/);
+  assert.ok(!place.asked.includes("healthz"));
+});
 
 test(
   "writes a journal again that somebody deleted, with what the node had before",

@@ -129,9 +129,9 @@ export class Observer {
   }
 
   async #ask(asked: Asked, facts: Facts): Promise<Facts> {
-    const { config, systemd, healthz } = this.#senses;
+    const { config, systemd } = this.#senses;
     if (asked === "mounted") return { ...facts, ...(await this.#readings.volume()) };
-    if (asked === "healthz") return { ...facts, healthy: await healthz() };
+    if (asked === "healthz") return { ...facts, healthy: await this.#isHealthy(facts.config) };
     const known = await this.#askKubelet(facts);
     if (asked === "kubelet") return known;
     const hides = await askHides(config, systemd, unitOf(known));
@@ -139,10 +139,11 @@ export class Observer {
   }
 
   async #askKubelet(facts: Facts): Promise<Facts> {
-    const { config, healthz } = this.#senses;
+    const { config } = this.#senses;
     const unit = await askUnit(this.#senses, facts.journal);
     const whole = unitOf({ unit });
-    const healthy = await healthz();
+    const restart = policyFor(config, whole?.name ?? owing(config.unit, facts.journal));
+    const healthy = await this.#isHealthy({ restart });
     const running = whole !== undefined && isRunning(whole) ? whole.invocation : undefined;
     const stopwatch = {
       ...facts.stopwatch,
@@ -152,8 +153,12 @@ export class Observer {
       busy: this.#stopwatch.held("busy", progress(unit)),
       unreached: this.#unreached(unit),
     };
-    const restart = policyFor(config, whole?.name ?? owing(config.unit, facts.journal));
     return { ...facts, config: { ...facts.config, restart }, unit, healthy, stopwatch };
+  }
+
+  /** Where nothing is restarted healthz decides nothing, and may be off. */
+  async #isHealthy({ restart }: Pick<Config, "restart">): Promise<boolean> {
+    return restart === "Never" || (await this.#senses.healthz());
   }
 
   /** How long the bus has been unreachable; a look that does not ask changes nothing. */

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
 import { test } from "node:test";
-import type { KubernetesObject } from "@kubernetes/client-node";
+import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
@@ -77,10 +77,13 @@ function start(graceSeconds: number) {
   let declared: readonly ExtraSource[] = [];
   let managementState: ManagementState = "Managed";
   let withdrawsAt: Date | undefined;
+  let kubeletDirectory = agentFixture.kubeletDirectory;
+  let keptIn: string | undefined;
   const nothing = async () => {};
   const report: Report = {
     begins: () => {},
     paused: () => {},
+    directory: (kept) => void (keptIn = kept),
     unsupported: nothing,
     foreign: nothing,
     verdict: async (verdict) => void ({ withdrawsAt } = verdict),
@@ -118,7 +121,9 @@ function start(graceSeconds: number) {
       return { accepted: { spec: { managementState }, sourcesFrom: "uid" }, orphans: [] };
     },
     report,
-    agent: { ...agentFixture, probationSeconds: 3 },
+    get agent() {
+      return { ...agentFixture, kubeletDirectory, probationSeconds: 3 };
+    },
     admitted: new Admitted({ now: () => new Date() }),
     stillSeconds: () => 0,
     platform: async () => undefined,
@@ -140,6 +145,14 @@ function start(graceSeconds: number) {
     additional: (document: string) => declare(additionalPath, document),
     original: (document: string) => declare(originalPath, document),
     withdraw: () => objects.delete(additionalPath),
+    /** The installer names another kubelet directory. */
+    move: (directory: string) => (kubeletDirectory = directory),
+    keptIn: () => keptIn,
+    /** Where the agents are. */
+    directory: () =>
+      (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template.spec?.volumes?.find(
+        ({ name }) => name === "kubelet",
+      )?.hostPath?.path,
     manage: (state: ManagementState) => (managementState = state),
     /** When a withdrawal begins, as it is told. */
     told: () => withdrawsAt?.getTime(),
@@ -188,6 +201,23 @@ async function deployed(graceSeconds: number) {
   });
   return on;
 }
+
+test("keeps the agents in their kubelet directory until all of it is withdrawn", async () => {
+  const on = await deployed(0);
+  const old = on.directory();
+  const global = on.objects.get(owned.global);
+  const { data } = global ?? {};
+  const revision = data?.["revision"] ?? "";
+  on.put(owned.global, { ...global, data: { ...data, "served.revision": revision } });
+  on.move("/data/kubelet");
+  await on.converge();
+  assert.deepEqual([on.directory(), on.keptIn()], [old, old]);
+  on.withdraw();
+  await on.converge();
+  on.additional(text("add:1"));
+  await on.converge();
+  assert.deepEqual([on.directory(), on.keptIn()], ["/data/kubelet", undefined]);
+});
 
 test("a Secret that is deleted and created again within the grace period is no change at all", async () => {
   const on = await deployed(30);

@@ -17,6 +17,7 @@ import { sooner, type Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./reconciler.ts";
+import { keptDirectory } from "./rollout/kept-directory.ts";
 import { againAfter, serve } from "./serve.ts";
 import { accept, nobodyAsks } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
@@ -34,13 +35,14 @@ export async function reconcile(reconciler: Reconciler): Promise<Again | undefin
   }
 }
 
-async function run(reconciler: Reconciler): Promise<Again | undefined> {
-  const { cluster, live, original, extras, policy, report } = reconciler;
+async function run(whole: Reconciler): Promise<Again | undefined> {
+  const { cluster, live, original, extras, policy, report } = whole;
   const extrasOf = (fresh: boolean) => () => extras.read(policy.sources, fresh);
   let snapshot = await observe(cluster, original, extrasOf(false));
-  if (isAbsent(snapshot, reconciler) && takesAway(snapshot))
+  if (isAbsent(snapshot, whole) && takesAway(snapshot))
     snapshot = await observe(live, original, extrasOf(true));
   const known = knownOf(snapshot);
+  const reconciler = inItsDirectory(whole, snapshot);
   const given = givenOf(snapshot, reconciler);
   if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     report.idle();
@@ -84,6 +86,15 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
     // The nodes come first: an Event before the change would keep all of them waiting.
     await report.verdict(verdict, snapshot);
   }
+}
+
+/** With agents that stay in the kubelet directory where they have written. */
+function inItsDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler {
+  const { agent, report } = reconciler;
+  const kept = keptDirectory(snapshot, agent.kubeletDirectory);
+  report.directory(kept, agent.kubeletDirectory);
+  if (kept === undefined) return reconciler;
+  return { ...reconciler, agent: { ...agent, kubeletDirectory: kept } };
 }
 
 /**

@@ -3,6 +3,7 @@ import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { granted, grantedKey, isOf } from "../facts/grant.ts";
 import { callsWithin, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
+import { byTable } from "../restart/phases.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
 import type { FoundFile, Plan } from "../delivery/delivery.ts";
@@ -50,7 +51,11 @@ export function change(
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
   if (planned.unfit !== undefined) return unable(codes.providerUnfit, planned.unfit);
   // Spaced are writes of one content, which another program keeps changing.
-  if (same && facts.writeIn > 0) return wait(code, facts.writeIn);
+  if (same && facts.writeIn > 0) {
+    // Another mode takes nothing from the kubelet.
+    const isWhole = drift && !withdraws && !planned.matters && found.holds(journal.owned);
+    return isWhole ? atRest(facts, journal) : wait(code, facts.writeIn);
+  }
   const undo = undoOf(journal, found, document, drift);
   const { left } = planned;
   const { undo: _undo, renamed, rereads: _rereads, left: _left, ...others } = journal;
@@ -101,6 +106,13 @@ function isLeftAlone(facts: Facts, journal: Journal, { matters }: Plan): boolean
   // Another kubelet reads the file, if any does.
   if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
   return owes && isUnaskable(facts) && facts.healthy === true;
+}
+
+/** In force, until config.json may be written again. */
+function atRest(facts: Facts, journal: Journal): Answer {
+  const answer = byTable(facts, journal);
+  if (answer.action !== "nothing") return answer;
+  return { ...answer, again: facts.writeIn };
 }
 
 /** The journal of a node that we write to for the first time, as far as is known. */

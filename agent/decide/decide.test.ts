@@ -248,13 +248,18 @@ test("a withdrawal after a lost journal is not said to be one, unless nothing is
   );
 });
 
+/** As it is to be, but for its mode. */
+const { now: asWritten } = written;
+assert.ok("bytes" in asWritten);
+const open = holding(JSON.parse(asWritten.bytes.toString()).auths, 0o644);
+
 /** config.json with these entries. */
-function holding(auths: object): FoundFile {
+function holding(auths: object, mode = 0o600): FoundFile {
   const bytes = Buffer.from(JSON.stringify({ auths }));
   const reading = readDocument(bytes);
   assert.ok(reading.kind === "document");
   const { document } = reading;
-  return foundOf({ kind: "file", identity: "2", bytes, mode: 0o600, document, digest: "2" });
+  return foundOf({ kind: "file", identity: "2", bytes, mode, document, digest: "2" });
 }
 
 test("config.json is written only where systemd can be asked", () => {
@@ -289,6 +294,12 @@ test("config.json is written only where systemd can be asked", () => {
     ],
     ["drift", { file: absent, journal: idle }, "apply GPS225 → applying"],
     ["drift again and again", { file: absent, journal: idle, writeIn: 900 }, "wait GPS225"],
+    ["only its mode drifts", { file: open, journal: idle }, "apply GPS226 → applying"],
+    [
+      "only its mode drifts again: the kubelet lacks nothing",
+      { file: open, journal: idle, writeIn: 900 },
+      "nothing GPS200 ready",
+    ],
     [
       "the same content under a new revision",
       { journal: { ...idle, revision: 6 } },

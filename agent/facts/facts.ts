@@ -57,7 +57,7 @@ export type Facts = Readonly<{
   left: boolean;
   file: NodeFile;
   unit: UnitFact | undefined;
-  /** The kubelet's healthz answers. */
+  /** The kubelet's healthz answers, or nobody asks, because nothing is restarted. */
   healthy: boolean | undefined;
   /** What a new config.json would hide from the kubelet; asked before we first write one. */
   hides: Hides | undefined;

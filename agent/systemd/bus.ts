@@ -4,6 +4,7 @@
  * refused; all of that is contained here.
  */
 import type { EventEmitter } from "node:events";
+import type { Socket as NodeSocket } from "node:net";
 import type { Message } from "dbus-next";
 import { OwnError } from "../files/errno.ts";
 
@@ -81,7 +82,7 @@ export type Bus = Readonly<{
  * Hello was refused.
  */
 type Internals = {
-  _connection: { stream: EventEmitter & { destroy(): void } };
+  _connection: { stream: EventEmitter & Pick<NodeSocket, "write" | "destroy"> };
   _methodReturnHandlers: Record<number, (reply: Message) => void>;
 };
 
@@ -112,6 +113,7 @@ export async function openBus({ path, isDirect }: Socket, stop: AbortSignal): Pr
   const bus = sessionBus(options as Parameters<typeof sessionBus>[0]);
   const { _connection, _methodReturnHandlers: handlers } = bus as unknown as Internals;
   const { stream } = _connection;
+  if (isDirect) beginAtOnce(stream);
   bus.on("error", (error: unknown) =>
     fail(error instanceof Error ? error.message : "the bus refused us"),
   );
@@ -174,6 +176,20 @@ export async function openBus({ path, isDirect }: Socket, stop: AbortSignal): Pr
       stop.removeEventListener("abort", onStop);
       stream.destroy();
     },
+  };
+}
+
+/**
+ * Ends the handshake with its first line, as systemctl does. dbus-next sends BEGIN with the first
+ * message behind it. Whatever systemd reads together with BEGIN, it leaves in its buffer until more
+ * comes, and nothing comes: we wait for the answer. In one write both lines are read together.
+ */
+function beginAtOnce(stream: Pick<NodeSocket, "write">): void {
+  const write = stream.write.bind(stream);
+  const begin = "BEGIN\r\n";
+  stream.write = (data: string | Uint8Array) => {
+    if (data === begin) return true;
+    return write(typeof data === "string" && data.startsWith("AUTH ") ? data + begin : data);
   };
 }
 

@@ -18,6 +18,9 @@ const kubelets: readonly Readonly<{ name: string; carries: boolean }>[] = [
   { name: "k0scontroller.service", carries: true },
   { name: "k0sworker.service", carries: false },
   { name: "snap.microk8s.daemon-kubelite.service", carries: true },
+  // Canonical Kubernetes, and Charmed Kubernetes: their control planes are units of their own.
+  { name: "snap.k8s.kubelet.service", carries: false },
+  { name: "snap.kubelet.daemon.service", carries: false },
 ];
 
 /** Whom `auto` asks for. */

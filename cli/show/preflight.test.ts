@@ -30,6 +30,8 @@ for (const [told, distribution, unit, restarts, modes] of [
   [{ labels: { "kubernetes.azure.com/cluster": "c" } }, "AKS", "kubelet.service", true, 2],
   [{ labels: { "node.openshift.io/os_id": "rhel" } }, "OpenShift", "kubelet.service", false, 0],
   [{ labels: { type: "virtual-kubelet" } }, "virtual kubelet", "-", false, 0],
+  [{ labels: { type: "kwok" } }, "virtual kubelet", "-", false, 0],
+  [{ labels: { "liqo.io/type": "virtual-node" } }, "virtual kubelet", "-", false, 0],
 ] as const)
   test(`expects ${distribution} with ${unit} of ${JSON.stringify(told)}`, () => {
     const kind = kindOf(node(told));

@@ -63,7 +63,9 @@ const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
     },
   ],
   [
-    ({ labels }) => labels["type"] === "virtual-kubelet",
+    ({ labels }) =>
+      ["virtual-kubelet", "kwok"].includes(labels["type"] ?? "") ||
+      labels["liqo.io/type"] === "virtual-node",
     {
       distribution: "virtual kubelet",
       unit: "-",

@@ -30,6 +30,12 @@ test("an operator that owns the nodes' pull secrets is found within five minutes
   assert.equal(await ask(), undefined);
 });
 
+test("finds OpenShift where HyperShift hosts its control plane, without machine configurations", async () => {
+  const { state, ask } = setUp();
+  state.groups.push("config.openshift.io");
+  assert.equal(await ask(), "config.openshift.io");
+});
+
 test("where discovery is forbidden no operator is found; where nobody answers, nothing begins, and nothing that runs is ended", async () => {
   const { state, ask } = setUp();
   state.status = 0;

@@ -1,12 +1,13 @@
 /**
  * Whether another operator owns the nodes' pull secrets. On OpenShift the machine config operator
  * writes the kubelet's file and replaces what others write there; two owners of one file would undo
- * each other for ever.
+ * each other for ever. The guests of HyperShift lack that operator, but HyperShift serves the very
+ * Secret and DaemonSet in them, under the same names. They have OpenShift's configuration.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
-const foreignGroup = "machineconfiguration.openshift.io";
+const foreignGroups = ["machineconfiguration.openshift.io", "config.openshift.io"];
 
 /**
  * Seconds between two requests, of 20 kB each: 30 while the other operator is there, else 5
@@ -15,9 +16,9 @@ const foreignGroup = "machineconfiguration.openshift.io";
 const pauseSeconds = { found: 30, absent: 300 };
 
 /**
- * The API group of the other operator; undefined where there is none. Discovery needs no right but
- * to be authenticated; where even that is withheld, the answer is that there is none. Rejects until
- * the API server has answered once.
+ * An API group of the other operator's platform; undefined where there is none. Discovery needs no
+ * right but to be authenticated; where even that is withheld, the answer is that there is none.
+ * Rejects until the API server has answered once.
  */
 export function platformClock(
   cluster: Cluster,
@@ -46,7 +47,7 @@ export const platformPause = { seconds: pauseSeconds.found };
 async function read(cluster: Cluster): Promise<string | undefined> {
   try {
     const list = await cluster.get<{ groups: readonly { name: string }[] }>("/apis");
-    return list?.groups.find(({ name }) => name === foreignGroup)?.name;
+    return foreignGroups.find((group) => list?.groups.some(({ name }) => name === group));
   } catch (error) {
     if (error instanceof ApiError && (error.status === 401 || error.status === 403))
       return undefined;

@@ -85,6 +85,13 @@ export function notAllowed(problems: readonly string[], about: string): Notice {
   return lasting("notAllowed", line(found), about);
 }
 
+/** The agents stay where they have written. */
+export function directoryInUse(kept: string, wanted: string): Notice {
+  const detail = `${wanted}, while entries are in ${kept}`;
+  const found = finding("directoryInUse", "controller", "--kubelet-directory", detail);
+  return lasting("notAllowed", line(found), detail);
+}
+
 /** `objects`: kind and name of each. */
 export function foreign(objects: readonly string[], about: string): Notice {
   const problems = objects.map((object) => finding("foreign", object, "metadata.labels"));

@@ -10,6 +10,8 @@ import type { Removal } from "../withdrawal/removal.ts";
 export type Report = Readonly<{
   /** Policy is read. */
   begins: (steering: Steered) => void;
+  /** `kept`: where the agents stay although the installer wants them elsewhere. */
+  directory: (kept: string | undefined, wanted: string) => void;
   /** `group`: undefined, when nobody else owns the nodes' pull secrets. */
   unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;

@@ -219,6 +219,17 @@ test("reports a write contest with the other field manager, until it is over", a
   assert.deepEqual(await series(), {});
 });
 
+test("tells of a kubelet directory that is kept, for as long as it is", async () => {
+  const { report, announced, series } = watched();
+  report.directory("/var/lib/kubelet", "/data/kubelet");
+  report.succeeded();
+  assert.match(announced.join(), /^PolicyNotAllowed: GPS331 .*\/data\/kubelet, while entries/);
+  assert.deepEqual(await series(), { 'trouble{reason="PolicyNotAllowed"}': 1 });
+  report.directory(undefined, "/data/kubelet");
+  report.succeeded();
+  assert.deepEqual(await series(), {});
+});
+
 test("an installation on OpenShift and a foreign object are told for as long as they are there", async () => {
   const { report, announced, series } = watched();
   const snapshot = snapshotOf({ additional: pullSecret("{}") });

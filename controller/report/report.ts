@@ -38,6 +38,7 @@ type Options = Readonly<{
 /** What a trouble is about. Each run replaces what is known about every part that it reaches. */
 type Area =
   | "policy"
+  | "directory"
   | "cluster"
   | "requests"
   | "objects"
@@ -117,6 +118,13 @@ export function createReport({
       stands(
         "policy",
         problems.length === 0 ? [] : [["notAllowed", messages.notAllowed(problems, about)]],
+      );
+    },
+
+    directory(kept, wanted) {
+      stands(
+        "directory",
+        kept === undefined ? [] : [["notAllowed", messages.directoryInUse(kept, wanted)]],
       );
     },
 

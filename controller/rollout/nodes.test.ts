@@ -50,6 +50,8 @@ test("lists the nodes that the DaemonSet serves, and no others", async () => {
   const { api, read } = await serving({
     a: linux,
     virtual: { ...linux, type: "virtual-kubelet" },
+    kwok: { ...linux, type: "kwok" },
+    liqo: { ...linux, "liqo.io/type": "virtual-node" },
     windows: { "kubernetes.io/os": "windows" },
   });
   const { byName, all } = await read([], true);

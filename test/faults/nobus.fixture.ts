@@ -26,7 +26,8 @@ test("restarts, rolls back and withdraws over systemd's own socket, without a bu
   assert.notEqual(now.InvocationID, old.InvocationID);
   assert.deepEqual(await inside.jobs(revision), ["done"]);
   withdraw();
-  await inside.shows(200, "GPS224");
+  assert.equal(await inside.ended(), "0");
+  assert.match(inside.node.message, /^GPS224/);
   assert.ok(!existsSync(inside.node.folder));
   assert.equal(inside.node.file, undefined);
   assert.notEqual((await inside.kubelet()).InvocationID, now.InvocationID);
@@ -45,6 +46,32 @@ test("reports a node without systemd, and takes nothing on it", async () => {
   await inside.start(revision, "--dbus-directory=/nowhere", "--systemd-directory=/nowhere");
   await inside.shows("5nn", "GPS262");
   assert.ok(!existsSync(inside.node.folder));
+});
+
+test("serves a kubelet that no unit runs and that has no healthz, in mode Reread", async () => {
+  const { inside, revision } = await fresh();
+  const nowhere = ["--dbus-directory=/nowhere", "--systemd-directory=/nowhere"];
+  const { ExecStart } = await inside.machine.unit(["ExecStart"]);
+  const command = /argv\[\]=(.+?) ;/.exec(ExecStart)?.[1] ?? "";
+  await inside.machine.exec(["systemctl", "stop", "kubelet"]);
+  const shell = `setsid ${command} --healthz-port=0 >/dev/null 2>&1 & echo $!`;
+  const pid = (await inside.machine.exec(["sh", "-c", shell])).trim();
+  try {
+    await inside.start(revision, "--restart=Never", ...nowhere);
+    await inside.shows("5nn", "GPS254");
+    assert.equal(inside.node.file, ours);
+    withdraw();
+    await until("the credential is gone", async () => inside.node.file === undefined);
+    // The kubelet that had it goes on: the same process, and no unit.
+    await inside.machine.exec(["sh", "-c", `kill -0 ${pid}`]);
+    assert.equal((await inside.kubelet()).ActiveState, "inactive");
+  } finally {
+    await inside.machine.exec([
+      "sh",
+      "-c",
+      `kill ${pid}; while kill -0 ${pid}; do sleep 0.1; done`,
+    ]);
+  }
 });
 
 test("takes a credential back where systemd cannot be asked", async () => {

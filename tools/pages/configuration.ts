@@ -44,7 +44,7 @@ PriorityClass and the nodes that get an agent are the installer's; what the prod
 agents' pods, at most \`maxUnavailable\` at a time. It restarts no kubelet and writes no file. \`kubectl rollout restart daemonset/global-pull-secret-syncer -n kube-system\`
 does the same; \`kubectl rollout status\` does not work with this DaemonSet, because the controller replaces its pods itself.
 
-Nodes of virtual-kubelet and EKS Fargate get no agent: they have no kubelet of their own. \`--agent-node-selector\` names others instead, as
+Nodes of virtual-kubelet, KWOK, Liqo and EKS Fargate get no agent: they have no kubelet of their own. \`--agent-node-selector\` names others instead, as
 \`kubectl get nodes --selector\` does. A node that is left out while it has our entries keeps them: withdraw before, or take them out of its
 \`config.json\` by hand.
 

@@ -66,8 +66,9 @@ test("nodes without a kubelet of their own get no agent, unless the installer se
   assert.deepEqual(expressions(spec?.template), [
     {
       matchExpressions: [
-        { key: "type", operator: "NotIn", values: ["virtual-kubelet"] },
+        { key: "type", operator: "NotIn", values: ["virtual-kubelet", "kwok"] },
         { key: "eks.amazonaws.com/compute-type", operator: "NotIn", values: ["fargate"] },
+        { key: "liqo.io/type", operator: "NotIn", values: ["virtual-node"] },
       ],
     },
   ]);

@@ -31,10 +31,11 @@ test("the defaults are those of the design", () => {
             annotations: {},
             imagePullSecrets: [],
             nodes: {
-              text: "type notin (virtual-kubelet),eks.amazonaws.com/compute-type notin (fargate)",
+              text: "type notin (virtual-kubelet,kwok),eks.amazonaws.com/compute-type notin (fargate),liqo.io/type notin (virtual-node)",
               requirements: [
-                { key: "type", operator: "NotIn", values: ["virtual-kubelet"] },
+                { key: "type", operator: "NotIn", values: ["virtual-kubelet", "kwok"] },
                 { key: "eks.amazonaws.com/compute-type", operator: "NotIn", values: ["fargate"] },
+                { key: "liqo.io/type", operator: "NotIn", values: ["virtual-node"] },
               ],
             },
             requests: { cpu: "10m", memory: "32Mi" },

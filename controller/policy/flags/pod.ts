@@ -17,8 +17,9 @@ import {
 } from "#controller/policy/resources.ts";
 import { selector } from "#controller/policy/selector.ts";
 
-/** Excludes nodes without a kubelet of their own, by virtual-kubelet's label and EKS Fargate's. */
-const withKubelet = "type!=virtual-kubelet,eks.amazonaws.com/compute-type!=fargate";
+/** Excludes nodes without a kubelet of their own: of virtual-kubelet, KWOK, Fargate, and Liqo. */
+const withKubelet =
+  "type notin (virtual-kubelet,kwok),eks.amazonaws.com/compute-type!=fargate,liqo.io/type!=virtual-node";
 
 export const podFlags = {
   "agent-annotation": {

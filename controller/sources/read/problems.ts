@@ -72,13 +72,18 @@ export const catalogue = {
   mutated: ["GPS322", "{}", "exclude our objects from the policy that changes them"],
   unsupported: [
     "GPS323",
-    "the cluster serves {}, whose operator owns the nodes' pull secrets",
-    "give the credential to that operator; nothing is deployed here",
+    "the cluster serves {}: OpenShift, or HyperShift which hosts it, owns the nodes' pull secrets",
+    "use the cluster's own global pull secret; nothing is deployed here",
   ],
   notAllowed: [
     "GPS330",
     "{}",
     "change spec, or have the installer allow it; until then the previous policy stays in force",
+  ],
+  directoryInUse: [
+    "GPS331",
+    "is {}; agents stay there, because elsewhere they could not take them back",
+    "set spec.managementState: Withdrawn until nothing is left, or give the old directory again",
   ],
   unanswered: [
     "GPS325",

@@ -7,7 +7,7 @@
  * Refusals, policies, limits and restarts of the bus are tested on a real one.
  *
  * systemd's own socket, `private` in /run/systemd, is served the same way, without Hello, names and
- * AddMatch: systemd knows no such object, and sends its signals to every connection.
+ * AddMatch: systemd has no such object, and sends its signals to every connection.
  */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -104,15 +104,29 @@ class Connection {
         rest = rest.subarray(end + 2);
         if (line === "BEGIN") {
           this.socket.off("data", onData);
-          // The first message may have come together with this line.
-          this.socket.unshift(rest);
-          return this.#listen();
+          return this.#begin(rest);
         }
         const isExternal = /^\0?AUTH EXTERNAL [0-9a-f]+$/.test(line);
         this.socket.write(isExternal ? `OK ${"0".repeat(32)}\r\n` : "REJECTED EXTERNAL\r\n");
       }
     };
     this.socket.on("data", onData);
+  }
+
+  /**
+   * The first message may have come together with the last line. systemd then looks at it only when
+   * there is more to read.
+   */
+  #begin(rest: Buffer): void {
+    const listen = () => {
+      this.socket.unshift(rest);
+      this.#listen();
+    };
+    if (!this.#isPeer || rest.length === 0) return listen();
+    this.socket.once("data", (more: Buffer) => {
+      rest = Buffer.concat([rest, more]);
+      listen();
+    });
   }
 
   #listen(): void {

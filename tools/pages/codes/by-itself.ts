@@ -44,6 +44,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS328: "Each node is granted the revision again ten minutes after its agent is Ready.",
   GPS329: `The controller asks again. ${tiedUp}`,
   GPS330: "The previous policy stays in force.",
+  GPS331: "The agents keep the old directory. After a withdrawal they use the new one.",
   GPS431: "Clusters keep what they have.",
   GPS432: "Clusters keep what they have.",
   GPS433: "Nothing is brought to a cluster.",

@@ -46,21 +46,13 @@ function memory() {
   return { objects, removed, cluster };
 }
 
-const manifests: readonly Manifest[] = [
+const fields = [{}, { type: "Opaque" }, { spec: {} }] as const;
+const identities: readonly Manifest[] = [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: "web" } },
-  {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name: "regcred", namespace: "web" },
-    ...{ type: "Opaque" },
-  },
-  {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name: "web", namespace: "web" },
-    ...{ spec: {} },
-  },
+  { apiVersion: "v1", kind: "Secret", metadata: { name: "regcred", namespace: "web" } },
+  { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web", namespace: "web" } },
 ];
+const manifests = identities.map((one, at) => Object.assign(one, fields[at]));
 const asked = { force: false, check: false };
 
 test("M13: what the parent has placed in two clusters it takes away from both, the namespace last", async () => {

@@ -84,8 +84,8 @@ export class Engine {
 
   /**
    * Deletes what an object left behind that ended without confirmation. It waits for as long as the
-   * deadline first: after a backup was restored in either cluster, objects come back one by one, and
-   * what is used there must not lose its Secret before its object is back.
+   * deadline first: after a backup was restored in either cluster, objects come back one by one,
+   * and what is used there must not lose its Secret before its object is back.
    */
   async #collect(
     there: readonly V1ObjectMeta[],

@@ -150,12 +150,13 @@ export function killTests(rig: () => Rig): void {
         }, done);
       }
       if (!dead) {
-        assert.ok(writes >= 12, `only ${writes} writes`);
+        // Without a finalizer on the copy these are eleven at least.
+        assert.ok(writes >= 11, `only ${writes} writes`);
         break;
       }
       deaths += 1;
     }
-    assert.ok(deaths >= 12);
+    assert.ok(deaths >= 11);
   });
 
   test("L24, L25: each write meets a conflict first, and is made again on what is there then", async () => {

@@ -48,8 +48,8 @@ export type FleetSecretSpec = Readonly<{
   /** How many clusters get a change at a time, in Open Cluster Management's words. */
   rollout?: FleetRollout;
   /**
-   * Whether the clusters follow the Secret. Paused holds every change in them, a removal included.
-   * Default: Managed.
+   * Whether the clusters follow the Secret. Paused holds every change in them, a removal included,
+   * until the object is deleted. Default: Managed.
    */
   managementState?: "Managed" | "Paused";
   /**
@@ -222,6 +222,11 @@ export type FleetSecretStatus = Readonly<{
    * content.
    */
   failures?: readonly FleetFailure[];
+  /**
+   * The clusters that were given up at removal.deadline and may keep the Secret, the newest first,
+   * 100 of them at most. One goes when it is selected again, and after 30 days.
+   */
+  givenUp?: readonly FleetFailure[];
   /** Ready, Reconciling and Stalled, as kstatus reads them, and Warning. */
   conditions?: readonly FleetCondition[];
 }>;

@@ -102,6 +102,7 @@ const status: Required<FleetSecretStatus> = {
   counts,
   clusters: [cluster],
   failures: [failure],
+  givenUp: [failure],
   conditions: [condition],
 };
 

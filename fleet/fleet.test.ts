@@ -38,6 +38,7 @@ function fleetWith(count: number): { fleet: Fleet; written: FleetSecretStatus[] 
     async apply(path: string, { status }: { status: FleetSecretStatus }) {
       if (path.endsWith("/status")) written.push(status);
     },
+    async create() {},
   } as unknown as Cluster;
   const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
   return { fleet, written };
@@ -67,6 +68,65 @@ test("a clock that is set back holds up no status", async (t) => {
   assert.ok(again && again.seconds <= 2, `${again?.seconds} s`);
 });
 
+/** One whose only cluster is away, and beyond its deadline. */
+const overdue = new Date(Date.now() - 9 * 3_600_000).toISOString();
+const leaving: FleetSecret = {
+  ...object,
+  status: { clusters: [{ name: "gone", state: "Leaving", since: overdue }] },
+};
+
+test("a cluster that was given up is in status, and the next process keeps it there until it is selected again", async () => {
+  const { fleet, written } = fleetWith(1);
+  while (written.at(-1)?.givenUp === undefined) {
+    await fleet.run(leaving, [leaving]);
+    await setImmediate();
+  }
+  fleet.close();
+  const status = written.at(-1) ?? assert.fail("no status");
+  assert.partialDeepStrictEqual(status.givenUp, [{ name: "gone", reason: "GPS436" }]);
+  for (const [name, kept] of [
+    ["gone", true],
+    ["n0", false],
+  ] as const) {
+    const [one = assert.fail("none is named")] = status.givenUp ?? [];
+    const givenUp = [{ ...one, name }];
+    const next = fleetWith(1);
+    const later = { ...object, status: { ...status, givenUp, clusters: [] } };
+    await next.fleet.run(later, [later]);
+    next.fleet.close();
+    assert.equal(next.written.at(-1)?.givenUp?.[0]?.name, kept ? "gone" : undefined);
+  }
+});
+
+for (const managementState of ["Managed", "Paused"] as const)
+  test(`a deleted object that is ${managementState} ends at its deadline, though its cluster is away`, async () => {
+    const finalizers: unknown[] = [];
+    const home = {
+      async pages() {},
+      get: async () => undefined,
+      async apply(_: string, { metadata }: FleetSecret) {
+        finalizers.push(metadata.finalizers ?? "removed");
+      },
+      async create() {},
+    } as unknown as Cluster;
+    const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+    const one: FleetSecret = {
+      ...leaving,
+      metadata: {
+        ...leaving.metadata,
+        deletionTimestamp: new Date(overdue),
+        finalizers: ["globalpullsecret.io/fleet"],
+      },
+      spec: { ...object.spec, managementState },
+    };
+    for (let run = 0; run < 50 && finalizers.length === 0; run += 1) {
+      await fleet.run(one, [one]);
+      await setImmediate();
+    }
+    fleet.close();
+    assert.deepEqual(finalizers, ["removed"]);
+  });
+
 test("a cluster that is given up at its deadline is named in an Event on the object", async () => {
   const events: CoreV1Event[] = [];
   const home = {
@@ -76,9 +136,6 @@ test("a cluster that is given up at its deadline is named in an Event on the obj
     create: async (_path: string, event: CoreV1Event) => void events.push(event),
   } as unknown as Cluster;
   const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
-  const since = new Date(Date.now() - 9 * 3_600_000).toISOString();
-  const clusters = [{ name: "gone", state: "Leaving", since }] as const;
-  const leaving = { ...object, status: { clusters } };
   while (events.length === 0) {
     await fleet.run(leaving, [leaving]);
     await setImmediate();

@@ -44,7 +44,10 @@ const soonSeconds = 5;
 /** A cluster that is leaving, and why it does not give back. */
 type Left = Members["leaving"][number] & Readonly<{ reason?: string | undefined }>;
 type Found = Readonly<{ name: string; state: ClusterStatus["state"]; reason?: string | undefined }>;
-type Told = Pick<FoundClusters, "clusters" | "stalled"> & Readonly<{ source?: Judged | undefined }>;
+type GivenUp = NonNullable<FoundClusters["givenUp"]>[number];
+type Withdrawal = Readonly<{ left: readonly Left[]; givenUp: readonly GivenUp[] }>;
+type Told = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
+  Readonly<{ source?: Judged | undefined }>;
 
 export class Fleet {
   readonly #place: FleetPlace;
@@ -88,16 +91,21 @@ export class Fleet {
     if (object.spec.via === "ClusterResourceSet")
       this.#guests.speak(await servedVersion(home, "addons.cluster.x-k8s.io"));
     this.#guests.keep(members.served, going, object.spec, takes);
-    const left = this.#withdraw(run, members);
+    const { left, givenUp } = this.#withdraw(run, members);
+    // Waited for, because with the object goes the status that names them.
+    await Promise.all(givenUp.map((one) => this.#tellGivenUp(object, one)));
     if (deleted && left.length === 0) {
       await writeFinalizer(home, object, false);
       return undefined;
     }
     return sooner(
-      await this.#serve(run, members, [
-        ...known.served.flatMap((name) => claimed(name, claims.get(name))),
-        ...left.map(({ name, reason }) => ({ name, state: "Leaving" as const, reason })),
-      ]),
+      await this.#serve(run, members, {
+        givenUp,
+        others: [
+          ...known.served.flatMap((name) => claimed(name, claims.get(name))),
+          ...left.map(({ name, reason }) => ({ name, state: "Leaving" as const, reason })),
+        ],
+      }),
       soonest(
         [...left.map(({ next }) => next), ...names.flatMap((one) => this.#guests.again(one, now))],
         now,
@@ -108,7 +116,7 @@ export class Fleet {
   async #serve(
     run: Run,
     { served, cut }: Members,
-    others: readonly Found[],
+    { others, givenUp }: Readonly<{ others: readonly Found[]; givenUp: readonly GivenUp[] }>,
   ): Promise<Again | undefined> {
     const { object, source, owner, now } = run;
     const judged = served.map((name) => ({ name, ...this.#guests.judge(name, run) }));
@@ -117,8 +125,8 @@ export class Fleet {
     const refusing = judged.filter((one) => isRefusal(one.standing)).map(({ name }) => name);
     const stalled = stalledBy({ source, halted: turn.halted, refusing, cut });
     const clusters = [...judged, ...others].map((one) => toldOf(one));
-    const again = await this.#report(object, { clusters, stalled, source });
-    const goesOn = source?.ok === true && object.spec.managementState !== "Paused";
+    const again = await this.#report(object, { clusters, stalled, source, givenUp });
+    const goesOn = source?.ok === true && !isPaused(object);
     if (goesOn) {
       // Only clusters that status names are changed, so that the next controller finds them again
       // if this one is killed now.
@@ -162,12 +170,13 @@ export class Fleet {
     }
   }
 
-  /** Withdraws from the clusters that are due, and returns those that are still leaving. */
-  #withdraw({ object, owner, now }: Run, { served, leaving }: Members): readonly Left[] {
+  /** Withdraws from the clusters that are due: those still leaving, and those that are given up. */
+  #withdraw({ object, owner, now }: Run, { served, leaving }: Members): Withdrawal {
     const { spec } = object;
-    if (leaving.length === 0 || spec.managementState === "Paused") return leaving;
+    const waits = { left: leaving, givenUp: [] };
+    if (leaving.length === 0 || isPaused(object)) return waits;
     // One that has not answered yet may be a cluster that is leaving under another name.
-    if (!this.#guests.know(served)) return leaving;
+    if (!this.#guests.know(served)) return waits;
     const due = new Map(
       leaving
         .filter((one) => one.due)
@@ -190,7 +199,9 @@ export class Fleet {
     const kept = this.#guests.placed(served, owner);
     const isKept = (name: string) =>
       [...this.#guests.placed([name], owner)].some((one) => kept.has(one));
-    return leaving.flatMap((one) => {
+    const left: Left[] = [];
+    const abandoned: GivenUp[] = [];
+    for (const one of leaving) {
       const { name } = one;
       const judged = due.get(name);
       const { standing, reason } = judged ?? {};
@@ -199,15 +210,20 @@ export class Fleet {
       const turn = standing === "failed" || change.includes(name);
       const gone =
         standing && (orphan || isKept(name) || (turn && this.#guests.get(name)?.withdraw(owner)));
-      if (givenUp && !gone) this.#tellGivenUp(object, name, reason);
-      return gone || givenUp ? [] : [{ ...one, reason }];
-    });
+      if (gone) continue;
+      if (givenUp) abandoned.push({ name, ...(reason === undefined ? {} : { reason }) });
+      else left.push({ ...one, reason });
+    }
+    return { left, givenUp: abandoned };
   }
 
-  #tellGivenUp({ metadata, apiVersion, kind }: FleetSecret, name: string, why = ""): void {
+  async #tellGivenUp(
+    { metadata, apiVersion, kind }: FleetSecret,
+    { name, reason: why = "" }: GivenUp,
+  ): Promise<void> {
     const message = "given up: it may keep the Secret";
     this.#place.log({ cluster: name, object: pathOf(metadata) }, message);
-    void warnOf(this.#place.home, {
+    await warnOf(this.#place.home, {
       component: fleetManager,
       apiVersion,
       kind,
@@ -231,7 +247,7 @@ export class Fleet {
         generation: metadata.generation ?? 0,
         now,
         version: source?.ok ? source.version : object.status?.sourceResourceVersion,
-        paused: spec.managementState === "Paused",
+        paused: isPaused(object),
         warnings: warningsOf(spec),
       },
       object.status,
@@ -248,6 +264,10 @@ export class Fleet {
     return { seconds: 0.1 };
   }
 }
+
+/** A deletion ends a pause: it is the later wish, and would never end. */
+const isPaused = ({ metadata, spec }: FleetSecret): boolean =>
+  spec.managementState === "Paused" && metadata.deletionTimestamp === undefined;
 
 /** A cluster that an older object with the same target has. */
 const claimed = (name: string, by: FleetSecret | undefined): Found[] =>

@@ -112,6 +112,8 @@ export function createFleets(options: Options) {
         const its = (status?.clusters ?? []).filter((one) => one.state === state);
         gauge.set({ object: pathOf(metadata), state }, its.length);
       }
+    for (const { metadata, status } of all)
+      gauge.set({ object: pathOf(metadata), state: "GivenUp" }, status?.givenUp?.length ?? 0);
   }
 
   const loop = createLoop({

@@ -20,6 +20,43 @@ for (const [mark, refuse, adopt] of table)
     assert.equal(takesOf({ spec: { ...spec, conflicts: "Adopt" } }, ...rivals)(mark), adopt);
   });
 
+/** A management cluster that has no object, and the collections that are asked for one. */
+function asking() {
+  const asked: { path: string; query: object }[] = [];
+  const home = {
+    async get(path: string) {
+      asked.push({ path, query: {} });
+    },
+    async pages(path: string, query: object) {
+      asked.push({ path, query });
+    },
+    stream: () => new Promise(() => {}),
+  } as unknown as Cluster;
+  return { asked, home };
+}
+
+const delegated = (selector: object, target = "pull-secret"): FleetSecretSpec => ({
+  ...spec,
+  via: "ClusterResourceSet",
+  target: { name: target },
+  clusterAPI: { namespaceSelector: { matchLabels: { a: "b" } }, clusterSelector: selector },
+});
+
+test("a guest whose way changed, because its selectors were edited, is connected anew, and no other is", () => {
+  const { home } = asking();
+  const guests = new Guests({ home, holds: () => true, hint() {} });
+  const gold = delegated({ matchLabels: { tier: "gold" } });
+  guests.keep(["a"], [], gold);
+  const first = guests.get("a");
+  guests.keep(["a"], [], structuredClone(gold));
+  assert.equal(guests.get("a"), first, "nothing was edited");
+  guests.keep(["a"], [], { ...gold, rollout: { canary: 0 } });
+  assert.equal(guests.get("a"), first, "the pace is no part of the way");
+  guests.keep(["a"], [], delegated({ matchLabels: { tier: "silver" } }));
+  assert.notEqual(guests.get("a"), first);
+  guests.keep([]);
+});
+
 /** What status said, and how the cluster counts until the next controller has asked it. */
 const remembered: readonly (readonly [
   state: ClusterStatus["state"],

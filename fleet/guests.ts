@@ -31,6 +31,8 @@ export type Run = Readonly<{
 export class Guests {
   readonly #options: Options;
   readonly #all = new Map<string, Guest>();
+  /** What the ways of all guests were made of. */
+  #made = "";
   #version = "v1beta2";
 
   constructor(options: Options) {
@@ -55,6 +57,14 @@ export class Guests {
     takes: Guest["takes"] = () => false,
   ): void {
     const { home, holds, hint } = this.#options;
+    const { via, target, clusterAPI } = spec ?? {};
+    const { clusterNameLabelValue, clusterSelector } = clusterAPI ?? {};
+    // A ClusterResourceSet has the selector of Clusters in it, and that may be edited.
+    const made = JSON.stringify([via, target, clusterNameLabelValue, clusterSelector]);
+    if (spec !== undefined && made !== this.#made) {
+      if (via === "ClusterResourceSet") this.keep([]);
+      this.#made = made;
+    }
     const wanted = new Set([...served, ...leaving]);
     for (const [name, guest] of this.#all) {
       if (wanted.has(name)) continue;

@@ -56,6 +56,8 @@ export class Engine {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #known = new Map<string, Known>();
+  /** Uid of what was made and has no object → since when, by performance.now(). */
+  readonly #orphans = new Map<string | undefined, number>();
 
   constructor(side: Side, log: Logger, metrics: Metrics) {
     this.#side = side;
@@ -74,27 +76,50 @@ export class Engine {
       if (error instanceof Elsewhere && from !== to) await this.#reportAll(all, error);
       throw error;
     });
-    await this.#collect(there, uids);
+    let again = await this.#collect(there, uids);
     const byName = new Map(there.map((one) => [one.name, one]));
-    let again: Again | undefined;
     for (const one of all) again = sooner(again, await this.#serve(one, byName.get(one.uid)));
     return again;
   }
 
-  /** Deletes what an object left behind that ended without confirmation. */
-  async #collect(there: readonly V1ObjectMeta[], uids: ReadonlySet<string | undefined>) {
-    const { to, made, isOwn, noun, propagation } = this.#side;
-    for (const one of there) {
-      if (uids.has(one.name) || one.deletionTimestamp !== undefined || isOwn?.(one) !== true)
+  /**
+   * Deletes what an object left behind that ended without confirmation. It waits for as long as the
+   * deadline first: after a backup was restored in either cluster, objects come back one by one,
+   * and what is used there must not lose its Secret before its object is back.
+   */
+  async #collect(
+    there: readonly V1ObjectMeta[],
+    uids: ReadonlySet<string | undefined>,
+  ): Promise<Again | undefined> {
+    const { to, made, isOwn, noun, propagation, deadline } = this.#side;
+    const left = there.filter(
+      (one) => !uids.has(one.name) && one.deletionTimestamp === undefined && isOwn?.(one) === true,
+    );
+    const present = new Set(left.map(({ uid }) => uid));
+    for (const uid of this.#orphans.keys()) if (!present.has(uid)) this.#orphans.delete(uid);
+    let again: Again | undefined;
+    for (const { name = "", uid = "", resourceVersion } of left) {
+      const now = performance.now();
+      const since = this.#orphans.get(uid);
+      if (since === undefined) {
+        this.#orphans.set(uid, now);
+        const message = `a ${noun} without its object is deleted unless that comes back`;
+        this.#log.warn({ made: name, seconds: deadline }, message);
+      }
+      const wait = (since ?? now) + deadline * 1000 - now;
+      if (wait > 0) {
+        again = sooner(again, { seconds: wait / 1000 });
         continue;
+      }
       try {
-        const { name = "", uid = "", resourceVersion } = one;
         await to.remove(`${made}/${name}`, uid, resourceVersion, propagation);
         this.#log.info({ made: name }, `a ${noun} that was left behind is deleted`);
       } catch (error) {
-        this.#log.warn({ made: one.name, error: (error as Error).message }, "not deleted");
+        this.#log.warn({ made: name, error: (error as Error).message }, "not deleted");
+        again = sooner(again, { seconds: waitSeconds });
       }
     }
+    return again;
   }
 
   /** Reconciles one object. Never rejects, so that one that fails delays no other. */

@@ -65,7 +65,7 @@ async function applied(
   how: How,
 ): Promise<Outcome["state"]> {
   const before = await cluster.get<Named>(path, { as: "metadata" });
-  const after = await cluster.apply<Named>(path, body, how);
+  const after = await cluster.apply<Named>(path, marked(body, before), how);
   if (before === undefined) return "created";
   const same = before.metadata?.resourceVersion === after.metadata?.resourceVersion;
   return same ? "unchanged" : "changed";
@@ -75,9 +75,26 @@ async function applied(
 async function held(cluster: Cluster, path: string, body: Manifest): Promise<Outcome["state"]> {
   const live = await cluster.get<KubernetesObject>(path);
   const how = { manager, force: true, dryRun: true };
-  const wanted = await cluster.apply<KubernetesObject>(path, body, how);
+  const wanted = await cluster.apply<KubernetesObject>(path, marked(body, live), how);
   if (live === undefined) return "missing";
   return isDeepStrictEqual(bare(live), bare(wanted)) ? "there" : "differs";
+}
+
+const mark = "globalpullsecret.io/applied";
+
+/**
+ * A manifest of a name alone, such as a Namespace, with an annotation. An API server keeps no
+ * account of an apply that sets no field, and `clusters delete` takes away only what was applied.
+ * An object that is there already gets none, and so stays.
+ */
+function marked(body: Manifest, live: Named | undefined): Manifest {
+  const { apiVersion: _, kind: __, metadata, ...fields } = body;
+  const { name: ___, namespace: ____, ...more } = metadata;
+  const isBare = Object.keys(fields).length + Object.keys(more).length === 0;
+  const isOurs = live === undefined || live.metadata?.annotations?.[mark] !== undefined;
+  if (!isBare || !isOurs) return body;
+  const annotations = { [mark]: "true" };
+  return { ...body, metadata: { ...metadata, annotations } as Manifest["metadata"] };
 }
 
 function bare({ metadata = {}, ...rest }: KubernetesObject): object {

@@ -1,17 +1,21 @@
 /** Manifests placed in two clusters and taken away again. The clusters are in memory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
+import type { V1ManagedFieldsEntry, V1OwnerReference } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { applyTo } from "./apply.ts";
 import { deleteFrom, whyKept } from "./delete.ts";
 import type { Manifest } from "./manifests.ts";
+
+const ours = { manager: "kubectl-pull-secret", operation: "Apply" };
 
 const kinds: Readonly<Record<string, readonly object[]>> = {
   "/api/v1": [
     { name: "namespaces", kind: "Namespace", namespaced: false },
     { name: "secrets", kind: "Secret", namespaced: true },
   ],
+  "/apis/other.example": [],
+  "/apis/other.example/v1": [{ name: "widgets", kind: "Widget", namespaced: true }],
   "/apis/apps/v1": [{ name: "deployments", kind: "Deployment", namespaced: true }],
 };
 
@@ -20,9 +24,15 @@ function memory() {
   const objects = new Map<string, { metadata: object }>();
   const removed: string[] = [];
   const cluster = {
-    get: async (path: string) => (path in kinds ? { resources: kinds[path] } : objects.get(path)),
+    get: async (path: string) =>
+      path in kinds
+        ? { resources: kinds[path], versions: [{ groupVersion: "other.example/v1" }] }
+        : objects.get(path),
     async apply(path: string, body: Manifest) {
-      const managedFields = [{ manager: "kubectl-pull-secret", operation: "Apply" }];
+      // As an API server, which keeps no account of an apply that sets no field.
+      const { name: _, namespace: __, ...more } = body.metadata;
+      const isBare = Object.keys(body).length === 3 && Object.keys(more).length === 0;
+      const managedFields = isBare ? [] : [ours];
       const object = { ...body, metadata: { ...body.metadata, uid: path, managedFields } };
       objects.set(path, object);
       return object;
@@ -36,11 +46,13 @@ function memory() {
   return { objects, removed, cluster };
 }
 
-const manifests: readonly Manifest[] = [
+const fields = [{}, { type: "Opaque" }, { spec: {} }] as const;
+const identities: readonly Manifest[] = [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: "web" } },
   { apiVersion: "v1", kind: "Secret", metadata: { name: "regcred", namespace: "web" } },
   { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web", namespace: "web" } },
 ];
+const manifests = identities.map((one, at) => Object.assign(one, fields[at]));
 const asked = { force: false, check: false };
 
 test("M13: what the parent has placed in two clusters it takes away from both, the namespace last", async () => {
@@ -72,29 +84,50 @@ test("an object that somebody else made is kept, and keeps no other", async () =
   assert.ok(objects.has(secret));
 });
 
-test("what is of no kind that is served is gone", async () => {
-  const { cluster } = memory();
-  const widget = { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "a" } };
-  assert.deepEqual(await deleteFrom(cluster, [widget]), [
-    { object: "Widget/a", namespace: "", state: "gone" },
-  ]);
+test("a Namespace that was there before it was applied is kept, and says so", async () => {
+  const { cluster, objects } = memory();
+  objects.set("/api/v1/namespaces/web", { metadata: { uid: "/api/v1/namespaces/web" } });
+  await applyTo(cluster, manifests, asked);
+  const states = (await deleteFrom(cluster, manifests)).map(({ state }) => state);
+  assert.deepEqual(states, ["deleted", "deleted", "kept"]);
 });
 
-const ours = { manager: "kubectl-pull-secret", operation: "Apply" };
+const kindTable = [
+  ["example.com/v1", "Widget", "gone"],
+  ["other.example/v1beta1", "Gadget", "gone"],
+  ["other.example/v1beta1", "Widget", "failed"],
+  ["v1", "Secrets", "failed"],
+] as const;
+for (const [apiVersion, kind, state] of kindTable)
+  test(`${apiVersion} ${kind}, which is not served, is ${state}`, async () => {
+    const { cluster } = memory();
+    const [deletion] = await deleteFrom(cluster, [{ apiVersion, kind, metadata: { name: "a" } }]);
+    assert.partialDeepStrictEqual(deletion, { object: `${kind}/a`, namespace: "", state });
+    if (state === "failed") assert.match(deletion?.why ?? "", /is not served as/);
+  });
+
 const creator = { manager: "kubectl-create", operation: "Update" };
-const status = { manager: "kube-controller-manager", operation: "Update", subresource: "status" };
-const table: readonly (readonly [string, readonly V1ManagedFieldsEntry[], RegExp | undefined])[] = [
-  ["Secret", [ours], undefined],
-  ["Secret", [ours, creator], undefined],
-  ["Secret", [creator], /was not applied/],
-  ["Secret", [], /was not applied/],
-  ["Namespace", [ours, status], undefined],
-  ["Namespace", [ours, creator], /is managed by kubectl-create, too/],
-  ["CustomResourceDefinition", [ours, creator], /is managed by kubectl-create, too/],
+const status = { manager: "controller", operation: "Update", subresource: "status" };
+const completing = { manager: "kube-controller-manager", operation: "Update" };
+const owner = { apiVersion: "v1", kind: "App", name: "web", uid: "u" };
+const table: readonly (readonly [
+  managedFields: readonly V1ManagedFieldsEntry[],
+  ownerReferences: readonly V1OwnerReference[],
+  why: RegExp | undefined,
+])[] = [
+  [[ours], [], undefined],
+  [[ours, status], [], undefined],
+  [[ours, completing], [], undefined],
+  [[ours, creator], [], /is managed by kubectl-create, too/],
+  [[ours, { ...ours, manager: "argocd" }], [], /is managed by argocd, too/],
+  [[ours], [owner], /belongs to App web/],
+  [[creator], [], /was not applied/],
+  [[{ ...ours, operation: "Update" }], [], /was not applied/],
+  [[], [], /was not applied/],
 ];
-for (const [kind, managed, why] of table)
-  test(`${kind} of ${managed.map((one) => one.manager).join() || "nobody"}: ${why === undefined ? "deleted" : "kept"}`, () => {
-    const said = whyKept(kind, managed);
+for (const [managed, owners, why] of table)
+  test(`an object of ${managed.map((one) => one.manager).join() || "nobody"} and ${owners.length} owners is ${why === undefined ? "deleted" : "kept"}`, () => {
+    const said = whyKept({ managedFields: [...managed], ownerReferences: [...owners] });
     if (why === undefined) assert.equal(said, undefined);
     else assert.match(said ?? "", why);
   });

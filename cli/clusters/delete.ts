@@ -1,5 +1,5 @@
 /** Applied manifests taken away from one cluster again. */
-import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
+import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { manager } from "../cluster/names.ts";
 import type { Manifest } from "./manifests.ts";
@@ -15,13 +15,13 @@ export type Deletion = Readonly<{
   why?: string;
 }>;
 
-/** Kinds whose deletion takes along what others made in them. */
-const containers: ReadonlySet<string> = new Set(["Namespace", "CustomResourceDefinition"]);
+/** Kubernetes' own programs, which complete what others declare. */
+const completes = /^(?:kube-|cloud-controller-manager$|clusterrole-aggregation-controller$)/;
 
 /**
  * Deletes the objects in the reverse order of an apply, so that namespaces and definitions go last.
- * Only what `clusters apply` has applied is deleted, and of namespaces and definitions only those
- * that no one else manages as well. One that fails keeps no other in its place.
+ * Only what `clusters apply` has applied, and no one else owns or manages as well, is deleted. One
+ * that fails keeps no other in its place.
  */
 export async function deleteFrom(
   cluster: Cluster,
@@ -35,15 +35,19 @@ export async function deleteFrom(
     try {
       const place = await places.find(manifest);
       if (place === undefined) {
+        const served = await places.otherwise(manifest);
+        const why = served && `is not served as ${manifest.apiVersion}; name ${served}`;
         // Its definition is gone, and took it along.
-        deletions.push({ ...label, state: "gone" });
+        deletions.push(
+          why === undefined ? { ...label, state: "gone" } : { ...label, state: "failed", why },
+        );
         continue;
       }
       const group = place.group === "" ? "" : `.${place.group}`;
       label.object = `${place.resource}${group}/${place.name}`;
       label.namespace = place.namespace ?? "";
       const live = await cluster.get<Named>(place.path, { as: "metadata" });
-      const why = live && whyKept(kind, live.metadata?.managedFields ?? []);
+      const why = live && whyKept(live.metadata ?? {});
       if (live !== undefined && why === undefined)
         await cluster.remove(place.path, live.metadata?.uid ?? "");
       const state = live === undefined ? "gone" : why === undefined ? "deleted" : "kept";
@@ -56,16 +60,20 @@ export async function deleteFrom(
 }
 
 /** Why an object is not ours to delete; undefined where it is. Pure. */
-export function whyKept(
-  kind: string,
-  managed: readonly V1ManagedFieldsEntry[],
-): string | undefined {
-  const applied = managed.some((one) => one.manager === manager && one.operation === "Apply");
+export function whyKept({
+  managedFields = [],
+  ownerReferences = [],
+}: Pick<V1ObjectMeta, "managedFields" | "ownerReferences">): string | undefined {
+  const applied = managedFields.some((one) => one.manager === manager && one.operation === "Apply");
   if (!applied) return "was not applied by this command; delete it by kubectl";
-  const others = managed
-    .filter((one) => one.manager !== manager && (one.subresource ?? "") === "")
-    .map((one) => one.manager ?? "unknown");
-  return containers.has(kind) && others.length > 0
+  const [owner] = ownerReferences;
+  if (owner !== undefined) return `belongs to ${owner.kind} ${owner.name}; delete that`;
+  const others = managedFields
+    // A subresource, such as status or scale, is for others to write.
+    .filter((one) => (one.subresource ?? "") === "")
+    .map((one) => one.manager ?? "unknown")
+    .filter((one) => one !== manager && !completes.test(one));
+  return others.length > 0
     ? `is managed by ${[...new Set(others)].join(", ")}, too; delete it by kubectl`
     : undefined;
 }

@@ -6,6 +6,7 @@ import { Misuse, Refused } from "../terminal/io.ts";
 import type { Manifest } from "./manifests.ts";
 
 type Resource = Readonly<{ name: string; kind: string; namespaced: boolean }>;
+type Group = Readonly<{ versions?: readonly Readonly<{ groupVersion: string }>[] }>;
 type Resources = Readonly<{ resources?: readonly Resource[] }>;
 
 /** A definition is served about a second after it was made. */
@@ -59,6 +60,18 @@ export class Places {
     const its = { path, resource: found.name, name };
     const place = { ...its, group: version === undefined ? "" : group };
     return namespace === undefined ? place : { ...place, namespace };
+  }
+
+  /** Another apiVersion in which that kind is served; undefined where there is none. */
+  async otherwise({ apiVersion, kind }: Manifest): Promise<string | undefined> {
+    if (!apiVersion.includes("/")) return "a kind that is served";
+    const [group] = apiVersion.split("/");
+    const found = await this.#cluster.get<Group>(`/apis/${group}`);
+    for (const { groupVersion } of found?.versions ?? []) {
+      const resources = await this.#resources(groupVersion);
+      if (resources.some((one) => one.kind === kind)) return groupVersion;
+    }
+    return undefined;
   }
 
   async #resources(apiVersion: string): Promise<readonly Resource[]> {

@@ -40,6 +40,9 @@ export function fleetLines(object: FleetSecret, paint: Paint): string[] {
     ...failures.map((one) =>
       paint.bad(`Failed    ${one.name} since ${one.since}, ${one.reason}: ${one.message}`),
     ),
+    ...(status?.givenUp ?? []).map((one) =>
+      paint.doubt(`Given up  ${one.name} at ${one.since}, ${one.reason}: ${one.message}`),
+    ),
     ...(rows.length === 0 ? [] : [paint.strong(head)]),
     ...body.map((line, at) => (clusters[at]?.state === "Done" ? line : paint.doubt(line))),
   ];

@@ -8,6 +8,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import { direct } from "../way/direct.ts";
+import { resourceSet } from "../way/resource-set.ts";
 import { Guest, contestOfGuest } from "./guest.ts";
 
 const content = { type: "Opaque", data: { a: "eA==" } };
@@ -168,6 +169,63 @@ test("a deletion that is refused is asked for again after five seconds at the ea
   // A content is no removal: what is refused of the one says nothing of the other.
   assert.equal(one.guest.refusal(content), undefined);
 });
+
+for (const [whose, left] of [
+  [owner, []],
+  ["id/kube-system/another", ["crs-pull-secret", "crs-pull-secret"]],
+] as const)
+  test(`of the pair crs-pull-secret, which version 0.2 made for any target, ${left.length} objects of ${whose} stay`, async () => {
+    const way = resourceSet("a", { namespace: "kube-system", name: "other" }, { version: "v1" });
+    const objects = new Map<string, KubernetesObject>();
+    for (const { target, body } of resourceSet(
+      "a",
+      { namespace: "kube-system", name: "pull-secret" },
+      { version: "v1" },
+    ).placed) {
+      const { metadata, ...rest } = body(content, whose);
+      const path = `${target.collection}/${target.name}`;
+      objects.set(path, { ...rest, metadata: { ...metadata, uid: path, resourceVersion: "1" } });
+    }
+    const removed: string[] = [];
+    const cluster = {
+      async get(path: string) {
+        const [collection, query] = path.split("?");
+        const name = new URLSearchParams(query).get("fieldSelector")?.split("=")[1];
+        const one = objects.get(`${collection}/${name}`);
+        const items = one === undefined ? [] : [one];
+        return { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items };
+      },
+      stream: (_path: string, _query: object, signal: AbortSignal) => standing(signal),
+      async apply(path: string, body: KubernetesObject) {
+        const metadata = { ...body.metadata, uid: "u", resourceVersion: "2" };
+        objects.set(path, { ...body, metadata });
+        return { ...body, metadata };
+      },
+      async remove(path: string) {
+        removed.push(path);
+        objects.delete(path);
+      },
+    } as unknown as Cluster;
+    let hinted = Promise.withResolvers<void>();
+    const guest = new Guest({
+      way,
+      reach: cluster,
+      holds: () => true,
+      hint: () => hinted.resolve(),
+    });
+    // Its watches stand and show nothing later, so that no look after the last change counts.
+    while (![...objects.keys()].join().includes("crs-other") || removed.length < 2 - left.length) {
+      await hinted.promise;
+      hinted = Promise.withResolvers<void>();
+      if (guest.there(content, owner).is === "other") await guest.change(content, owner);
+    }
+    guest.close();
+    const named = (name: string) =>
+      [...objects.keys()].filter((path) => path.endsWith(`/${name}`)).length;
+    assert.deepEqual([named("crs-pull-secret"), named("crs-other")], [left.length, 2]);
+    // The ClusterResourceSet goes before its Secret.
+    if (removed.length > 0) assert.match(removed[0] ?? "", /clusterresourcesets/);
+  });
 
 test("what is placed in a cluster is the same by each of its names, and not that of a cluster restored from its etcd", async () => {
   const by = (server: string, authority: string) =>

@@ -9,6 +9,7 @@ import { fleetManager } from "./connect.ts";
 import type { ClusterFacts } from "../order/standing.ts";
 import { isPlacedBy, ownerMark, type Content, has } from "../secret/content.ts";
 import { isLasting, sentence } from "../secret/problems.ts";
+import type { WatchTarget } from "#kube/watch/watch.ts";
 import type { Placement, Way } from "../way/way.ts";
 import { Link, away, told } from "./link.ts";
 import { Contest } from "#kube/contest.ts";
@@ -49,7 +50,7 @@ export class Guest {
     const { way, reach, hint } = options;
     this.#options = options;
     const needed = way.placed.map(({ target }) => target);
-    const besides = way.witness === undefined ? [] : [way.witness];
+    const besides = [...(way.former ?? []), ...(way.witness === undefined ? [] : [way.witness])];
     this.#link = new Link({ reach, needed, besides, hint, ...(connect && { connect }) });
   }
 
@@ -94,13 +95,15 @@ export class Guest {
       !isPlacedBy(one, owner) && !this.takes(ownerMark(one));
     if (found.some((one) => one !== undefined && isForeign(one)))
       return { is: "foreign", why: sentence("foreign") };
-    if (content === undefined || !way.placed.every((one, at) => isIn(one, found[at]))) {
+    const whole = this.#leftOvers(objects, owner).length === 0;
+    if (content === undefined || !whole || !way.placed.every((one, at) => isIn(one, found[at]))) {
       const lost = this.#contest.lostUntil(content, performance.now()) !== undefined;
       if (lost) return { is: "away", why: sentence("contested") };
       return { is: "other", present: found.every((one) => one !== undefined) };
     }
     const seen = this.#link.found;
-    const proof = way.proof(found, Array.isArray(seen) ? seen[way.placed.length] : undefined);
+    const witness = way.placed.length + (way.former?.length ?? 0);
+    const proof = way.proof(found, Array.isArray(seen) ? seen[witness] : undefined);
     return { is: "has", proof: proof.is, why: "why" in proof ? proof.why : undefined };
 
     function isIn(one: Placement, object: KubernetesObject | undefined): boolean {
@@ -149,6 +152,7 @@ export class Guest {
         if (object !== undefined && one.has(object, content, owner)) continue;
         await place(cluster, one, object, content, owner);
       }
+      for (const one of this.#leftOvers(found, owner)) await removeFrom(cluster, one);
     });
   }
 
@@ -160,19 +164,22 @@ export class Guest {
     const objects = this.#objects();
     if (!Array.isArray(objects) || this.busy) return false;
     const { placed } = this.#options.way;
-    const ours = placed.flatMap(({ target }, at) => {
-      const object = objects[at];
-      return object !== undefined && isPlacedBy(object, owner) ? [{ target, object }] : [];
-    });
+    const ours = [
+      ...this.#leftOvers(objects, owner),
+      ...placed.flatMap(({ target }, at) => ownedAt(target, objects[at], owner)).toReversed(),
+    ];
     if (ours.length === 0) return true;
     if ((this.refusal(undefined)?.wait ?? 0) > 0) return false;
     void this.#write(undefined, async (cluster) => {
-      for (const { target, object } of ours.toReversed()) {
-        const { uid = "", resourceVersion } = object.metadata ?? {};
-        await cluster.remove(`${target.collection}/${target.name}`, uid, resourceVersion);
-      }
+      for (const one of ours) await removeFrom(cluster, one);
     });
     return false;
+  }
+
+  /** What that owner placed by a name of a former version. */
+  #leftOvers(objects: Objects, owner: string): readonly Owned[] {
+    const { placed, former = [] } = this.#options.way;
+    return former.flatMap((target, at) => ownedAt(target, objects[placed.length + at], owner));
   }
 
   async #write(
@@ -224,6 +231,20 @@ export class Guest {
 }
 
 const awayFor = (why: string) => ({ is: "away", why, lasting: isLasting(why) }) as const;
+
+type Owned = Readonly<{ target: WatchTarget; object: KubernetesObject }>;
+
+const ownedAt = (
+  target: WatchTarget,
+  object: KubernetesObject | undefined,
+  owner: string,
+): readonly Owned[] =>
+  object !== undefined && isPlacedBy(object, owner) ? [{ target, object }] : [];
+
+async function removeFrom(cluster: Cluster, { target, object }: Owned): Promise<void> {
+  const { uid = "", resourceVersion } = object.metadata ?? {};
+  await cluster.remove(`${target.collection}/${target.name}`, uid, resourceVersion);
+}
 
 async function place(
   cluster: Cluster,

@@ -4,6 +4,10 @@ import type { ClusterStatus, FleetFailure } from "#api/fleet-secret.ts";
 /** Ten, as many failures as GlobalPullSecret tells of nodes. */
 const most = 10;
 
+/** So many clusters that were given up are kept, and for so long. */
+const mostGivenUp = 100;
+const longestGivenUp = 30 * 24 * 3_600_000;
+
 type State = Omit<ClusterStatus, "since">;
 
 /**
@@ -30,12 +34,32 @@ export function failuresOf(
   return failures.toSorted((a, b) => rank(a) - rank(b) || compare(b.since, a.since)).slice(0, most);
 }
 
+/**
+ * The clusters that were given up, with those that are now. Status keeps them, because a process
+ * that starts later knows of them from nowhere else.
+ */
+export function givenUpOf(
+  clusters: readonly State[],
+  fresh: readonly Omit<State, "state">[],
+  former: readonly FleetFailure[] = [],
+  now: string,
+): readonly FleetFailure[] {
+  const here = new Set([...clusters, ...fresh].map(({ name }) => name));
+  const kept = former.filter(
+    ({ name, since }) => !here.has(name) && Date.parse(now) - Date.parse(since) < longestGivenUp,
+  );
+  return [...fresh.map((one) => failureOf(one, now)), ...kept].slice(0, mostGivenUp);
+}
+
 /** A cluster that only waits for its turn has no reason. */
 const isTrouble = ({ state, reason }: State): boolean =>
   state === "Failed" || (["Unreachable", "Waiting"].includes(state) && reason !== undefined);
 
 /** The state's reason is `code: what; what to do`. */
-function failureOf({ name, reason: whole = "" }: State, since: string): FleetFailure {
+function failureOf(
+  { name, reason: whole = "" }: Omit<State, "state">,
+  since: string,
+): FleetFailure {
   const [, reason = "Unknown", message = whole] = /^(GPS\d{3}): (.*)$/s.exec(whole) ?? [];
   return { name, reason, message, since };
 }

@@ -15,7 +15,7 @@ import type {
 } from "#api/fleet-reasons.ts";
 import { withHelp } from "#contract/help.ts";
 import { timed, timeOf } from "#kube/conditions.ts";
-import { failuresOf } from "./failures.ts";
+import { failuresOf, givenUpOf } from "./failures.ts";
 import { sentence } from "../secret/problems.ts";
 import type { Judged } from "../secret/content.ts";
 
@@ -29,6 +29,8 @@ export type FoundClusters = Readonly<{
   /** Why nothing can go on as declared; undefined when it can. */
   stalled: Readonly<{ reason: FleetStalledReason; message: string }> | undefined;
   paused: boolean;
+  /** Clusters that this run gave up. */
+  givenUp?: readonly Omit<ClusterStatus, "since" | "state">[];
   warnings: readonly Warning[];
 }>;
 
@@ -48,6 +50,7 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
     };
   };
   const counts = countsOf(clusters);
+  const givenUp = givenUpOf(clusters, found.givenUp ?? [], former.givenUp, now);
   return {
     observedGeneration: generation,
     ...(found.version === undefined ? {} : { sourceResourceVersion: found.version }),
@@ -55,6 +58,7 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
     counts,
     clusters: clusters.map(since),
     failures: failuresOf(clusters, former.failures, now),
+    ...(givenUp.length === 0 ? {} : { givenUp }),
     conditions: timed(conditionsOf(found), former.conditions, now),
   };
 }

@@ -21,6 +21,9 @@ export const nameFor = (target: Where): string =>
     ? `crs-${target.name}`
     : `crs-${target.namespace}.${target.name}`;
 
+/** Version 0.2 gave both objects this name whatever the target. */
+const formerName = "crs-pull-secret";
+
 /** The only type of Secret that a ClusterResourceSet takes. */
 const type = "addons.cluster.x-k8s.io/resource-set";
 /** Label that Cluster API's own tools put on every Cluster: its name. */
@@ -42,6 +45,7 @@ export function resourceSet(namespace: string, target: Where, how: Delegation): 
     ...matchExpressions,
     ...(named ? [] : [{ key: nameLabel, operator: "Exists" }]),
   ];
+  const before = { namespace, name: formerName };
   const spec = {
     clusterSelector: {
       ...(Object.keys(labels).length === 0 ? {} : { matchLabels: labels }),
@@ -55,6 +59,15 @@ export function resourceSet(namespace: string, target: Where, how: Delegation): 
       secretAt(where, (content, owner) => manifestOf(content, owner, target)),
       clusterResourceSet(where, version, spec),
     ],
+    // The ClusterResourceSet goes first: without its Secret it would report a failure.
+    ...(name === formerName
+      ? {}
+      : {
+          former: [
+            { collection: clusterResourceSetsIn(version, namespace), name: formerName },
+            secretAt(before).target,
+          ],
+        }),
     proof: ([, set]) => proofOf(set),
   };
 }

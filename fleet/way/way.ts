@@ -40,6 +40,8 @@ export type Seen =
 export type Way = Readonly<{
   /** Objects in the order in which they are placed; they are removed in reverse order. */
   placed: readonly Placement[];
+  /** Objects of a former version of ours, which give way to those that are placed. */
+  former?: readonly WatchTarget[];
   /** An object that is followed for the proof only, as far as that is allowed. */
   witness?: WatchTarget;
   /** Called once everything that is placed has the content: tells whether that is enough. */

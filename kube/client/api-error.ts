@@ -96,8 +96,17 @@ export class ApiError extends Error {
 export function unreachable(method: string, path: string, error: unknown): ApiError {
   // A credential's command may write at any length why it failed.
   const detail = problemOf(error).slice(0, 500);
-  const reason = error instanceof TooLarge ? tooLarge : "Unreachable";
+  const reason = reasonOf(error);
   return new ApiError({ status: 0, reason, method, path, detail });
+}
+
+/** A process that may open no more files, and so no connection, must not blame the cluster. */
+function reasonOf(error: unknown): string {
+  if (error instanceof TooLarge) return tooLarge;
+  if (!(error instanceof Error)) return "Unreachable";
+  if ("code" in error && (error.code === "EMFILE" || error.code === "ENFILE"))
+    return "TooManyOpenFiles";
+  return error.cause === undefined ? "Unreachable" : reasonOf(error.cause);
 }
 
 /**

@@ -49,6 +49,11 @@ export const catalogue = {
     "the token for the management cluster ends at {}",
     "apply what pull-secret tenant prints again, or renew the kubeconfig in its Secret",
   ],
+  tokenContested: [
+    "GPS480",
+    "the renewed token for the management cluster does not last: {} puts the old one back",
+    "have it leave the kubeconfig of that Secret alone, or renew the token there",
+  ],
   copied: [
     "GPS471",
     "it is itself a copy from another cluster, and is not copied on",

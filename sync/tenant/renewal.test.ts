@@ -95,7 +95,19 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
     loop.hint();
     await looked.promise;
   };
-  return { asked, told, kept, again, now };
+  /** Another client writes the Secret as it was. */
+  const putBack = (manager: string) =>
+    home.apply(
+      secret,
+      {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "global-pull-secret-sync-management" },
+        data: { kubeconfig: Buffer.from(config).toString("base64") },
+      },
+      { manager, force: true },
+    );
+  return { asked, told, kept, again, putBack, now };
 }
 
 test("a token is renewed at half of its time, bound to its Secret, and only once while the file follows", async (t) => {
@@ -117,6 +129,16 @@ test("a token is renewed at half of its time, bound to its Secret, and only once
   assert.deepEqual(told, { ends: (now + 12 * hour) / 1000, warning: undefined });
   await again();
   assert.equal(asked.length, 1);
+});
+
+test("a second writer of the Secret, which puts the old token back, ends the renewals and is named", async (t) => {
+  const { asked, told, again, putBack } = await renewalAt(t, 12);
+  for (let time = 0; time < 10; time += 1) {
+    await putBack("argocd-controller");
+    await again();
+  }
+  assert.equal(asked.length, 3);
+  assert.match(told.warning ?? "", /^GPS480: .* argocd-controller puts the old one back/);
 });
 
 const table: readonly (readonly [hours: number, asks: number, warns: boolean])[] = [

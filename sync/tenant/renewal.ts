@@ -16,7 +16,9 @@ import {
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
+import { otherManager } from "#kube/client/ownership.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
+import { Contest } from "#kube/contest.ts";
 import { createLoop, type Again } from "#kube/loop.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { ageOfToken, requestToken, timesIn } from "#kube/token.ts";
@@ -38,6 +40,12 @@ type Options = Readonly<{
   warn: (message: string | undefined) => void;
 }>;
 
+/**
+ * Renewals of one token. What needs more than three at once and then one an hour has another writer
+ * who puts the old one back, and each renewal asks for a token.
+ */
+const renewals = { perSecond: 1 / 3600, atOnce: 3 };
+
 /** Seconds between two looks at the file. A token is good for ten minutes at least. */
 const lookSeconds = 60;
 
@@ -45,6 +53,9 @@ const path = `${collections.secrets}/${managementSecret}`;
 
 export function createRenewal(options: Options) {
   const { home, management, namespace, file, log, ends, warn } = options;
+  const contest = new Contest<string>(renewals, (one, other) => one === other);
+  /** Who puts back the token that was renewed; undefined where no one does. */
+  let other: string | undefined;
 
   async function run(): Promise<Again> {
     const bytes = readFileSync(file);
@@ -57,11 +68,11 @@ export function createRenewal(options: Options) {
     const why = read.ok && age === "due" ? await renewed(read.access, bytes) : undefined;
     // The last quarter: by then it was tried for as long.
     const late = age === "expired" || (age === "due" && now >= expires - (expires - issued) / 4);
-    warn(
-      late
-        ? sentence("tokenEnds", `${new Date(expires).toISOString()} (${why ?? age})`)
-        : undefined,
-    );
+    if (age !== "due") other = undefined;
+    const told = late
+      ? sentence("tokenEnds", `${new Date(expires).toISOString()} (${why ?? age})`)
+      : undefined;
+    warn(other === undefined ? told : sentence("tokenContested", other));
     return { seconds: lookSeconds };
   }
 
@@ -75,6 +86,10 @@ export function createRenewal(options: Options) {
       // Secret, which is not ours to write.
       if (!Buffer.from(kept, "base64").equals(bytes))
         return `the file is not Secret ${managementSecret}`;
+      if (contest.lostUntil(kept, performance.now()) !== undefined) {
+        other = otherManager(secret.metadata) ?? "another client";
+        return "it was renewed, and put back";
+      }
       const account = { namespace, name: tenantAccount, bound: tenantBound };
       const { token } = await requestToken(management, account);
       const body = {
@@ -84,6 +99,7 @@ export function createRenewal(options: Options) {
         data: { [kubeconfigKey]: Buffer.from(kubeconfigOf(access, token)).toString("base64") },
       };
       await home.apply(path, body, { manager: syncManager, force: true });
+      contest.wrote(kept, performance.now());
       log.info({ secret: managementSecret }, "the token for the management cluster is renewed");
       return undefined;
     } catch (error) {

@@ -214,6 +214,8 @@ export function applying(on: () => Rig): void {
       assert.equal((await cluster.kubectl(...left)).trim(), "");
     }
     await east.kubectl("get", "configmap", "theirs", "-n", "default");
+    const placed = await person.ok(apply(" --clusters east,west"));
+    assert.equal(rows(placed, "created"), 2 * count, placed);
   });
 }
 

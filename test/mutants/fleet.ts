@@ -132,7 +132,7 @@ export const fleet: readonly Mutant[] = [
     breaks: "M5",
     effect: "what is told as created is written nowhere",
     file: "cli/clusters/apply.ts",
-    text: "const after = await cluster.apply<Named>(path, body, how);",
+    text: "const after = await cluster.apply<Named>(path, marked(body, before), how);",
     instead: "const after = await cluster.apply<Named>(path, body, { ...how, dryRun: true });",
     test: "test/clusters/clusters.test.ts",
     tier: "all",

@@ -60,6 +60,7 @@ const fleetNames: typeof names = {
   "status.counts": "FleetCounts",
   "status.clusters[]": "ClusterStatus",
   "status.failures[]": "FleetFailure",
+  "status.givenUp[]": "FleetFailure",
   "status.conditions[]": "FleetCondition",
 };
 

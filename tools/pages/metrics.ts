@@ -98,7 +98,7 @@ ${table(
     [
       "[fleet](fleet.md)",
       "`fleet_clusters{object,state}`",
-      "clusters of each FleetSecret; the states are those of status. Worth an alert: `Failed` above 0",
+      "clusters of each FleetSecret; the states are those of status, and `GivenUp`. Worth an alert: `Failed` above 0",
     ],
     [
       "[SyncSecret](syncsecret.md#metrics), each side",

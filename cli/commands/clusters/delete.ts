@@ -20,8 +20,8 @@ export const deleteManifests = command(
     more:
       "Deletes what the files hold, in the reverse order of an apply: a line for each cluster and\n" +
       "object, and exit code 1 if any stayed; the others go on. What clusters apply has not applied is\n" +
-      "kept, and so are namespaces and definitions that others manage as well. Clusters are reached as\n" +
-      "by clusters apply. Asks first.",
+      "kept, and so is what others own or manage as well. A namespace takes along all that is in it.\n" +
+      "Clusters are reached as by clusters apply. Asks first.",
     flags: {
       ...manifestFlags,
       ...yesFlag,

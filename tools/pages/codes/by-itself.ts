@@ -81,4 +81,8 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS474: "It is written once a minute.",
   GPS475: "It counts as a refusal of the content. [Enough refusals](fleet.md) halt the rollout.",
   GPS476: "The cluster is not written to. Other clusters do not wait for it.",
+  GPS477: "The renewal is tried again each minute. Copies that are there stay.",
+  GPS478: "The tenant's side deletes the copy later.",
+  GPS479: "The copy is gone.",
+  GPS480: "The token is renewed once an hour. Copies that are there stay.",
 };

@@ -27,7 +27,7 @@ import {
   withdrawn,
   written,
 } from "../facts/facts.fixture.ts";
-import { failedKey } from "../facts/grant.ts";
+import { failedKey, isEmpty } from "../facts/grant.ts";
 import { firstJournal, type Journal } from "../journal/journal.ts";
 import type { Document } from "../delivery/mount.ts";
 
@@ -199,6 +199,24 @@ test("a change whose file is not in place is given up without its grant, for wha
         assert.deepEqual(steps, ["record GPS200 → applied", "nothing GPS200 ready"]);
         assert.ok(end.journal.kind === "journal" && end.journal.journal.revision === 6);
       }
+});
+
+test("an answer that was written before a change was given up stays ours", () => {
+  const change = older("applying");
+  const journal: Journal = { ...change, owned: { ...change.owned, answer: "digest" } };
+  const { end } = follow({ grant: back, mounted: nothing, journal, file: absent });
+  assert.ok(end.journal.kind === "journal" && end.journal.journal.owned.answer === "digest");
+});
+
+test("a journal is empty only when it names nothing of ours", () => {
+  assert.ok(isEmpty(empty));
+  const { owned } = empty;
+  const named: readonly Journal["owned"][] = [
+    { ...owned, answer: "digest" },
+    { ...owned, rest: [{ key: "HttpHeaders", wrote: ["x"], displaced: [] }] },
+    { ...owned, entries: [{ key: "a.io", wrote: ["x"], displaced: [] }] },
+  ];
+  for (const one of named) assert.ok(!isEmpty({ ...empty, owned: one }));
 });
 
 test("an older change is gone on with where its revision is granted", () => {

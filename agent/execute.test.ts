@@ -116,6 +116,18 @@ test("a file that may not be replaced leaves the journal as it was, and is not t
     }
 });
 
+test("a file that may not be replaced keeps the journal of a change whose answer is written already", async (t) => {
+  const { hands, folder } = place(t);
+  await keepJournal(folder, idle);
+  const write = () => Promise.reject(Object.assign(new Error("EPERM: rename"), { code: "EPERM" }));
+  const step = decide(facts({ file: absent, journal: idle }));
+  assert.ok(step.action === "apply");
+  const first = { name: "answer.json", bytes: Buffer.alloc(0), mode: 0o600, expected: "absent" };
+  const besides: Step = { ...step, plan: { ...step.plan, first } };
+  await assert.rejects(act(besides, { ...hands, delivery: { ...hands.delivery, write } }));
+  assert.equal(kept(folder).phase, "applying");
+});
+
 test("a kubelet of a newer agent's is restarted, and its journal stays as it is", async (t) => {
   const { hands, asked, folder } = place(t);
   mkdirSync(folder);

@@ -259,6 +259,8 @@ export type RegistryStatus = Readonly<{
   source: string;
   /** The sources that have a credential for this registry, too, which is not used. */
   shadows?: readonly string[];
+  /** When the credential ends, if it tells: a JWT, or a token of Amazon ECR. */
+  expires?: string;
 }>;
 
 /** Nodes, counted by what became of them with the published revision. */

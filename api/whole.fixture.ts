@@ -61,6 +61,7 @@ const registry: Required<RegistryStatus> = {
   registry: "quay.io",
   source: "team-a",
   shadows: ["original"],
+  expires: "2026-01-01T12:00:00.000Z",
 };
 const nodes: Required<NodesStatus> = {
   summary: "97/100",

@@ -129,3 +129,14 @@ test("more nodes that need help than are listed are counted", () => {
   const told = object({ status: { ...status, nodes: { ...nodes, failed: 11 } } });
   assert.equal(statusLines(told, screen).at(-1), "  and 10 more");
 });
+
+test("a registry whose credential ends shows when, and in red within the last hour", () => {
+  const paint = { ...plain, bad: (text: string) => `<${text}>` };
+  const of = (expires: string) => {
+    const registries = [{ registry: "quay.io", source: "additional-pull-secret", expires }];
+    return statusLines(object({ status: { registries } }), { ...screen, paint }).join("\n");
+  };
+  assert.match(of("2026-11-24T09:05:00Z"), / expires in 24h$/m);
+  assert.match(of("2026-11-23T09:35:00Z"), /<expires in 30m>/);
+  assert.match(of("2026-11-23T09:00:00Z"), /<expired 5m ago>/);
+});

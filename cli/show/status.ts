@@ -1,6 +1,6 @@
 /** The object as lines for people: what is in force, who supplied it, which nodes need help. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { age } from "../terminal/age.ts";
+import { age, span } from "../terminal/age.ts";
 import { columns } from "../terminal/columns.ts";
 import { bar, type Paint } from "../terminal/paint.ts";
 import { adviceOn } from "./advice.ts";
@@ -18,7 +18,7 @@ export function statusLines(object: GlobalPullSecret, screen: Screen): string[] 
     ...deliveryLines(object),
     ...nodeLines(object, screen),
     ...sourceLines(object),
-    ...registryLines(object),
+    ...registryLines(object, screen),
     ...failureLines(object, screen),
   ];
 }
@@ -122,13 +122,24 @@ type Versions = Readonly<{ resourceVersion?: string; servedResourceVersion?: str
 const progress = ({ resourceVersion, servedResourceVersion }: Versions): string =>
   resourceVersion === servedResourceVersion ? "on the nodes" : "not on every node yet";
 
-function registryLines({ status }: GlobalPullSecret): string[] {
+/** A credential that has ended, or ends within the hour, deserves a look. */
+function ending(expires: string, now: number, paint: Paint): string {
+  const seconds = Math.floor((Date.parse(expires) - now) / 1000);
+  if (seconds <= 0) return paint.bad(`expired ${ago(expires, now)}`);
+  const text = `expires in ${span(seconds)}`;
+  return seconds < 3600 ? paint.bad(text) : text;
+}
+
+function registryLines({ status }: GlobalPullSecret, { paint, now }: Screen): string[] {
   const registries = status?.registries ?? [];
   if (registries.length === 0) return [];
-  const rows = registries.map(({ registry, source, shadows = [] }) => [
+  const rows = registries.map(({ registry, source, shadows = [], expires }) => [
     registry,
     source,
-    shadows.length === 0 ? "" : `before ${shadows.join(", ")}`,
+    [
+      ...(shadows.length === 0 ? [] : [`before ${shadows.join(", ")}`]),
+      ...(expires === undefined ? [] : [ending(expires, now, paint)]),
+    ].join(", "),
   ]);
   const omitted = status?.registriesOmitted ?? 0;
   return ["Registries", ...columns(rows), ...(omitted > 0 ? [`  and ${omitted} more`] : [])];

@@ -78,6 +78,11 @@ export function createMetrics() {
       "1 when the source is in order, 0 when its last good entries stand in for it",
       ["source"],
     ),
+    expiry: gauge(
+      "credential_expiry_timestamp_seconds",
+      "When the first credential of the source ends, of those that tell when they end",
+      ["source"],
+    ),
     troubles: gauge("trouble", "1 for as long as what the Event of this reason says lasts", [
       "reason",
     ]),

@@ -93,7 +93,8 @@ function watched() {
   });
   const series = async () => {
     const lines = (await metrics.registry.metrics()).split("\n").map((line) => line.split(" "));
-    const gauges = /^global_pull_secret_(source_accepted|trouble|revision|rolled_out|nodes)/;
+    const gauges =
+      /^global_pull_secret_(source_accepted|credential_expiry|trouble|revision|rolled_out|nodes)/;
     return Object.fromEntries(
       lines
         .filter(
@@ -261,4 +262,21 @@ test("an extra source that is refused is told by its name, in the Event and in t
     'source_accepted{source="team-b"}': 1,
     'trouble{reason="SourceRejected"}': 1,
   });
+});
+
+test("the first credential of a source that ends is a metric, and no longer when the source is gone", async () => {
+  const { report, series } = watched();
+  const until = (exp: number) =>
+    `u:eyJhbGciOiJub25lIn0.${Buffer.from(JSON.stringify({ exp })).toString("base64url")}.x`;
+  const entries = { "a.io": until(1_900_000_000), "b.io": until(1_800_000_000), "c.io": "u:p" };
+  const additional = secret(text(entries));
+  const extras = { "team-a": secret(text({ "d.io": "u:p" })) };
+  const verdict = accept(sources({ additional, extras }), policy);
+  await report.verdict(verdict, snapshotOf({ additional }));
+  const expiries = async () =>
+    Object.entries(await series()).filter(([name]) => name.startsWith("credential_expiry"));
+  const name = 'credential_expiry_timestamp_seconds{source="additional"}';
+  assert.deepEqual(await expiries(), [[name, 1_800_000_000]]);
+  report.idle();
+  assert.deepEqual(await expiries(), []);
 });

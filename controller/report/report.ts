@@ -152,8 +152,16 @@ export function createReport({
       const aboutOriginal = occasions.original(snapshot.original);
       const there = snapshot.additional !== undefined;
       metrics.accepted.reset();
+      metrics.expiry.reset();
       for (const source of verdict.sources)
         metrics.accepted.set({ source: labelOf(source) }, source.problems.length === 0 ? 1 : 0);
+      for (const source of verdict.sources) {
+        const own = verdict.registries.filter((one) => one.source === source.name);
+        const ends = own.flatMap(({ expires }) => (expires === undefined ? [] : [expires]));
+        const first = ends.toSorted()[0];
+        if (first !== undefined)
+          metrics.expiry.set({ source: labelOf(source) }, Date.parse(first) / 1000);
+      }
       const found: Trouble[] = [];
       status.judged({
         sources: sourceFacts(verdict),
@@ -209,6 +217,7 @@ export function createReport({
       secret = undefined;
       failure = progress?.failure;
       metrics.accepted.reset();
+      metrics.expiry.reset();
       const life = (notice: Notice) => inThisLife(snapshot.global ?? snapshot.state, notice);
       const event = (notice: Notice) => announce(life(notice), undefined);
       const found: Trouble[] = [];
@@ -237,6 +246,7 @@ export function createReport({
     idle() {
       secret = undefined;
       metrics.accepted.reset();
+      metrics.expiry.reset();
       gauges.show(metrics, gauges.nothing);
       ends("cluster", "requests", "objects", "sources", "template", "rollout", "removal");
       status.reached({ kind: "nothing" });

@@ -20,6 +20,14 @@ test("a registry's supplier and whom it shadows are named as the sources' verdic
   ]);
 });
 
+test("a registry's credential is reported with its end, if it tells", () => {
+  const payload = Buffer.from(JSON.stringify({ exp: 1_900_000_000 })).toString("base64url");
+  const credential = new Credential("u", `eyJhbGciOiJub25lIn0.${payload}.x`);
+  const told = registriesOf([{ registry: "a.io", credential, from: "team-a", shadows: [] }]);
+  assert.deepEqual(told[0]?.expires, "2030-03-17T17:46:40.000Z");
+  assert.doesNotMatch(JSON.stringify(told), /eyJ/);
+});
+
 test("a secret inside an original's key is not told, and two keys that differ in it alone are one", () => {
   const credential = new Credential("u", "p");
   const entry = { credential, from: "original", shadows: [] };

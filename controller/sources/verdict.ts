@@ -1,6 +1,7 @@
 /** The report on the sources after a run, for status, Event and metric. Has no credential. */
 import type { SourceReason } from "#api/reasons.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
+import { expiryOf } from "#pullsecret/document/expiry.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { MergedEntry } from "#pullsecret/merge/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
@@ -28,6 +29,8 @@ export type RegistryVerdict = Readonly<{
   source: string;
   /** Sources with another credential for it, highest first. */
   shadows: readonly string[];
+  /** When its credential ends, if the credential tells. */
+  expires?: string;
 }>;
 
 /**
@@ -47,10 +50,16 @@ export const isExtra = ({ name }: Pick<SourceVerdict, "name">): boolean =>
  */
 export function registriesOf(entries: readonly MergedEntry[]): readonly RegistryVerdict[] {
   const told = new Map<string, RegistryVerdict>();
-  for (const { registry: key, from, shadows } of entries) {
+  for (const { registry: key, credential, from, shadows } of entries) {
     const registry = redactKey(key);
-    if (!told.has(registry))
-      told.set(registry, { registry, source: nameOf(from), shadows: shadows.map(nameOf) });
+    if (told.has(registry)) continue;
+    const expires = expiryOf(credential)?.toISOString();
+    told.set(registry, {
+      registry,
+      source: nameOf(from),
+      shadows: shadows.map(nameOf),
+      ...(expires !== undefined && { expires }),
+    });
   }
   return [...told.values()];
 }

@@ -18,6 +18,15 @@ const special: Readonly<Record<string, readonly [series: string, values: string]
   GlobalPullSecretNoLeader: ["leader", `1x${well} 0x${wrong} 1x100`],
   GlobalPullSecretRolloutSlow: ["rolled_out", `1x${well} 0x${wrong} 1x100`],
   GlobalPullSecretNodesLeftOut: ['nodes{state="excused"}', `0x${well} 1x${wrong} 0x100`],
+  // promtool counts the time from 1970 on.
+  GlobalPullSecretCredentialExpires: [
+    'credential_expiry_timestamp_seconds{source="additional"}',
+    `999999x${well} 0x${wrong} 999999x100`,
+  ],
+  GlobalPullSecretTenantTokenExpires: [
+    "sync_token_expiry_timestamp_seconds",
+    `999999x${well} 60x${wrong} 999999x100`,
+  ],
   GlobalPullSecretFleetClusterAway: [
     'fleet_clusters{state="Unreachable"}',
     `0x${well} 1x${wrong} 0x100`,

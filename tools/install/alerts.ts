@@ -84,6 +84,22 @@ export const alerts: readonly Alert[] = [
     runbook: "docs/troubleshooting.md#one-node-does-not-get-the-credential",
   },
   {
+    alert: "GlobalPullSecretCredentialExpires",
+    expr: "min(global_pull_secret_credential_expiry_timestamp_seconds) - time() < 900",
+    for: "1m",
+    severity: "critical",
+    summary: "A credential ends within 15 minutes, or has ended",
+    runbook: "docs/registries.md#short-lived-tokens",
+  },
+  {
+    alert: "GlobalPullSecretTenantTokenExpires",
+    expr: "min(global_pull_secret_sync_token_expiry_timestamp_seconds > 0) - time() < 21600",
+    for: "15m",
+    severity: "warning",
+    summary: "The token of a tenant's side ends within six hours",
+    runbook: "docs/syncsecret.md#metrics",
+  },
+  {
     alert: "GlobalPullSecretFleetClusterAway",
     expr: 'max(global_pull_secret_fleet_clusters{state="Unreachable"}) > 0',
     for: "30m",

@@ -51,7 +51,7 @@ ${table(
   ],
 )}
 
-\`source_accepted{source}\` is there for \`additional\` while the Secret is, for \`original\` while one is asked for. \`nodes_desired\` and
+\`source_accepted{source}\` is there for \`additional\` while the Secret is, for \`original\` while one is asked for. \`credential_expiry_timestamp_seconds{source}\` is there if a credential of the source tells when it ends: a JWT, or a token of Amazon ECR. \`nodes_desired\` and
 \`nodes_available\` are the DaemonSet's own totals; \`nodes_updated\` counts nodes that have proved the revision. Besides: \`reconcile_total{namespace,result}\`,
 \`reconcile_duration_seconds{namespace}\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
 \`build_info{version}\`, and \`leader\`, 1 in the controller that holds the Lease.

@@ -5,12 +5,10 @@ import { capacity } from "#pullsecret/merge/capacity.ts";
 import {
   acceptedFrom,
   additional,
-  auth,
   bad,
   original,
   originalName,
   policy,
-  remembered,
   secret,
   sources,
   text,
@@ -99,70 +97,6 @@ test("an invalid additional keeps its last good entries while the original's rot
   assert.equal(problems.additional.length, 1);
   assert.deepEqual(problems.original, []);
 });
-
-const [leaked, kept, odd] = [auth("leaked:1"), auth("kept:1"), auth("odd:1")];
-/** What was accepted, the refused document after it, and the registries in force. */
-const removals: readonly (readonly [
-  why: string,
-  before: Record<string, object>,
-  after: Record<string, unknown>,
-  left: string,
-])[] = [
-  ["only capitals are left", { "a.io": leaked, "B.io": odd }, { "B.io": odd }, "B.io"],
-  ["a marker is left beside", { "a.io": leaked, "B.io": odd }, { "B.io": odd, "c.io": {} }, "B.io"],
-  [
-    "the key that is left is spelled otherwise",
-    { "a.io": leaked, "B.io": odd },
-    { "https://B.io/": odd },
-    "B.io",
-  ],
-  ["nothing of it is left", { "a.io": leaked, "B.io": odd }, { "c.io": {} }, "B.io a.io"],
-  ["one was changed", { "a.io": leaked, "B.io": odd }, { "B.io": kept }, "B.io a.io"],
-  ["one was added", { "a.io": leaked, "B.io": odd }, { "B.io": odd, "C.io": kept }, "B.io a.io"],
-  [
-    "one was renamed",
-    { "a.io": leaked, "B.io": odd },
-    { "B.io": odd, "a.io/*": leaked },
-    "B.io a.io",
-  ],
-  [
-    "one has lost its credential",
-    { "a.io": leaked, "B.io": odd },
-    { "B.io": odd, "a.io": {} },
-    "B.io a.io",
-  ],
-  [
-    "one has another user with a colon",
-    { "a.io": leaked, "B.io": odd },
-    { "B.io": odd, "a.io": { username: "u:v", password: "p" } },
-    "B.io a.io",
-  ],
-  [
-    "one is added that cannot be read",
-    { "a.io": leaked, "B.io": odd },
-    { "B.io": odd, "c.io": { auth: "%" } },
-    "B.io a.io",
-  ],
-];
-for (const [why, before, after, left] of removals)
-  for (const id of ["additional", "team"] as const)
-    test(`keeps ${left} of the last accepted ${id} in force when a refused document follows and ${why}`, () => {
-      const given = (auths: object) => {
-        const one = secret(JSON.stringify({ auths }));
-        return id === "additional" ? { additional: one } : { extras: { team: one } };
-      };
-      const first = acceptedFrom(given(before));
-      const verdict = accept(sources({ ...given(after), ...first }), policy);
-      const document = JSON.parse(verdict.wanted?.document ?? "") as { auths: object };
-      assert.equal(Object.keys(document.auths).join(" "), left);
-      const told = verdict.sources.find(({ reason }) => reason === "Rejected")?.message;
-      const isWithdrawn = left === "B.io";
-      assert.equal(/without those that were removed/.test(told ?? assert.fail()), isWithdrawn);
-      // What was removed does not come back.
-      const later = { ...given({ "c.io": {} }), ...remembered(verdict) };
-      const again = JSON.parse(accept(sources(later), policy).wanted?.document ?? "") as object;
-      assert.deepEqual(again, document);
-    });
 
 test("an additional that was good and empty has a last good state too", () => {
   const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });

@@ -10,14 +10,8 @@ import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 import { choose, type JoinedSources, type SourceReading } from "./choice.ts";
 import type { Given } from "#controller/sources/read/input.ts";
-import { readSource, type Remembered, type Supply } from "./source.ts";
-import {
-  registriesOf,
-  verdictOf,
-  type InForce,
-  type RegistryVerdict,
-  type SourceVerdict,
-} from "./verdict.ts";
+import { readSource, type Remembered } from "./source.ts";
+import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
 /** The content that global-pull-secret should have, whatever its revision. */
 export type WantedContent = RevisionContent & Readonly<{ entries: number; fromAdditional: number }>;
@@ -94,7 +88,7 @@ function judged(
     problems,
     warnings: problems.additional.length > 0 ? [] : merged.warnings,
     sources: choices.flatMap(({ given, source, leftOut }) =>
-      verdictOf(given, source.problems, inForceOf(source), leftOut),
+      verdictOf(given, source.problems, source.entries !== undefined, leftOut),
     ),
     registries: registriesOf(merged.entries),
     unknown: isUnknown(readings),
@@ -121,18 +115,13 @@ function refused(
     warnings: [],
     sources: readings.flatMap(({ given, now }) => {
       const found = given.id === sourceIds.additional ? additional : now.problems;
-      return verdictOf(given, found, wanted === undefined ? "none" : inForceOf(now), false);
+      return verdictOf(given, found, wanted !== undefined && now.entries !== undefined, false);
     }),
     registries: [],
     unknown: isUnknown(readings),
     withdrawsAt: undefined,
     accepted: state.accepted,
   };
-}
-
-function inForceOf({ entries, isReduced }: Supply): InForce {
-  if (entries === undefined) return "none";
-  return isReduced === true ? "left" : "all";
 }
 
 const isUnknown = (readings: readonly SourceReading[]) =>

@@ -2,10 +2,9 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/merge/canonical.ts";
-import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
+import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { additionalSecretName, secretKeys, secretType, sourceIds } from "#contract/names.ts";
-import { parse, type Accepted, type Entry } from "#pullsecret/document/parse.ts";
-import { meaningOf } from "#pullsecret/registry/key.ts";
+import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/findings.ts";
 import { finding } from "#controller/sources/read/problems.ts";
@@ -27,8 +26,6 @@ export type Supply = Readonly<{
   problems: readonly Problem[];
   /** The source supplies entries, or is to supply them. */
   present: boolean;
-  /** Entries that the present document no longer has were taken from its last accepted one. */
-  isReduced?: true;
 }>;
 
 /** `before`: its last accepted document; undefined when it never had one. */
@@ -134,12 +131,7 @@ function read(
     return refused(finding("noDocument", id, `data["${secretKeys.document}"]`));
   const bytes = Buffer.from(value, "base64");
   const parsed = parse(bytes, { name: id, role });
-  if (!parsed.ok) {
-    const left = role === "additional" && before ? leftIn(bytes, before, id) : undefined;
-    return left === undefined
-      ? refused(...parsed.problems)
-      : instead(left, asks, ...parsed.problems);
-  }
+  if (!parsed.ok) return refused(...parsed.problems);
   // The kubelet reads such a file as one without credentials, but its author hardly meant to remove
   // them all.
   if (role === "original" && !hasAuths(bytes))
@@ -150,37 +142,6 @@ function read(
     return refused(problem("nothingLeft", "original", "auths"));
   const text = toRemember({ text: bytes.toString("utf8"), accepted: parsed }, before, id, role);
   return { now: { entries: parsed, text, problems: [], present: true }, before };
-}
-
-/**
- * The last accepted entries that a refused document still has, if it is the last accepted one
- * without some of its entries. A removed entry may have leaked, so it leaves the nodes whatever
- * else is wrong. Undefined if anything was added or changed, because a slip in a key looks like a
- * removal; and if nothing is left, which is more often the wrong file.
- */
-function leftIn(bytes: Uint8Array, { entries: had }: Supply, id: string): Supply | undefined {
-  const parsed = parse(bytes, { name: id, role: "original" });
-  const read = readJson(bytes);
-  const auths = read.ok && isObject(read.value) ? read.value["auths"] : undefined;
-  if (had === undefined || !parsed.ok || !isObject(auths ?? null)) return undefined;
-  const isSame = (one: Entry, other: Entry) =>
-    meaningOf(one.registry) === meaningOf(other.registry) &&
-    one.credential.equals(other.credential);
-  const present = parsed.entries.filter((one) => !isEmpty(one));
-  const kept = had.entries.filter((one) => present.some((other) => isSame(one, other)));
-  const removed = had.entries.filter((one) => !kept.includes(one));
-  if (kept.length === 0 || removed.length === 0) return undefined;
-  const empty = new Set(parsed.entries.filter(isEmpty).map(({ registry }) => meaningOf(registry)));
-  const known = new Set(kept.map(({ registry }) => meaningOf(registry)));
-  const gone = new Set(removed.map(({ registry }) => meaningOf(registry)));
-  const isOld = (key: string) =>
-    !gone.has(meaningOf(key)) && (known.has(meaningOf(key)) || empty.has(meaningOf(key)));
-  const isUnchanged =
-    Object.keys(auths as JsonObject).every(isOld) &&
-    present.every((one) => kept.some((other) => isSame(one, other)));
-  if (!isUnchanged) return undefined;
-  const entries = { ...had, entries: kept };
-  return { entries, text: canonical(entries), problems: [], present: true, isReduced: true };
 }
 
 /**
@@ -202,7 +163,8 @@ function toRemember(
   return canonical(before.entries) === meant ? before.text : now;
 }
 
-const isEmpty = ({ credential }: Entry) => credential.username === "" && credential.password === "";
+const isEmpty = ({ credential }: Accepted["entries"][number]) =>
+  credential.username === "" && credential.password === "";
 
 /**
  * True when the document lists its entries. `{"auths":{}}` lists none, on purpose; `null`, `{}`,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { problem } from "#pullsecret/problems/problems.ts";
-import { messageOf, nameOf, registriesOf, type SourceVerdict, type InForce } from "./verdict.ts";
+import { messageOf, nameOf, registriesOf, type SourceVerdict } from "./verdict.ts";
 import { Credential } from "#pullsecret/document/auth.ts";
 
 test("people know the additional by its Secret's name, and every other source by its id", () => {
@@ -40,20 +40,19 @@ test("a secret inside an original's key is not told, and two keys that differ in
   assert.doesNotMatch(JSON.stringify(told), /T0KEN|0THER|robot/);
 });
 
-/** How many problems, what is in force, how the message begins and ends. */
-const messages: readonly (readonly [count: number, inForce: InForce, expected: RegExp])[] = [
-  [0, "all", /^in order$/],
+/** How many problems, whether anything is in force, how the message begins and ends. */
+const messages: readonly (readonly [count: number, inForce: boolean, expected: RegExp])[] = [
+  [0, true, /^in order$/],
   [
     1,
-    "all",
+    true,
     /^GPS115 team-a: auths.*standard alphabet.* \(its last accepted entries stay in force\)$/,
   ],
-  [1, "none", /^GPS115 .* \(none of its entries is in force\)$/],
-  [1, "left", /entries stay in force, without those that were removed from it\)$/],
-  [5, "all", /^(GPS115 [^|]* \| ){3}and 2 more \(its last/],
+  [1, false, /^GPS115 .* \(none of its entries is in force\)$/],
+  [5, true, /^(GPS115 [^|]* \| ){3}and 2 more \(its last/],
 ];
 for (const [count, inForce, expected] of messages) {
-  test(`the message of ${count} problems, ${inForce} in force`, () => {
+  test(`the message of ${count} problems, ${inForce ? "with" : "without"} a last good`, () => {
     const one = problem("notBase64", "team-a", 'auths["a.io"].auth');
     const problems: SourceVerdict["problems"] = Array.from({ length: count }, () => one);
     assert.match(messageOf(problems, inForce), expected);

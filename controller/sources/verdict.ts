@@ -65,14 +65,14 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
 }
 
 /**
- * The verdict on one source. There is none on an absent source that was not declared. `inForce`:
- * which entries of it are, from now or from before. `leftOut`: it is in order, but does not fit
- * together with higher sources.
+ * The verdict on one source. There is none on an absent one that nobody declared. `inForce`:
+ * entries of it are, from now or from before. `leftOut`: it is in order, but does not fit together
+ * with higher sources.
  */
 export function verdictOf(
   given: Given,
   problems: readonly Problem[],
-  inForce: InForce,
+  inForce: boolean,
   leftOut: boolean,
 ): readonly SourceVerdict[] {
   const { found, id, secret } = given;
@@ -120,18 +120,12 @@ function awaited(until: Date | undefined): string {
 const shown = 3;
 
 /** The message of a verdict: what is wrong and what to do, then what is in force meanwhile. */
-export function messageOf(problems: readonly Problem[], inForce: InForce): string {
+export function messageOf(problems: readonly Problem[], inForce: boolean): string {
   if (problems.length === 0) return "in order";
   const lines = problems.slice(0, shown).map((one) => `${one.code} ${formatProblem(one)}`);
   const more = problems.length > shown ? ` | and ${problems.length - shown} more` : "";
-  return `${lines.join(" | ")}${more} (${inForceNow[inForce]})`;
+  const rest = inForce
+    ? "its last accepted entries stay in force"
+    : "none of its entries is in force";
+  return `${lines.join(" | ")}${more} (${rest})`;
 }
-
-/** Entries of a refused source; `left`: those of the last accepted that it still has. */
-export type InForce = "all" | "left" | "none";
-
-const inForceNow: Readonly<Record<InForce, string>> = {
-  all: "its last accepted entries stay in force",
-  left: "its last accepted entries stay in force, without those that were removed from it",
-  none: "none of its entries is in force",
-};

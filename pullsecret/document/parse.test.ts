@@ -597,6 +597,14 @@ const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] 
   ["a list", `${manifest("List")}items:\n- kind: Secret\n`, "GPS138"],
   ["a list in JSON", '{"apiVersion":"v1","kind":"List","items":[{"kind":"Secret"}]}', "GPS138"],
   ["a list of Secrets in JSON", '{"apiVersion":"v1","kind":"SecretList","items":[]}', "GPS138"],
+  ["a kind that only ends so", '{"apiVersion":"v1","kind":"IPAllowList","spec":{}}', "GPS135"],
+  ["a type that is null", '{"kind":"Secret","type":null}', "GPS130"],
+  [
+    "a pull secret after another Secret",
+    `${manifest("Secret")}type: Opaque\n---\n${manifest("Secret")}type: ${dockerType}configjson\n`,
+    "GPS130",
+  ],
+  ["a line of dashes in a text", `${manifest("Secret")}note: a---b\ntype: Opaque\n`, "GPS137"],
   [
     "a SealedSecret in JSON",
     '{"apiVersion":"bitnami.com/v1alpha1","kind":"SealedSecret","spec":{"encryptedData":{}}}',

@@ -60,7 +60,7 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   else if (auths !== undefined && auths !== null) findings.refuse("notObject", ["auths"]);
   else if (document?.["kind"] === "Secret") findings.refuse(secretOf(document["type"]), []);
   else if (document !== undefined && isManifest(document))
-    findings.dislike(manifestOf(document["kind"]), []);
+    findings.dislike(manifestOf(document["kind"], "items" in document), []);
   else if (findings.problems.length === 0) {
     // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object
     // not at all.
@@ -187,10 +187,12 @@ function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
   if (kind !== "notJson") return kind;
   const text = Buffer.from(bytes).toString("utf8");
   const objects = text.split(/^---/m).map((one) => [lineOf("kind", one), lineOf("type", one)]);
-  const secret = objects.find(([name]) => name === "Secret");
-  if (secret !== undefined) return secretOf(secret[1]);
+  const secrets = objects.filter(([name]) => name === "Secret").map(([, type]) => secretOf(type));
+  const secret = secrets.find((one) => one !== "unsuitableManifest") ?? secrets[0];
+  if (secret !== undefined) return secret;
   const [other] = objects.find(([name]) => name !== undefined) ?? [];
-  if (other !== undefined && /^apiVersion:/m.test(text)) return manifestOf(other);
+  if (other !== undefined && /^apiVersion:/m.test(text))
+    return manifestOf(other, /^items:/m.test(text));
   const isBase64 = /^[A-Za-z0-9+/\s]+(?:={1,2}\s*)?$/.test(text);
   const decoded = isBase64 ? Buffer.from(text, "base64").toString("utf8") : "";
   return /^\s*\{/.test(decoded) ? "base64" : kind;
@@ -202,12 +204,13 @@ const lineOf = (field: string, text: string): string | undefined =>
 
 /** The words about a Secret, by its type. People leave the type out when they copy a manifest. */
 function secretOf(type: unknown): ProblemKind {
-  if (type === undefined || type === "kubernetes.io/dockerconfigjson") return "secretManifest";
+  if (type === undefined || type === null || type === "kubernetes.io/dockerconfigjson")
+    return "secretManifest";
   return type === "kubernetes.io/dockercfg" ? "dockercfgManifest" : "unsuitableManifest";
 }
 
-const manifestOf = (kind: unknown): ProblemKind =>
-  typeof kind === "string" && kind.endsWith("List") ? "manifestList" : "otherManifest";
+const manifestOf = (kind: unknown, hasItems: boolean): ProblemKind =>
+  hasItems && typeof kind === "string" && kind.endsWith("List") ? "manifestList" : "otherManifest";
 
 /** Whether a document is an object of some API, such as a SealedSecret or an ExternalSecret. */
 const isManifest = (document: JsonObject): boolean =>

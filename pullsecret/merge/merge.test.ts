@@ -678,10 +678,12 @@ test("F54: a protected registry is served under no capitals and no zeros either"
 });
 
 for (const [protect, registry, warned] of [
-  ["*.amazonaws.com", "1.dkr.ecr.eu-west-1.amazonaws.com", '"*.*.*.*.amazonaws.com"'],
-  ["*.example.com/team", "a.b.example.com/team/x", '"*.*.example.com/team"'],
-  ["*.example.com:5000", "a.b.example.com:5000", '"*.*.example.com:5000"'],
-  ["*.example.com:5000", "a.b.example.com", undefined],
+  ["*.amazonaws.com", "1.dkr.ecr.eu-west-1.amazonaws.com", '"1.dkr.ecr.eu-west-1.amazonaws.com"'],
+  ["1.dkr.ecr.*.amazonaws.com", "1.dkr.ecr.a.b.amazonaws.com", '"1.dkr.ecr.a.b.amazonaws.com"'],
+  ["*.example.com/team", "a.b.example.com/team/x", '"a.b.example.com/team"'],
+  ["*.Example.com:5000", "a.b.example.com:5000", '"a.b.example.com:5000"'],
+  ["*.example.com:5000", "a.b.example.com", '"a.b.example.com"'],
+  ["*.example.com", "a.example.com:5000", '"a.example.com:5000"'],
   ["*.example.com/team", "a.b.example.com/other", undefined],
   ["*.example.com", "example.com", undefined],
   ["*.example.com", "a.b.example.org", undefined],
@@ -700,6 +702,16 @@ for (const [protect, registry, warned] of [
         .endsWith(warned === undefined ? "" : `or protect ${warned} too`),
     );
   });
+
+test("F54: warns of no entry that is not written", () => {
+  const registry = "a.b.example.com";
+  const merged = mergeKeys(
+    { [registry]: "o:o" },
+    { [registry]: "x:y" },
+    { protect: ["*.example.com"], conflicts: "original" },
+  );
+  assert.doesNotMatch(lines(merged).join(), /is not protected/);
+});
 
 test("F54: takes what protects something", () => {
   for (const name of [

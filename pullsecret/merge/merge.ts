@@ -83,7 +83,9 @@ export function merge(
     entries.push(...promoted.entries);
   }
   const problems = findProtected(foreign, protect);
-  warnings.push(...findUnprotected(foreign, protect));
+  const suppliers = new Map(entries.map(({ registry, from }) => [registry, from]));
+  const written = foreign.filter(({ id, registry }) => suppliers.get(registry) === id);
+  warnings.push(...findUnprotected(written, protect));
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
   // Neither of two credentials that are never tried is used. GPS162 reports the hidden key,
   // and GPS165 the wildcard that takes the images.

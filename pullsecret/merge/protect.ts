@@ -69,25 +69,31 @@ export function findProtected(
 }
 
 /**
- * Finds entries that are not protected although a wildcard seems to cover them: `*.amazonaws.com`
- * has fewer parts than the host of any registry there.
+ * Finds entries that are not protected although a wildcard seems to cover them. `*.amazonaws.com`
+ * has fewer parts than the host of any registry there, and a name without a port covers no port.
  */
 export function findUnprotected(
   entries: readonly Readonly<{ id: string; registry: string }>[],
   protect: readonly string[],
 ): Problem[] {
   const guarded = protect.flatMap((name) => identityOf(name) ?? []);
+  const wild = guarded.flatMap((name) => {
+    const { host } = splitPort(hostOf(name));
+    const ending = host.slice(host.lastIndexOf("*") + 1);
+    const path = name.slice(hostOf(name).length);
+    return host.includes("*") && ending.startsWith(".") ? [{ name, ending, path }] : [];
+  });
   return entries.flatMap(({ id, registry }) => {
     const meant = identityOf(registry);
     if (meant === undefined) return [];
-    const parts = (one: string) => splitPort(hostOf(one)).host.split(".").length;
-    for (const one of guarded.filter((name) => name.startsWith("*."))) {
-      const wider = "*.".repeat(Math.max(parts(meant) - parts(one), 0)) + one;
-      if (!overlaps(meant, wider)) continue;
-      const path = formatPath(["auths", registry]);
-      return [problem("unprotected", id, path, quote(one), quote(wider))];
-    }
-    return [];
+    const { host } = splitPort(hostOf(meant));
+    const near = wild.find(
+      ({ ending, path }) => host.endsWith(ending) && overlaps(meant, hostOf(meant) + path),
+    );
+    if (near === undefined || guarded.some((name) => overlaps(meant, name))) return [];
+    const missing = quote(hostOf(meant) + near.path);
+    const path = formatPath(["auths", registry]);
+    return [problem("unprotected", id, path, quote(near.name), missing)];
   });
 }
 

@@ -276,7 +276,7 @@ export const catalogue = {
   ],
   unprotected: [
     "GPS177",
-    "is not protected by {}, because * stays in one part of a name",
+    "is not protected by {}: * stays in one part of a name, and a port must be the same",
     "no action needed if intended, or protect {} too",
   ],
 } as const satisfies Catalogue;

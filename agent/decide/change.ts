@@ -139,9 +139,12 @@ function isStarted(facts: Facts, journal: Journal): boolean {
   return isProving && ["silent", "answering"].includes(stateOf(facts, journal));
 }
 
-/** Whether the repair of a drift was cut off, or another program wrote the file first. */
-function isRepairing({ phase, rereads, matters, owed }: Journal): boolean {
-  return phase === "applying" && rereads !== undefined && !matters && owed === undefined;
+/**
+ * Whether the repair of a drift was cut off, or another program wrote the file first. A repair has
+ * no undo, because it brings nothing new.
+ */
+function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
+  return phase === "applying" && undo === undefined && !matters && owed === undefined;
 }
 
 /**

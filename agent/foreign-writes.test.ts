@@ -1,0 +1,69 @@
+/** Other programs write config.json while nothing is granted that the node has not proved. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { seeded } from "#test/random.ts";
+import { emptyDocument, readDocument } from "./delivery/config-json/document.ts";
+import { foundOf } from "./delivery/config-json/observation.ts";
+import type { FoundFile } from "./delivery/delivery.ts";
+import { decide, facts, idle, now, seven, unasked, unit } from "./facts/facts.fixture.ts";
+import { type File, type Journal } from "./journal/journal.ts";
+
+function found(file: File): FoundFile {
+  if ("absent" in file)
+    return foundOf({ kind: "absent", identity: "absent", document: emptyDocument });
+  const digest = `${file.bytes.toString()} ${file.mode}`;
+  const reading = readDocument(file.bytes);
+  const document = reading.kind === "document" ? reading.document : emptyDocument;
+  const healed = reading.kind === "document" ? undefined : "no JSON";
+  return foundOf({ kind: "file", identity: digest, ...file, document, healed, digest });
+}
+
+const [ours, theirs] = ["dTpw", "dTpx"];
+/** What a program may make of the file: nothing, a dropped or added entry, another form or mode. */
+const foreign: readonly File[] = [
+  { absent: true },
+  ...[
+    {},
+    { "a.io": { auth: ours } },
+    { "https://a.io": { auth: ours } },
+    { "a.io": { auth: theirs } },
+    { "a.io": { username: "u", password: "p" } },
+    { "a.io": { auth: ours, email: "a@b.c" } },
+    { "a.io": { auth: ours }, "b.io": { auth: theirs } },
+  ].flatMap((auths) =>
+    [0o600, 0o644].map((mode) => ({ bytes: Buffer.from(JSON.stringify({ auths })), mode })),
+  ),
+  { bytes: Buffer.from('{"au'), mode: 0o600 },
+];
+
+test("restarts no kubelet however other programs write, also when a repair is cut off", (t) => {
+  const random = seeded(t);
+  for (let run = 0; run < 200; run += 1) {
+    const grant = random.once(3) ? unasked : { grant: seven };
+    let journal: Journal = idle;
+    let file = foreign[3] as File;
+    let [clock, invocation, starts] = [0, "old", 0];
+    const trace: string[] = [];
+    for (let look = 0; look < 60; look += 1) {
+      if (random.once(5)) file = random.pick(foreign);
+      if (random.once(25)) invocation = `somebody's ${(starts += 1)}`;
+      const step = decide(
+        facts({
+          ...grant,
+          journal,
+          file: found(file),
+          unit: { ...unit, invocation },
+          time: { boot: "b", monotonic: 1_000_000 + clock },
+          now: now + clock,
+          stopwatch: { file: 5000, running: 60_000, healthy: 60_000 },
+        }),
+      );
+      trace.push(`${step.action} ${step.code}`);
+      assert.notEqual(step.action, "restart", trace.slice(-10).join(", "));
+      if ("journal" in step) journal = step.journal;
+      // Another program wrote first, or the agent was killed.
+      if (step.action === "apply" && !random.once(6)) ({ file } = step.plan);
+      clock += 1000 * random.below(20);
+    }
+  }
+});

@@ -10,6 +10,7 @@ import { podOn, untilState } from "#test/e2e/pods.ts";
 import type { Measurement } from "../result/bench.ts";
 import { calm, putAndWait } from "../testbed/change.ts";
 import { measure } from "../result/result.ts";
+import { additional, remove } from "../testbed/objects.ts";
 import type { Testbed, TestbedNode } from "../testbed/testbed.ts";
 
 const delivery: DeliverySpec = {
@@ -21,6 +22,9 @@ export const provider: Measurement = {
   name: "provider",
   run: async (bench) => {
     const testbed = await bench.real(4);
+    // What config.json has from before would have to be reread first, for five minutes.
+    await remove(testbed.api, additional);
+    await testbed.global.first("it is withdrawn", ({ gone }) => gone, Date.now());
     await testbed.install("10%", delivery);
     await rotate(testbed);
     const before = await alive(testbed);

@@ -377,7 +377,7 @@ test("its metrics count clusters by state, and name none", async () => {
     { seen: lines },
   );
   // One line a state, however many clusters there are.
-  assert.equal(found.length, 6, found.join("\n"));
+  assert.equal(found.length, 7, found.join("\n"));
   assert.ok(!found.join("").includes("guest"));
 });
 

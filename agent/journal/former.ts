@@ -1,6 +1,7 @@
 /**
  * What was ours and is no longer, by its digests: a program that writes an older copy of the file
- * back, such as a login tool or a nightly backup, must not bring a withdrawn credential back. Pure.
+ * back, such as a login tool or a nightly backup, must not bring a withdrawn credential back while
+ * the node has a journal. Pure.
  */
 import type { Owned } from "./schema.ts";
 

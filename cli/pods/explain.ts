@@ -3,7 +3,7 @@ import { sourceIds, useAnnotation } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
 import { isScoped } from "../show/delivery.ts";
-import { explainObject, orderOf, renumbered } from "../show/explanation.ts";
+import { explainObject, orderOf } from "../show/explanation.ts";
 import { columns } from "../terminal/columns.ts";
 import type { Paint } from "../terminal/paint.ts";
 import type { PodFacts } from "./gather.ts";
@@ -72,10 +72,11 @@ function imageOf(
   const ofNode = (repository && global && explainObject(global, image)?.tries) || [];
   const serves = servesPod(facts);
   const ofSecrets = repository === undefined ? [] : secretTries(secrets, repository);
+  // Those of the original come first, so the others leave no gap in the numbers.
   const served = ofNode.filter(({ source }) => serves || source === sourceIds.original);
   const tries: Try[] = [
     ...ofSecrets,
-    ...renumbered(served).map(({ registry, source, order }) => ({
+    ...served.map(({ registry, source, order }) => ({
       from: "node",
       registry,
       supplier: `of ${source}`,

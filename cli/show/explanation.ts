@@ -48,8 +48,8 @@ function fileFirst(tries: Explained["tries"]): Explained["tries"] {
   return renumbered([...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))]);
 }
 
-/** Entries that were moved or left out, numbered from 1 again. Those of one number keep one. */
-export function renumbered(tries: Explained["tries"]): Explained["tries"] {
+/** Entries that were moved, numbered from 1 again. Those of one number keep one. */
+function renumbered(tries: Explained["tries"]): Explained["tries"] {
   let order = 0;
   return tries.map((one, at) => {
     if (one.order !== tries[at - 1]?.order) order = at + 1;

@@ -84,6 +84,30 @@ test("the management side puts no finalizer on a copy", async () => {
   assert.deepEqual(object("one")?.metadata.finalizers ?? [], []);
 });
 
+test("a token that ends soon is a condition of each object of the tenant, until it is renewed", async () => {
+  const { home, here, there, create } = pairOf();
+  await create("one");
+  let warning: string | undefined;
+  const side = tenantSide({
+    home: here,
+    management: there,
+    namespace: "tenant-a",
+    warning: () => warning,
+  });
+  const engine = new Engine(side, quiet, { looked() {} });
+  const path = `${syncSecretsIn("default")}/one`;
+  const said = () => conditionOf(home.object<SyncSecret>(path)?.status, "Warning");
+  for (let run = 0; run < 3; run += 1) await engine.run();
+  assert.equal(said(), undefined);
+  warning = "GPS477: it ends";
+  await engine.run();
+  assert.deepEqual([said()?.status, said()?.reason], ["True", "TokenEnds"]);
+  assert.match(said()?.message ?? "", /^GPS477: it ends/);
+  warning = undefined;
+  await engine.run();
+  assert.deepEqual([said()?.status, said()?.reason], ["False", "None"]);
+});
+
 /** What the tenant's side does with the object `one` and its copy, and the clocks of the test. */
 async function leaving(t: TestContext) {
   const pair = pairOf();

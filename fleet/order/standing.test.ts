@@ -83,6 +83,12 @@ const table: readonly (readonly [
     "Done",
   ],
   [
+    "its nodes had it, and now do not",
+    { there: has("awaited"), soak: 60_000, former: ago("Done", 20) },
+    "unreachable",
+    "Progressing",
+  ],
+  [
     "its nodes still have time",
     { there: has("awaited"), deadline: 60_000, former: ago("Progressing", 59) },
     "busy",

@@ -118,6 +118,10 @@ function withContent(facts: ClusterFacts, proof: string, why: string | undefined
     case "refused":
       return { standing: "failed", state: "Failed", ...reason };
     case "awaited": {
+      // It proved this very content, and takes that back. If it kept its slot, with a new deadline,
+      // it could do so for ever.
+      if (facts.former?.state === "Done")
+        return { standing: "unreachable", state: "Progressing", ...reason };
       const end = deadline === undefined ? Number.POSITIVE_INFINITY : begunAt(facts) + deadline;
       // The content is there, and nothing says that it is at fault: others get their turns.
       if (now >= end) return { standing: "unreachable", state: "Failed", reason: late };

@@ -88,6 +88,13 @@ test("law: Ready means that at least one cluster is selected and every one has i
   );
 });
 
+test("status and each condition name the generation of spec that they speak of, as kubectl wait and kstatus ask", () => {
+  const { observedGeneration, conditions = [] } = statusOf(found("D", { generation: 4 }));
+  assert.equal(observedGeneration, 4);
+  assert.equal(conditions.length, 4);
+  for (const one of conditions) assert.equal(one.observedGeneration, 4, one.type);
+});
+
 test("a status tells who failed last, and keeps telling it while the cluster is tried again", () => {
   const reason = "GPS439: 403; let it be written";
   const clusters = [{ name: "c0", state: "Failed", reason }] as const;

@@ -1,4 +1,4 @@
--- Health of a GlobalPullSecret for Argo CD: README.md beside this file says where it goes.
+-- Health of a GlobalPullSecret or a FleetSecret for Argo CD: README.md beside this file says where it goes.
 -- Argo CD gives it no library but base, package and table.
 
 -- The object is kept while something else still needs it.
@@ -33,5 +33,13 @@ if ready == nil then
 end
 if ready.status == "True" then
   return { status = "Healthy", message = ready.message }
+end
+if ready.reason == "Paused" then
+  return { status = "Suspended", message = ready.message }
+end
+-- Some clusters of a FleetSecret refuse it, and nothing else is on the way.
+local reconciling = conditions.Reconciling
+if reconciling ~= nil and reconciling.status == "False" then
+  return { status = "Degraded", message = ready.message }
 end
 return { status = "Progressing", message = ready.message }

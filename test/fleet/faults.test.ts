@@ -127,7 +127,7 @@ longTest(
   },
 );
 
-test("a credential that expired makes a cluster unreachable, and the renewed kubeconfig is taken up by itself", async () => {
+test("a cluster whose credential expired is Failed until it is renewed, and the renewed kubeconfig is taken up by itself", async () => {
   await begin();
   await source("1");
   await placed("1");

@@ -1,6 +1,8 @@
 /** kstatus (Flux, kpt, kubectl-apply tools) and Argo CD, asked about every state of the object. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ClusterStatus } from "#api/fleet-secret.ts";
+import { statusOf } from "#fleet/status/status.ts";
 import { ask } from "./ask.ts";
 import { expectedHealth, recorded } from "./states.ts";
 
@@ -62,4 +64,53 @@ test("an object that nobody has looked at is never taken for a good one", async 
     assert.equal(kstatus, "InProgress");
     assert.equal(health, "Progressing");
   }
+});
+
+type Fleet = readonly ClusterStatus["state"][];
+const refused = { reason: "SourceRefused", message: "" } as const;
+const fleets: readonly (readonly [
+  what: string,
+  clusters: Fleet,
+  kstatus: string,
+  health: string,
+  more?: Partial<Parameters<typeof statusOf>[0]>,
+])[] = [
+  ["no cluster is selected", [], "InProgress", "Progressing"],
+  ["no cluster of three is reached", Array(3).fill("Unreachable"), "InProgress", "Progressing"],
+  ["one of two is not reached", ["Done", "Unreachable"], "InProgress", "Progressing"],
+  ["one of two waits", ["Done", "Waiting"], "InProgress", "Progressing"],
+  ["one of two refuses", ["Done", "Failed"], "InProgress", "Degraded"],
+  ["one leaves", ["Done", "Leaving"], "InProgress", "Progressing"],
+  ["both have it", ["Done", "Done"], "Current", "Healthy"],
+  [
+    "both have it by an older spec",
+    ["Done", "Done"],
+    "InProgress",
+    "Progressing",
+    { generation: 2 },
+  ],
+  ["the source is refused", ["Done"], "Failed", "Degraded", { stalled: refused }],
+  ["it is paused", ["Done"], "InProgress", "Suspended", { paused: true }],
+];
+
+test("both judge a FleetSecret as good only when every selected cluster has the Secret by this spec", async () => {
+  const objects = fleets.map(([, states, , , more]) => {
+    const clusters = states.map((state, at) => ({ name: `c${at}`, state }));
+    const found = { clusters, version: "1", stalled: undefined, paused: false, warnings: [] };
+    return {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "FleetSecret",
+      metadata: { name: "one", namespace: "kube-system", generation: 3 },
+      status: statusOf({ generation: 3, now: new Date(), ...found, ...more }),
+    };
+  });
+  const said = (await ask(objects)).map(({ kstatus: is, health }, at) => [
+    fleets[at]?.[0],
+    is,
+    health,
+  ]);
+  assert.deepEqual(
+    said,
+    fleets.map(([what, , is, health]) => [what, is, health]),
+  );
 });

@@ -1,9 +1,9 @@
 /** What docs/syncsecret.md tells to do, held against manifests and against itself. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { objectsOf, textOf } from "../install/yaml.ts";
+import { kustomizationOf, manifests, objectsOf, textOf } from "../install/yaml.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/syncsecret.md"), "utf8");
 const commands = page.replaceAll("\\\n", "");
@@ -67,4 +67,32 @@ test("a link within the page leads to one of its headings", () => {
   const links = Array.from(page.matchAll(/\]\(#([^)]+)\)/g), ([, anchor = ""]) => anchor);
   assert.ok(links.length >= 4);
   for (const anchor of links) assert.ok(anchors.has(anchor), anchor);
+});
+
+test("L20: kubectl delete -k of the tenant's side takes its program without the definition, whose objects would wait for it", () => {
+  const { resources = [] } = kustomizationOf("sync/tenant");
+  // A folder could hold a definition.
+  assert.ok(resources.includes("deployment.yaml"));
+  for (const file of resources) {
+    assert.match(file, /\.yaml$/);
+    for (const { kind } of objectsOf(textOf(join("sync/tenant", file))))
+      assert.notEqual(kind, "CustomResourceDefinition", file);
+  }
+});
+
+test("no account of ours writes Roles or RoleBindings beyond kube-system", () => {
+  const files = globSync("**/*role*.yaml", { cwd: manifests, exclude: ["chart/**"] });
+  const writers = files.flatMap((file) =>
+    objectsOf(textOf(file)).flatMap(({ kind, metadata, rules }) => {
+      if (!kind.endsWith("Role")) return [];
+      const writes = (rules as { resources?: string[]; verbs: string[] }[]).some(
+        (rule) =>
+          rule.resources?.some((one) => /^(?:cluster)?role(?:binding)?s$/.test(one)) === true &&
+          rule.verbs.some((verb) => !["get", "list", "watch"].includes(verb)),
+      );
+      return writes ? [`${kind} ${metadata.namespace} ${metadata.name}`] : [];
+    }),
+  );
+  assert.ok(files.length > 20);
+  assert.deepEqual(writers, ["Role kube-system global-pull-secret-controller"]);
 });

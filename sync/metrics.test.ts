@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CoreV1Event } from "@kubernetes/client-node";
+import { Registry } from "prom-client";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { createAlarm, createExpiry } from "./metrics.ts";
+
+test("L20: what a deadline ended is counted by namespace, and named in an Event on the object", async () => {
+  const api = new FakeApi();
+  const registry = new Registry();
+  const alarm = createAlarm(directly(api, "global-pull-secret-sync"), registry);
+  await alarm({ name: "one", namespace: "web", uid: "u" }, "GPS478: left behind");
+  assert.match(
+    await registry.metrics(),
+    /^global_pull_secret_sync_left_behind_total\{namespace="web"\} 1$/m,
+  );
+  const [event] = api.asked.map(({ body }) => body as CoreV1Event);
+  assert.partialDeepStrictEqual(event, {
+    metadata: { namespace: "web" },
+    involvedObject: { kind: "SyncSecret", name: "one", namespace: "web", uid: "u" },
+    type: "Warning",
+    reason: "LeftBehind",
+    message: "GPS478: left behind",
+  });
+});
+
+test("the end of the tenant's token is a metric", async () => {
+  const registry = new Registry();
+  createExpiry(registry)(1_800_000_000);
+  assert.match(
+    await registry.metrics(),
+    /^global_pull_secret_sync_token_expiry_timestamp_seconds 1800000000$/m,
+  );
+});

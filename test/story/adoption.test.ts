@@ -1,0 +1,213 @@
+/**
+ * What is in clusters before a FleetSecret selects them. The management cluster is in memory; the
+ * clusters are fakes of one server, over HTTP/2 and TLS.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { clusterProfileVersion } from "#api/cluster-profile.ts";
+import type { FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
+import { fleetOwnerAnnotation } from "#contract/names.ts";
+import { createFleets } from "#fleet/fleets.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { clusterProfilesIn, clusterResourceSetsIn, secretsIn } from "#kube/client/paths.ts";
+import { until } from "../cluster/await.ts";
+import { FakeApi } from "../harness/api/api.ts";
+import { directly } from "../harness/api/direct.ts";
+import { FakeServer } from "../harness/api/server.ts";
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+const addons = "addons.cluster.x-k8s.io";
+const [content, former] = [{ a: base64("now") }, { a: base64("before") }];
+const namespaceSelector = { matchLabels: { fleet: "x" } };
+const direct: Partial<FleetSecretSpec> = { clusterAPI: { namespaceSelector } };
+
+const definition = (apiVersion: string, kind: string, plural: string) => {
+  const [group, name] = apiVersion.split("/");
+  return JSON.stringify({ spec: { group, names: { kind, plural }, versions: [{ name }] } });
+};
+
+/** A Secret that is there, with the mark of the FleetSecret that placed it, if one did. */
+const secretIn = (namespace: string, name: string, owner?: string) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: {
+    name,
+    namespace,
+    ...(owner === undefined ? {} : { annotations: { [fleetOwnerAnnotation]: owner } }),
+  },
+  type: "Opaque",
+  data: former,
+});
+
+type Pair = Readonly<{ fakes: FakeServer; home: Cluster; api: FakeApi }>;
+
+/** The cluster has that Secret, and a namespace with its kubeconfig declares it. */
+async function declared({ fakes, home }: Pair, secret: object): Promise<void> {
+  await directly(fakes.api("east"), "someone").create(secretsIn("kube-system"), secret);
+  const metadata = { name: "east", labels: namespaceSelector.matchLabels };
+  await home.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+  await home.create(secretsIn("east"), {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "east-kubeconfig", namespace: "east" },
+    data: { value: base64(fakes.kubeconfig("east")) },
+  });
+}
+
+/** As `clusters join` leaves it in the management cluster. */
+async function joined({ fakes, home }: Pair): Promise<void> {
+  await directly(fakes.api("east"), "someone").create(
+    secretsIn("kube-system"),
+    secretIn("kube-system", "pull-secret", "lost/kube-system/one"),
+  );
+  const { clusters } = JSON.parse(fakes.kubeconfig("east")) as { clusters: { cluster: object }[] };
+  const its = { name: "east", namespace: "clusters" };
+  await home.create(clusterProfilesIn("clusters"), {
+    apiVersion: clusterProfileVersion,
+    kind: "ClusterProfile",
+    metadata: its,
+    spec: { clusterManager: { name: "a" } },
+    status: { accessProviders: [{ name: "secretreader", cluster: clusters[0]?.cluster }] },
+  });
+  const data = { token: base64("t") };
+  await home.create(secretsIn("clusters"), {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: its,
+    data,
+  });
+}
+
+/** A template wrote both objects beside the Cluster, without a mark. */
+async function delegated({ home }: Pair): Promise<void> {
+  const metadata = { name: "east", labels: namespaceSelector.matchLabels };
+  await home.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+  await home.create(secretsIn("east"), secretIn("east", "crs-pull-secret"));
+  await home.create(clusterResourceSetsIn("v1beta1", "east"), {
+    apiVersion: `${addons}/v1beta1`,
+    kind: "ClusterResourceSet",
+    metadata: { name: "crs-pull-secret", namespace: "east" },
+    spec: { strategy: "ApplyOnce" },
+  });
+}
+
+const secret = `${secretsIn("kube-system")}/pull-secret`;
+const inCluster = ({ fakes }: Pair) => fakes.api("east").object<V1Secret>(secret);
+const beside = ({ api }: Pair) => api.object<V1Secret>(`${secretsIn("east")}/crs-pull-secret`);
+
+const situations: readonly (readonly [
+  what: string,
+  make: (pair: Pair) => Promise<void>,
+  spec: Partial<FleetSecretSpec>,
+  there: typeof beside,
+])[] = [
+  [
+    "after clusterctl move, or of a management cluster that was rebuilt",
+    (pair) => declared(pair, secretIn("kube-system", "pull-secret", "former/kube-system/one")),
+    direct,
+    inCluster,
+  ],
+  [
+    "that a ClusterResourceSet left in a cluster",
+    (pair) => declared(pair, secretIn("kube-system", "pull-secret")),
+    direct,
+    inCluster,
+  ],
+  [
+    "of a ClusterResourceSet beside the Cluster, where v1beta1 alone is served",
+    delegated,
+    { ...direct, via: "ClusterResourceSet" },
+    beside,
+  ],
+  [
+    "of a joined cluster, from a host that was lost",
+    joined,
+    { clusterProfiles: { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] } },
+    inCluster,
+  ],
+];
+
+/** The management cluster, its one FleetSecret, and a controller that serves it. */
+async function serve(make: (pair: Pair) => Promise<void>, spec: Partial<FleetSecretSpec>) {
+  const fakes = await FakeServer.start();
+  const api = new FakeApi();
+  api.store.define(readFileSync("manifests/crds/fleetsecrets/fleetsecrets.yaml", "utf8"));
+  api.store.define(definition(`${addons}/v1beta1`, "ClusterResourceSet", "clusterresourcesets"));
+  api.store.define(definition(clusterProfileVersion, "ClusterProfile", "clusterprofiles"));
+  const calls = directly(api, "global-pull-secret-fleet");
+  const get = (async (path: string, ...how: readonly []) =>
+    path === `/apis/${addons}`
+      ? { versions: [{ version: "v1beta1" }] }
+      : await calls.get(path, ...how)) as Cluster["get"];
+  const home: Cluster = { ...calls, get };
+  const metadata = { name: "kube-system" };
+  await home.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+  const source = secretIn("kube-system", "source");
+  await home.create(secretsIn("kube-system"), { ...source, data: content });
+  const pair = { fakes, home, api };
+  await make(pair);
+  const objects = "/apis/globalpullsecret.io/v1alpha1/namespaces/kube-system/fleetsecrets";
+  const object = {
+    apiVersion: "globalpullsecret.io/v1alpha1",
+    kind: "FleetSecret",
+    metadata: { name: "one", namespace: "kube-system" },
+    spec: { secretRef: { name: "source" }, target: { name: "pull-secret" }, ...spec },
+  };
+  await home.create(objects, object);
+  const stop = new AbortController();
+  const ended = createFleets({
+    home,
+    holds: () => true,
+    log: pino({ level: "silent" }),
+    registry: new Registry(),
+    namespace: "kube-system",
+    clusterNamespaces: [],
+  }).until(stop.signal);
+  const found = () => api.object<FleetSecret>(`${objects}/one`);
+  return {
+    pair,
+    spec: () => found()?.spec,
+    cluster: () => found()?.status?.clusters?.[0],
+    adopt: () =>
+      home.apply(
+        `${objects}/one`,
+        { ...object, spec: { ...object.spec, conflicts: "Adopt" } },
+        { manager: "someone", force: true },
+      ),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended;
+      await fakes[Symbol.asyncDispose]();
+    },
+  };
+}
+
+for (const [what, make, spec, there] of situations)
+  test(`leaves a Secret ${what} as it is until spec.conflicts is Adopt, and then replaces it`, async () => {
+    await using one = await serve(make, spec);
+    const seen = () => JSON.stringify(one.cluster());
+    await until("it is reported", () => one.cluster()?.reason?.startsWith("GPS435"), { seen });
+    assert.equal(one.cluster()?.state, "Failed");
+    assert.deepEqual(there(one.pair)?.data, former);
+    await one.adopt();
+    const isOurs = () => {
+      const { metadata, data } = there(one.pair) ?? {};
+      const mark = metadata?.annotations?.[fleetOwnerAnnotation] ?? "";
+      return mark.endsWith("/kube-system/one") && data?.["a"] !== former.a;
+    };
+    await until("it is taken over", isOurs, { seen });
+  });
+
+test("a FleetSecret that names no pace has canary 1, 10 % at a time, 5 % of failures and 30 minutes", async () => {
+  await using one = await serve(async () => {}, direct);
+  assert.deepEqual(one.spec()?.conflicts, "Refuse");
+  const { canary, maxConcurrency, maxFailures, progressDeadline } = one.spec()?.rollout ?? {};
+  assert.deepEqual(
+    [canary, maxConcurrency, maxFailures, progressDeadline],
+    [1, "10%", "5%", "30m"],
+  );
+});

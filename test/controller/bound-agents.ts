@@ -142,6 +142,7 @@ export const denied: Readonly<Record<string, Change>> = {
   "a Service's label": (_, { labels }) => Object.assign(labels ?? {}, { "k8s-app": "kube-dns" }),
   "another value of our label": (_, { labels }) =>
     Object.assign(labels ?? {}, { "app.kubernetes.io/managed-by": "other" }),
+  "a finalizer of the pods": (_, metadata) => (metadata.finalizers = ["a.example/held"]),
   "an annotation that runtimes read": (_, { annotations }) =>
     Object.assign(annotations ?? {}, {
       "container.apparmor.security.beta.kubernetes.io/look": "unconfined",

@@ -10,12 +10,9 @@ import {
   type V1DaemonSet,
   type V1ObjectMeta,
   type V1Pod,
-  type V1PodSpec,
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import { globalSecret } from "#controller/objects/global-secret.ts";
-import { readState, stateSecret } from "#controller/objects/state.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { callsOver, connect } from "#kube/client/client.ts";
@@ -42,9 +39,22 @@ import {
   tag,
   unnamed,
 } from "./bound-agents.ts";
+import {
+  anotherImage,
+  changesOfPod,
+  controller,
+  grants,
+  itsOwn,
+  labels,
+  owner,
+  passing,
+  states,
+  strangers,
+  type State,
+} from "./bound-requests.ts";
 import { writeKubeconfig } from "./plane/start.ts";
+import { stampingPods, worded } from "./policies.ts";
 
-const controller = "global-pull-secret-controller";
 const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }];
 
 const overlay = { resources: ["."], images };
@@ -109,10 +119,6 @@ const deleted = (how: object): Promise<string> => {
   );
 };
 
-const controlled = { apiVersion: "apps/v1", kind: "DaemonSet", controller: true, uid: "1" };
-const owner = { ...controlled, name: names.agentName };
-const labels = { ...names.agentLabels };
-
 /** A pod of kube-system. */
 async function podOf(metadata: V1ObjectMeta, ...more: V1Container[]): Promise<V1Pod> {
   const containers = [{ name: "main", image: "a.example/b:1" }, ...more];
@@ -133,107 +139,6 @@ const versionOf = ({ metadata }: V1Pod) => ({
 const patched = (pod: V1Pod, { metadata = {}, ...body }: Partial<V1Pod>) =>
   refusal(own.patch(pathOf(pod), { metadata: { ...metadata, ...versionOf(pod) }, ...body }));
 
-const strangers: Readonly<Record<string, V1ObjectMeta>> = {
-  "a pod without an owner": {},
-  "a pod with the agents' label alone": { labels },
-  "a pod of the DaemonSet without the label": { ownerReferences: [owner] },
-  "a pod of another DaemonSet": { labels, ownerReferences: [{ ...owner, name: "kube-proxy" }] },
-  "a pod of another group": {
-    labels,
-    ownerReferences: [{ ...owner, apiVersion: "apps.example/v1" }],
-  },
-  "a pod of another kind": { labels, ownerReferences: [{ ...owner, kind: "ReplicaSet" }] },
-  "a pod that the DaemonSet does not control": {
-    labels,
-    ownerReferences: [{ ...owner, controller: false }],
-  },
-};
-
-const anotherImage = [{ name: "main", image: "evil.example/x:1" }] as V1Container[];
-const changesOfPod: Readonly<Record<string, Partial<V1Pod>>> = {
-  "its image": { spec: { containers: anotherImage } },
-  "its deadline": { spec: { activeDeadlineSeconds: 1 } as V1PodSpec },
-  "its owners": { metadata: { ownerReferences: [] } },
-  "one owner more": {
-    metadata: { ownerReferences: [owner, { ...owner, name: "b", uid: "2", controller: false }] },
-  },
-  "its finalizers": { metadata: { finalizers: ["a.example/held"] } },
-  "its label name": { metadata: { labels: { name: "kube-dns" } } },
-  "a Service's label": { metadata: { labels: { ...labels, "k8s-app": "kube-dns" } } },
-};
-
-const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
-/** A Secret that Kubernetes fills with the token of another account. */
-const token = (name: string) => ({
-  apiVersion: "v1",
-  kind: "Secret",
-  metadata: {
-    name,
-    namespace: names.namespace,
-    annotations: { "kubernetes.io/service-account.name": names.agentName },
-  },
-  type: "kubernetes.io/service-account-token",
-});
-const newest = {
-  document: '{"auths":{}}',
-  sources: "{}",
-  intent: "apply" as const,
-  revision: 1,
-  salt: Buffer.alloc(32),
-};
-const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
-
-const somebody = [{ kind: "User", name: "mallory" }];
-/** By these the account could get rights that no policy bounds. */
-const passing: readonly (readonly [
-  what: string,
-  path: string,
-  body: object,
-  states: readonly State[],
-])[] = [
-  // No update changes a Secret's type, or the Role of a RoleBinding.
-  [
-    "a token of another account in global-pull-secret",
-    owned.global,
-    token(names.globalSecretName),
-    ["create"],
-  ],
-  [
-    "a token of another account in global-pull-secret-state",
-    owned.state,
-    token(names.stateSecretName),
-    ["create"],
-  ],
-  [
-    "a right of its own for the agents",
-    owned.role,
-    { ...role, rules: [grants] },
-    ["create", "update"],
-  ],
-  [
-    "the agents' Role for somebody else",
-    owned.roleBinding,
-    { ...roleBinding, subjects: somebody },
-    ["create", "update"],
-  ],
-  [
-    "its own Role for the agents",
-    owned.roleBinding,
-    { ...roleBinding, roleRef: { ...roleBinding.roleRef, name: controller } },
-    ["create"],
-  ],
-];
-const itsOwn: Readonly<Record<string, readonly [path: string, body: object]>> = {
-  "global-pull-secret": [owned.global, global],
-  "global-pull-secret-state": [owned.state, stateSecret(readState(undefined))],
-  "the agents' account": [owned.serviceAccount, serviceAccount],
-  "the agents' Role": [owned.role, role],
-  "the agents' RoleBinding": [owned.roleBinding, roleBinding],
-};
-
-const states = ["create", "update"] as const;
-type State = (typeof states)[number];
-
 /** Lets a write be one of this kind, for an object of the account. */
 async function prepare(state: State, path: string, body = {}): Promise<void> {
   if (state === "update") return void (await apply(path, body, false));
@@ -246,61 +151,6 @@ async function prepare(state: State, path: string, body = {}): Promise<void> {
 const its = ["-n", names.namespace] as const;
 const live = async (): Promise<V1DaemonSet> =>
   (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? declared();
-
-/** Somebody's policy that adds a label and an annotation to pods at each update. */
-async function stamp(): Promise<void> {
-  const apiVersion = "admissionregistration.k8s.io/v1";
-  const metadata = { name: "stamp" };
-  const added = 'labels: {"stamp": "s"}, annotations: {"stamp": "s"}';
-  const expression = `Object{metadata: Object.metadata{${added}}}`;
-  const resourceRules = [
-    { apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE"], resources: ["pods"] },
-  ];
-  const spec = {
-    failurePolicy: "Fail",
-    reinvocationPolicy: "Never",
-    matchConstraints: { resourceRules },
-    mutations: [{ patchType: "ApplyConfiguration", applyConfiguration: { expression } }],
-  };
-  await cluster.apply(
-    { apiVersion, kind: "MutatingAdmissionPolicy", metadata, spec },
-    {
-      apiVersion,
-      kind: "MutatingAdmissionPolicyBinding",
-      metadata,
-      spec: { policyName: "stamp" },
-    },
-  );
-}
-
-/** A policy that refuses every ConfigMap of `default`, with the word of this ServiceAccount. */
-function worded(): readonly object[] {
-  const metadata = { name: "worded" };
-  const of = (kind: string, spec: object) => ({
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind,
-    metadata,
-    spec,
-  });
-  const resourceRules = [
-    { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] },
-  ];
-  const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": "default" } };
-  const messageExpression = "'word ' + params.metadata.annotations['word']";
-  const paramRef = { name: "worded", namespace: "default", parameterNotFoundAction: "Deny" };
-  return [
-    of("ValidatingAdmissionPolicy", {
-      paramKind: { apiVersion: "v1", kind: "ServiceAccount" },
-      matchConstraints: { resourceRules, namespaceSelector },
-      validations: [{ expression: "false", messageExpression, reason: "Forbidden" }],
-    }),
-    of("ValidatingAdmissionPolicyBinding", {
-      policyName: "worded",
-      paramRef,
-      validationActions: ["Deny"],
-    }),
-  ];
-}
 
 async function install(objects: readonly KubeObject[]): Promise<void> {
   await cluster.kubectl("delete", "validatingadmissionpolicies", "--all");
@@ -460,6 +310,9 @@ describe("beside others", () => {
     spec.volumes?.push({ name: "etc", hostPath: { path: "/etc", type: "" } });
     containerOf(spec).env?.push({ name: "NODE_OPTIONS", value: "--trace-warnings" });
     containerOf(spec).volumeMounts?.push({ name: "etc", mountPath: "/etc/site" });
+    Object.assign(containerOf(spec).resources?.limits ?? {}, { cpu: "64" });
+    const { labels, annotations } = added.spec?.template.metadata ?? {};
+    for (const one of [labels, annotations]) Object.assign(one ?? {}, { "a.example/team": "a" });
     spec.containers.push({ name: "side", image: "side.example/car:1" });
     spec.hostPID = true;
     await admin.replace(owned.daemonSet, added);
@@ -537,18 +390,18 @@ describe("beside others", () => {
     const asked = () => refusal(admin.apply(path, body, how));
     const word = () =>
       until("it refuses", async () => /word (?<word>\w+)/.exec(await asked())?.groups?.["word"]);
-    await cluster.apply(account("before"), ...worded());
+    await cluster.apply(account("before"), ...worded);
     assert.equal(await word(), "before");
     const kinds = "validatingadmissionpolicybindings,validatingadmissionpolicies";
     await cluster.kubectl("delete", kinds, "worded");
     await until("it is forgotten", async () => (await asked()) === "");
-    await cluster.apply(account("now"), ...worded());
+    await cluster.apply(account("now"), ...worded);
     assert.equal(await word(), "now");
     await cluster.kubectl("delete", kinds, "worded");
   });
 
   test("a policy that stamps pods on every update, and one that has added a container, do not keep a grant from them", async () => {
-    await stamp();
+    await cluster.apply(...stampingPods);
     const side = { name: "side", image: "side.example/car:1" };
     // Labels stay as they are: the policy has stamped the pod when it was created.
     const pod = await podOf({ labels: { ...labels, stamp: "s" }, ownerReferences: [owner] }, side);
@@ -560,7 +413,8 @@ describe("beside others", () => {
       const { metadata } = outcome.object;
       return metadata?.annotations?.["stamp"] !== undefined && metadata;
     });
-    assert.equal(metadata.labels?.["stamp"], "s");
+    const { tolerations } = (await admin.get<V1Pod>(pathOf(pod)))?.spec ?? {};
+    assert.ok(tolerations?.some(({ key }) => key === "stamp"));
     assert.equal(metadata.annotations?.[names.revisionAnnotation], "1");
   });
 });

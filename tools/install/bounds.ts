@@ -66,7 +66,10 @@ const pods: Bounds = {
       message: `the pod is not one of DaemonSet ${names.agentName}`,
     },
     {
-      expression: "object == null || object.spec == oldObject.spec",
+      // Policies of others may add tolerations, which agents have all of.
+      expression: `object == null || dyn(oldObject.spec).all(f, f in dyn(object.spec)) &&
+dyn(object.spec).all(f, f == 'tolerations' ||
+  dyn(oldObject.spec)[?f] == optional.of(dyn(object.spec)[f]))`,
       message: "only annotations of a pod may change",
     },
     {
@@ -132,7 +135,9 @@ variables.oldMetadata.?${field}[?k] != optional.of(variables.metadata.${field}[k
 
 const ourLabels = cel({ ...names.agentLabels, ...ownerLabels });
 const unnamedOfTemplate = `(${unnamed("labels", `${ourLabels}[?k] == optional.of(variables.metadata.labels[k])`)} +
-${unnamed("annotations", `k in ${cel([restartedAt, annotations.template, annotations.mode])}`)})`;
+${unnamed("annotations", `k in ${cel([restartedAt, annotations.template, annotations.mode])}`)} +
+variables.metadata.filter(f, !(f in ['annotations', 'creationTimestamp', 'labels']) &&
+  variables.oldMetadata[?f] != optional.of(variables.metadata[f])))`;
 
 /** As messages name it. */
 const annotation = (flag: keyof typeof installed): string =>

@@ -163,7 +163,7 @@ export const denied: Readonly<Record<string, Change>> = {
   "an argument more": (spec) => containerOf(spec).args?.push("more"),
   "two arguments in one": (spec) => {
     const { args = [] } = containerOf(spec);
-    containerOf(spec).args = [args.slice(0, 2).join(" "), ...args.slice(2)];
+    containerOf(spec).args = [...args.slice(0, -2), args.slice(-2).join(" ")];
   },
   "another address of healthz": withValue("--healthz-address", "10.0.0.1"),
   "a proxy that the kubelet expands": (spec) =>

@@ -4,7 +4,13 @@ import { Wrong } from "#contract/values.ts";
 /** Resource → quantity as the API server writes it. */
 export type Resources = Readonly<Record<string, string>>;
 
-const names = ["cpu", "memory", "ephemeral-storage"];
+/**
+ * The most that admission lets an agent request or be limited to: agents of a high priority evict
+ * other pods (docs/decisions/0054).
+ */
+export const mostResources: Resources = { cpu: "1", memory: "1Gi", "ephemeral-storage": "1Gi" };
+
+const names = Object.keys(mostResources);
 
 /**
  * Least memory limit. Node's own text is 40 to 50 MiB and must fit too; 72Mi sometimes thrashes

@@ -3,11 +3,22 @@
  * thing changed.
  */
 import assert from "node:assert/strict";
-import type { V1Container, V1DaemonSet, V1PodSpec } from "@kubernetes/client-node";
+import type {
+  V1Container,
+  V1DaemonSet,
+  V1PodSpec,
+  V1PodTemplateSpec,
+} from "@kubernetes/client-node";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
 import { agent as usual } from "#controller/objects/daemonset/agent.fixture.ts";
-import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
+import { daemonSet, restartedAt } from "#controller/objects/daemonset/daemonset.ts";
 import { allModes, deliveryOf } from "#controller/policy/delivery.ts";
+import { parseConfig } from "#controller/policy/flags/config.ts";
+import { flags } from "#controller/policy/flags/flags.ts";
+import { inForce } from "#controller/policy/spec/policy-in-force.ts";
+import { installed } from "#tools/install/bounds.ts";
+import { samples } from "#tools/install/flag-samples.fixture.ts";
+import { flagValues, valueOf } from "#tools/install/values-schema.ts";
 
 export const repository = "mirror.example:5000/team/gps";
 export const tag = "7";
@@ -17,14 +28,57 @@ const agent: Agent = { ...usual, image };
 export const declared = (more: Partial<Agent> = {}): V1DaemonSet =>
   daemonSet({ ...agent, ...more });
 
+type Change = (
+  spec: V1PodSpec,
+  metadata: NonNullable<V1PodTemplateSpec["metadata"]>,
+  set: V1DaemonSet,
+) => unknown;
+
 /** The agents' template with one thing changed. */
-export function changed(change: (spec: V1PodSpec) => unknown): V1DaemonSet {
+export function changed(change: Change): V1DaemonSet {
   const all = structuredClone(declared());
-  const spec = all.spec?.template.spec;
-  assert.ok(spec);
-  change(spec);
+  const { spec, metadata } = all.spec?.template ?? {};
+  assert.ok(spec && metadata);
+  change(spec, metadata, all);
   return all;
 }
+
+/** Flag that is a value of the chart → the controller's arguments with another value of it. */
+const given: readonly (readonly [flag: string, args: readonly string[]])[] = Object.keys(flags)
+  .filter((flag) => valueOf(flag) in flagValues)
+  .map((flag) => {
+    const sample = samples[valueOf(flag) as keyof typeof samples];
+    return [flag, [sample].flat().map((value) => `--${flag}=${value}`)];
+  });
+const isBound = (flag: string) => flag in installed;
+/** Those whose values annotations of the controller's account name. */
+export const boundArguments = given.flatMap(([flag, args]) => (isBound(flag) ? args : []));
+
+function ofArguments(args: readonly string[]): V1DaemonSet {
+  const parsed = parseConfig(args);
+  assert.ok(parsed.ok);
+  const { policy } = inForce(parsed.value.installed, "absent", undefined);
+  const { imagePullSecrets } = policy.agent.pod;
+  const { probationSeconds } = policy.rollout;
+  return daemonSet({
+    ...policy.agent,
+    image: parsed.value.image ?? image,
+    imagePullSecrets,
+    probationSeconds,
+  });
+}
+
+/** Flag → the agents with it, and with all flags that annotations name. */
+export const flagged: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
+  given.map(([flag, args]) => [
+    flag,
+    ofArguments(isBound(flag) ? boundArguments : [...boundArguments, ...args]),
+  ]),
+);
+/** Flag → the agents with it, where no annotation names it. */
+export const unnamed: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
+  given.filter(([flag]) => isBound(flag)).map(([flag, args]) => [flag, ofArguments(args)]),
+);
 
 export const containerOf = ({ containers }: V1PodSpec): V1Container => containers[0] as V1Container;
 const firstOf = ({ initContainers = [] }: V1PodSpec): V1Container =>
@@ -32,7 +86,95 @@ const firstOf = ({ initContainers = [] }: V1PodSpec): V1Container =>
 const run = { exec: { command: ["/nodejs/bin/node", "-e", "0"] } };
 const hostPath = { path: "/etc" };
 
-export const denied: Readonly<Record<string, (spec: V1PodSpec) => unknown>> = {
+/** Gives the flag of the agent another value. */
+const withValue =
+  (flag: string, value: string): Change =>
+  (spec) => {
+    const { args = [] } = containerOf(spec);
+    args[args.indexOf(flag) + 1] = value;
+  };
+const withProbe =
+  (more: object, moreOfGet: object = {}): Change =>
+  (spec) => {
+    const probe = containerOf(spec).readinessProbe;
+    Object.assign(probe ?? {}, more);
+    Object.assign(probe?.httpGet ?? {}, moreOfGet);
+  };
+
+const containers = { "the agent": containerOf, "the first container": firstOf };
+type Place = keyof typeof containers;
+
+/** This field of one container for the other. */
+const crossed = (of: Place, to: Place, field: keyof V1Container): [string, Change] => [
+  `${field} of ${of} for ${to}`,
+  (spec) => Object.assign(containers[to](spec), { [field]: containers[of](spec)[field] }),
+];
+
+/** What one container has in this list, and the other has not, for the other. */
+function crossedIn(of: Place, to: Place, list: "volumeMounts" | "env"): [string, Change][] {
+  const listOf = (place: Place, spec = declared().spec?.template.spec) =>
+    (spec && containers[place](spec)[list]) ?? [];
+  const names = new Set(listOf(to).map(({ name }) => name));
+  const others = listOf(of).filter(({ name }) => !names.has(name));
+  return others.map((one) => [
+    `${list} ${one.name} of ${of} for ${to}`,
+    (spec) => Object.assign(containers[to](spec), { [list]: [...listOf(to, spec), one] }),
+  ]);
+}
+
+export const denied: Readonly<Record<string, Change>> = {
+  ...Object.fromEntries([
+    crossed("the first container", "the agent", "args"),
+    crossed("the first container", "the agent", "command"),
+    crossed("the agent", "the first container", "args"),
+    crossed("the agent", "the first container", "command"),
+    crossed("the agent", "the first container", "securityContext"),
+    ...crossedIn("the first container", "the agent", "volumeMounts"),
+    ...crossedIn("the agent", "the first container", "volumeMounts"),
+    ...crossedIn("the agent", "the first container", "env"),
+  ]),
+  "a finalizer of the DaemonSet": (_, __, { metadata }) =>
+    Object.assign(metadata ?? {}, { finalizers: ["orphan"] }),
+  "an owner of the DaemonSet": (_, __, { metadata }) => {
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "1" };
+    Object.assign(metadata ?? {}, { ownerReferences: [owner] });
+  },
+  "a Service's label": (_, { labels }) => Object.assign(labels ?? {}, { "k8s-app": "kube-dns" }),
+  "another value of our label": (_, { labels }) =>
+    Object.assign(labels ?? {}, { "app.kubernetes.io/managed-by": "other" }),
+  "a finalizer of the pods": (_, metadata) => (metadata.finalizers = ["a.example/held"]),
+  "an annotation that runtimes read": (_, { annotations }) =>
+    Object.assign(annotations ?? {}, {
+      "container.apparmor.security.beta.kubernetes.io/look": "unconfined",
+    }),
+  "requests of a whole node": (spec) =>
+    (containerOf(spec).resources = { requests: { cpu: "1001m" } }),
+  "limits of a whole node": (spec) =>
+    (firstOf(spec).resources = { limits: { memory: "1025Mi", cpu: "1" } }),
+  "another resource": (spec) =>
+    (containerOf(spec).resources = { limits: { "a.example/gpu": "1" } }),
+  "the first container as a second one": (spec) => {
+    spec.containers.push(firstOf(spec));
+    delete spec.initContainers;
+  },
+  "an argument that the kubelet expands": withValue("--probation", "$(HTTP_PROXY)"),
+  "a template that the kubelet expands": withValue("--template", "$(HTTP_PROXY)"),
+  "a flag in the place of another": (spec) => containerOf(spec).args?.splice(6, 1, "--probation"),
+  "an argument more": (spec) => containerOf(spec).args?.push("more"),
+  "two arguments in one": (spec) => {
+    const { args = [] } = containerOf(spec);
+    containerOf(spec).args = [...args.slice(0, -2), args.slice(-2).join(" ")];
+  },
+  "another address of healthz": withValue("--healthz-address", "10.0.0.1"),
+  "a proxy that the kubelet expands": (spec) =>
+    containerOf(spec).env?.push({ name: "HTTPS_PROXY", value: "$(NODE_NAME)" }),
+  "no readiness probe": (spec) => delete containerOf(spec).readinessProbe,
+  "a probe with a header": withProbe({}, { httpHeaders: [{ name: "Host", value: "a" }] }),
+  "a probe of another path": withProbe({}, { path: "/readyz" }),
+  "a probe of another port": withProbe({}, { port: 10_250 }),
+  "a probe by TLS": withProbe({}, { scheme: "HTTPS" }),
+  "a probe that is slower": withProbe({ periodSeconds: 2 }),
+  "DNS servers": (spec) => (spec.dnsConfig = { nameservers: ["10.0.0.1"] }),
   "another image": (spec) => (containerOf(spec).image = "evil.example/x:1"),
   "another tag": (spec) => (containerOf(spec).image = `${repository}:8`),
   "no tag": (spec) => (containerOf(spec).image = repository),
@@ -124,21 +266,18 @@ export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
   "the image by digest": () => declared({ image: digest }),
   "pull secrets, another probation and other ports": () =>
     declared({ imagePullSecrets: ["a"], probationSeconds: 30, probePort: 1234, healthzPort: 4321 }),
-  "resources, a priority class, labels and annotations": () =>
-    declared({
-      pod: {
-        ...agent.pod,
-        requests: { cpu: "1" },
-        priorityClass: "",
-        labels: { a: "b" },
-        annotations: { a: "b" },
-      },
-    }),
-  "what other people's admission adds: a proxy, an emptyDir, a toleration, a DNS option": () =>
+  "the most resources, and no priority class": () => {
+    const requests = { cpu: "1", memory: "1Gi" };
+    return declared({ pod: { ...agent.pod, requests, limits: requests, priorityClass: "" } });
+  },
+  "the runtime's SELinux type": () => declared({ seLinuxType: "" }),
+  "an address of the loopback": () => declared({ healthzAddress: "::1" }),
+  "a restart by kubectl": () =>
+    changed((_, { annotations }) => Object.assign(annotations ?? {}, { [restartedAt]: "now" })),
+  "what other people's admission adds: a proxy, an emptyDir, a toleration": () =>
     changed((spec) => {
       containerOf(spec).env?.push({ name: "HTTPS_PROXY", value: "http://proxy.example" });
       spec.volumes?.push({ name: "scratch", emptyDir: {} });
       spec.tolerations?.push({ key: "a", operator: "Exists" });
-      spec.dnsConfig = { options: [{ name: "ndots", value: "1" }] };
     }),
 };

@@ -4,56 +4,90 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type {
-  V1Container,
-  V1DaemonSet,
-  V1ObjectMeta,
-  V1Pod,
-  V1PodSpec,
+import {
+  HttpMethod,
+  type V1Container,
+  type V1DaemonSet,
+  type V1ObjectMeta,
+  type V1Pod,
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import { globalSecret } from "#controller/objects/global-secret.ts";
-import { readState, stateSecret } from "#controller/objects/state.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import { connect } from "#kube/client/client.ts";
+import { callsOver, connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
+import { open, type Connection } from "#kube/client/connection.ts";
 import { annotate, removeVersion } from "#kube/client/conditional.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { loadKubeConfig } from "#kube/load.ts";
+import { samples } from "#tools/install/flag-samples.fixture.ts";
 import type { KubeObject } from "#tools/install/yaml.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { charted, kustomized } from "../install/kustomize.ts";
+import { byName, charted, kustomized } from "../install/kustomize.ts";
 import { boundsOf } from "../install/overlay.ts";
 import {
   admitted,
+  boundArguments,
   changed,
   containerOf,
   declared,
   denied,
+  flagged,
   repository,
   tag,
+  unnamed,
 } from "./bound-agents.ts";
+import {
+  anotherImage,
+  changesOfPod,
+  controller,
+  grants,
+  itsOwn,
+  labels,
+  owner,
+  passing,
+  states,
+  strangers,
+  type State,
+} from "./bound-requests.ts";
 import { writeKubeconfig } from "./plane/start.ts";
+import { stampingPods, worded } from "./policies.ts";
 
-const controller = "global-pull-secret-controller";
 const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }];
 
-/** How administrators install it, with the image of a registry of their own. */
-const installations: Readonly<Record<string, () => Promise<KubeObject[]>>> = {
-  "kubectl apply -k manifests": () => kustomized({ resources: ["."], images }),
-  "the chart": async () =>
-    (await charted(`--set=image.repository=${repository}`, `--set-string=image.tag=${tag}`)).filter(
-      ({ metadata }) => !("helm.sh/hook" in (metadata.annotations ?? {})),
-    ),
-  "kubectl apply -k manifests/guest": () => kustomized({ resources: ["guest"], images }),
+const overlay = { resources: ["."], images };
+/** Other ways to install what bounds the account. */
+const others: Readonly<Record<string, (args: readonly string[]) => Promise<KubeObject[]>>> = {
+  "the chart": async (args) => {
+    const image = [`--set=image.repository=${repository}`, `--set-string=image.tag=${tag}`];
+    return await charted(...image, ...(args.length > 0 ? [asValues] : []));
+  },
+  "manifests/guest": (args) =>
+    kustomized({ resources: ["guest"], images, patches: boundsOf(args) }),
 };
+const asValues = `--set-json=flags=${JSON.stringify(samples)}`;
+const account = ({ kind, metadata }: KubeObject) =>
+  kind === "ServiceAccount" && metadata.name === controller;
+const bounding = (objects: readonly KubeObject[]) => ({
+  policies: objects.filter(({ kind }) => kind.startsWith("ValidatingAdmission")),
+  annotations: objects.find(account)?.metadata.annotations,
+});
+
+for (const [how, objects] of Object.entries(others))
+  for (const args of [[], boundArguments])
+    test(`${how} bounds the account as manifests/ does, ${args.length} flags given`, async () => {
+      const usual = bounding(await kustomized({ ...overlay, patches: boundsOf(args) }));
+      assert.equal(usual.policies.length, 6);
+      assert.deepEqual(byName(bounding(await objects(args)).policies), byName(usual.policies));
+      assert.deepEqual(bounding(await objects(args)).annotations, usual.annotations);
+    });
 
 let cluster: Cluster;
 let admin: Api;
 /** With the token of the controller's account. */
+let connection: Connection;
 let own: Api;
 
 before(async () => {
@@ -78,10 +112,12 @@ async function refusal(asked: Promise<unknown>): Promise<string> {
 const apply = (path: string, body: object, dryRun = true): Promise<unknown> =>
   own.apply(path, body, { manager: controller, force: true, dryRun });
 const applied = (body: object) => refusal(apply(owned.daemonSet, body));
-
-const controlled = { apiVersion: "apps/v1", kind: "DaemonSet", controller: true, uid: "1" };
-const owner = { ...controlled, name: names.agentName };
-const labels = { ...names.agentLabels };
+const deleted = (how: object): Promise<string> => {
+  const query = { dryRun: "All" };
+  return refusal(
+    connection.ask({ method: HttpMethod.DELETE, path: owned.daemonSet, query, body: how }),
+  );
+};
 
 /** A pod of kube-system. */
 async function podOf(metadata: V1ObjectMeta, ...more: V1Container[]): Promise<V1Pod> {
@@ -103,157 +139,18 @@ const versionOf = ({ metadata }: V1Pod) => ({
 const patched = (pod: V1Pod, { metadata = {}, ...body }: Partial<V1Pod>) =>
   refusal(own.patch(pathOf(pod), { metadata: { ...metadata, ...versionOf(pod) }, ...body }));
 
-const strangers: Readonly<Record<string, V1ObjectMeta>> = {
-  "a pod without an owner": {},
-  "a pod with the agents' label alone": { labels },
-  "a pod of the DaemonSet without the label": { ownerReferences: [owner] },
-  "a pod of another DaemonSet": { labels, ownerReferences: [{ ...owner, name: "kube-proxy" }] },
-  "a pod of another kind": { labels, ownerReferences: [{ ...owner, kind: "ReplicaSet" }] },
-  "a pod that the DaemonSet does not control": {
-    labels,
-    ownerReferences: [{ ...owner, controller: false }],
-  },
-};
-
-const anotherImage = [{ name: "main", image: "evil.example/x:1" }] as V1Container[];
-const changesOfPod: Readonly<Record<string, Partial<V1Pod>>> = {
-  "its image": { spec: { containers: anotherImage } },
-  "its deadline": { spec: { activeDeadlineSeconds: 1 } as V1PodSpec },
-  "its owners": { metadata: { ownerReferences: [] } },
-  "one owner more": {
-    metadata: { ownerReferences: [owner, { ...owner, name: "b", uid: "2", controller: false }] },
-  },
-  "its finalizers": { metadata: { finalizers: ["a.example/held"] } },
-  "its label name": { metadata: { labels: { name: "kube-dns" } } },
-};
-
-const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
-/** A Secret that Kubernetes fills with the token of another account. */
-const token = (name: string) => ({
-  apiVersion: "v1",
-  kind: "Secret",
-  metadata: {
-    name,
-    namespace: names.namespace,
-    annotations: { "kubernetes.io/service-account.name": names.agentName },
-  },
-  type: "kubernetes.io/service-account-token",
-});
-const newest = {
-  document: '{"auths":{}}',
-  sources: "{}",
-  intent: "apply" as const,
-  revision: 1,
-  salt: Buffer.alloc(32),
-};
-const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
-
-/** By these the account could get rights that no policy bounds. */
-const others: Readonly<Record<string, readonly [path: string, body: object]>> = {
-  "a token of another account in global-pull-secret": [owned.global, token(names.globalSecretName)],
-  "a token of another account in global-pull-secret-state": [
-    owned.state,
-    token(names.stateSecretName),
-  ],
-  "a right of its own for the agents": [owned.role, { ...role, rules: [grants] }],
-  "the agents' Role for somebody else": [
-    owned.roleBinding,
-    { ...roleBinding, subjects: [{ kind: "User", name: "mallory" }] },
-  ],
-};
-const itsOwn: Readonly<Record<string, readonly [path: string, body: object]>> = {
-  "global-pull-secret": [owned.global, global],
-  "global-pull-secret-state": [owned.state, stateSecret(readState(undefined))],
-  "the agents' account": [owned.serviceAccount, serviceAccount],
-  "the agents' Role": [owned.role, role],
-  "the agents' RoleBinding": [owned.roleBinding, roleBinding],
-};
+/** Lets a write be one of this kind, for an object of the account. */
+async function prepare(state: State, path: string, body = {}): Promise<void> {
+  if (state === "update") return void (await apply(path, body, false));
+  const { metadata } = (await admin.get<V1DaemonSet>(path)) ?? {};
+  if (metadata?.uid === undefined) return;
+  await admin.remove(path, metadata.uid);
+  await until("it is gone", async () => (await admin.get(path)) === undefined);
+}
 
 const its = ["-n", names.namespace] as const;
 const live = async (): Promise<V1DaemonSet> =>
   (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? declared();
-
-/** Somebody's policy that adds a label and an annotation to pods at each update. */
-async function stamp(): Promise<void> {
-  const apiVersion = "admissionregistration.k8s.io/v1";
-  const metadata = { name: "stamp" };
-  const added = 'labels: {"stamp": "s"}, annotations: {"stamp": "s"}';
-  const expression = `Object{metadata: Object.metadata{${added}}}`;
-  const resourceRules = [
-    { apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE"], resources: ["pods"] },
-  ];
-  const spec = {
-    failurePolicy: "Fail",
-    reinvocationPolicy: "Never",
-    matchConstraints: { resourceRules },
-    mutations: [{ patchType: "ApplyConfiguration", applyConfiguration: { expression } }],
-  };
-  await cluster.apply(
-    { apiVersion, kind: "MutatingAdmissionPolicy", metadata, spec },
-    {
-      apiVersion,
-      kind: "MutatingAdmissionPolicyBinding",
-      metadata,
-      spec: { policyName: "stamp" },
-    },
-  );
-}
-
-/** A policy that refuses every ConfigMap of `default`, with the word of this parameter. */
-function worded(kind: string, apiVersion: string): readonly object[] {
-  const metadata = { name: "worded" };
-  const of = (kind: string, spec: object) => ({
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind,
-    metadata,
-    spec,
-  });
-  const resourceRules = [
-    { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] },
-  ];
-  const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": "default" } };
-  const messageExpression = "'word ' + params.metadata.annotations['word']";
-  const paramRef = { name: "worded", namespace: "default", parameterNotFoundAction: "Deny" };
-  return [
-    of("ValidatingAdmissionPolicy", {
-      paramKind: { apiVersion, kind },
-      matchConstraints: { resourceRules, namespaceSelector },
-      validations: [{ expression: "false", messageExpression, reason: "Forbidden" }],
-    }),
-    of("ValidatingAdmissionPolicyBinding", {
-      policyName: "worded",
-      paramRef,
-      validationActions: ["Deny"],
-    }),
-  ];
-}
-
-/** What such a policy compares with when it was deleted and, after a change, created again. */
-async function wordAfterwards(apiVersion: string, kind: string, spec?: object): Promise<string> {
-  const policy = worded(kind, apiVersion);
-  const parameter = (word: string) => {
-    const metadata = { name: "worded", namespace: "default", annotations: { word } };
-    return { apiVersion, kind, metadata, ...(spec && { spec }) };
-  };
-  const path = "/api/v1/namespaces/default/configmaps/any";
-  const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "any" } };
-  const asked = () =>
-    refusal(admin.apply(path, body, { manager: "somebody", force: true, dryRun: true }));
-  const word = () =>
-    until("it refuses", async () => /word (?<word>\w+)/.exec(await asked())?.groups?.["word"]);
-  const kinds = "validatingadmissionpolicybindings,validatingadmissionpolicies";
-  const forget = async () => {
-    await cluster.kubectl("delete", kinds, "worded");
-    await until("it is forgotten", async () => (await asked()) === "");
-  };
-  await cluster.apply(parameter("before"), ...policy);
-  assert.equal(await word(), "before");
-  await forget();
-  await cluster.apply(parameter("now"), ...policy);
-  const found = await word();
-  await forget();
-  return found;
-}
 
 async function install(objects: readonly KubeObject[]): Promise<void> {
   await cluster.kubectl("delete", "validatingadmissionpolicies", "--all");
@@ -262,7 +159,8 @@ async function install(objects: readonly KubeObject[]): Promise<void> {
   const asked = ["create", "token", controller, "-n", names.namespace, "--duration=1h"];
   const token = (await cluster.kubectl(...asked)).trim();
   const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
-  own = connect(loadKubeConfig(kubeconfig), () => {});
+  connection = open(loadKubeConfig(kubeconfig), () => {}, {});
+  own = callsOver(connection);
   const stranger = pathOf(await podOf({}));
   const evil = changed((spec) => (spec.hostPID = true));
   await until("the policies are in force", async () => {
@@ -277,61 +175,100 @@ async function install(objects: readonly KubeObject[]): Promise<void> {
   });
 }
 
-for (const [installation, objects] of Object.entries(installations))
-  describe(installation, () => {
-    before(async () => await install(await objects()));
+describe("the account", () => {
+  before(async () => await install(await kustomized(overlay)));
 
-    test("grants an agent's pod, and replaces it", async () => {
-      const pod = await podOf({ labels, ownerReferences: [owner] });
-      const granted = { [names.revisionAnnotation]: "1", [names.wordAnnotation]: null };
-      const first = await annotate<V1Pod>(own, pathOf(pod), versionOf(pod), granted);
-      assert.ok(first.is === "done", JSON.stringify(first));
-      assert.equal((await removeVersion(own, pathOf(pod), versionOf(first.object))).is, "done");
+  test("grants an agent's pod, and replaces it", async () => {
+    const pod = await podOf({ labels, ownerReferences: [owner] });
+    const granted = { [names.revisionAnnotation]: "1", [names.wordAnnotation]: null };
+    const first = await annotate<V1Pod>(own, pathOf(pod), versionOf(pod), granted);
+    assert.ok(first.is === "done", JSON.stringify(first));
+    assert.equal((await removeVersion(own, pathOf(pod), versionOf(first.object))).is, "done");
+  });
+
+  for (const [what, metadata] of Object.entries(strangers))
+    test(`neither changes nor deletes ${what}`, async () => {
+      const pod = await podOf(metadata);
+      assert.match(await patched(pod, { metadata: { annotations: { a: "b" } } }), /not one of/);
+      const { uid } = versionOf(pod);
+      assert.match(await refusal(own.remove(pathOf(pod), uid)), /the pod is not one of/);
     });
 
-    for (const [what, metadata] of Object.entries(strangers))
-      test(`neither changes nor deletes ${what}`, async () => {
-        const pod = await podOf(metadata);
-        assert.match(await patched(pod, { metadata: { annotations: { a: "b" } } }), /not one of/);
-        const { uid } = versionOf(pod);
-        assert.match(await refusal(own.remove(pathOf(pod), uid)), /the pod is not one of/);
-      });
+  for (const [what, change] of Object.entries(changesOfPod))
+    test(`does not change an agent's pod: ${what}`, async () => {
+      const pod = await podOf({ labels, ownerReferences: [owner] });
+      assert.match(await patched(pod, change), /may (?:not )?change/);
+      assert.deepEqual(await admin.get(pathOf(pod)), pod);
+    });
 
-    for (const [what, change] of Object.entries(changesOfPod))
-      test(`does not change an agent's pod: ${what}`, async () => {
-        const pod = await podOf({ labels, ownerReferences: [owner] });
-        assert.match(await patched(pod, change), /may (?:not )?change/);
-        assert.deepEqual(await admin.get(pathOf(pod)), pod);
-      });
-
-    for (const state of ["create", "update"] as const)
-      describe(`${state} the DaemonSet`, () => {
-        before(async () => {
-          if (state === "update") await apply(owned.daemonSet, declared(), false);
+  for (const state of states)
+    describe(`${state} the DaemonSet`, () => {
+      before(async () => await prepare(state, owned.daemonSet, declared()));
+      for (const [what, template] of Object.entries(admitted))
+        test(`admitted: ${what}`, async () => {
+          assert.equal(await applied(template()), "");
         });
-        for (const [what, template] of Object.entries(admitted))
-          test(`admitted: ${what}`, async () => {
-            assert.equal(await applied(template()), "");
-          });
-        for (const [what, change] of Object.entries(denied))
-          test(`denied: ${what}`, async () => {
-            assert.match(await applied(changed(change)), /denied request: /);
-          });
-      });
+      for (const [what, change] of Object.entries(denied))
+        test(`denied: ${what}`, async () => {
+          assert.match(await applied(changed(change)), /denied request: /);
+        });
+      for (const [flag, template] of Object.entries(unnamed))
+        test(`denied: --${flag} without its annotation`, async () => {
+          assert.match(await applied(template), /denied request: /);
+        });
+    });
 
-    for (const [what, [path, body]] of Object.entries(others))
-      test(`denied: ${what}`, async () => {
-        assert.match(await refusal(apply(path, body)), /403 Forbidden/);
+  for (const how of [
+    { propagationPolicy: "Orphan" },
+    { propagationPolicy: "Foreground" },
+    { orphanDependents: true },
+  ])
+    test(`does not delete the DaemonSet with ${JSON.stringify(how)}`, async () => {
+      await prepare("update", owned.daemonSet, declared());
+      assert.match(await deleted(how), /denied request: /);
+    });
+  for (const how of [{ propagationPolicy: "Background" }, { orphanDependents: false }, {}])
+    test(`deletes the DaemonSet with ${JSON.stringify(how)}`, async () => {
+      await prepare("update", owned.daemonSet, declared());
+      assert.equal(await deleted(how), "");
+    });
+
+  for (const [what, path, body, states] of passing)
+    for (const state of states)
+      test(`denied: ${state} ${what}`, async () => {
+        await prepare("update", owned.role, role);
+        await prepare(state, path, path === owned.role ? role : roleBinding);
+        // An error quotes no answer about a Secret.
+        assert.match(await refusal(apply(path, body)), /denied request: |secrets\/\S+ 403/);
       });
-    for (const [what, [path, body]] of Object.entries(itsOwn))
-      test(`admitted: ${what}`, async () => {
-        assert.equal(await refusal(apply(path, body)), "");
-      });
+  for (const [what, [path, body]] of Object.entries(itsOwn))
+    test(`admitted: ${what}`, async () => {
+      assert.equal(await refusal(apply(path, body)), "");
+    });
+});
+
+describe("each flag of the controller, where annotations name what they have to", () => {
+  before(async () => {
+    await install(await kustomized({ ...overlay, patches: boundsOf(boundArguments) }));
   });
+  for (const state of states)
+    describe(`${state} the DaemonSet`, () => {
+      // An administrator's, which is as none of the flags asks.
+      before(async () => {
+        await prepare("create", owned.daemonSet);
+        const how = { manager: controller, force: true };
+        if (state === "update") await admin.apply(owned.daemonSet, declared(), how);
+      });
+      for (const [flag, template] of Object.entries(flagged))
+        test(`admitted: --${flag}`, async () => {
+          assert.equal(await applied(template), "");
+        });
+    });
+});
 
 describe("beside others", () => {
   before(async () => {
-    await install(await kustomized({ resources: ["."], images }));
+    await install(await kustomized(overlay));
     await apply(owned.daemonSet, declared(), false);
   });
 
@@ -373,6 +310,9 @@ describe("beside others", () => {
     spec.volumes?.push({ name: "etc", hostPath: { path: "/etc", type: "" } });
     containerOf(spec).env?.push({ name: "NODE_OPTIONS", value: "--trace-warnings" });
     containerOf(spec).volumeMounts?.push({ name: "etc", mountPath: "/etc/site" });
+    Object.assign(containerOf(spec).resources?.limits ?? {}, { cpu: "64" });
+    const { labels, annotations } = added.spec?.template.metadata ?? {};
+    for (const one of [labels, annotations]) Object.assign(one ?? {}, { "a.example/team": "a" });
     spec.containers.push({ name: "side", image: "side.example/car:1" });
     spec.hostPID = true;
     await admin.replace(owned.daemonSet, added);
@@ -384,7 +324,6 @@ describe("beside others", () => {
     await again();
   });
 
-  const overlay = { resources: ["."], images };
   /** Applies the policies of these objects, and the account, whose annotations they compare. */
   async function change(objects: readonly KubeObject[]): Promise<void> {
     await cluster.apply(...objects.filter(({ kind }) => /^Validating|^ServiceA/.test(kind)));
@@ -394,25 +333,12 @@ describe("beside others", () => {
   const untilDenied = (more: Partial<Agent>, told = /denied request: /) =>
     until("it is denied", async () => told.test(await applied(declared(more))));
 
-  test("directories, unit and image are those that an installer sets", async () => {
-    const set = {
-      kubeletDirectory: "/data/kubelet",
-      dbusDirectory: "/data/dbus",
-      kubeletUnit: "k3s-\\x2d.service",
-    };
-    assert.match(await applied(declared(set)), /denied request: /);
-    const flags = [
-      `--kubelet-directory=${set.kubeletDirectory}`,
-      `--dbus-directory=${set.dbusDirectory}`,
-      `--kubelet-unit=${set.kubeletUnit}`,
-    ];
-    await change(await kustomized({ ...overlay, patches: boundsOf(flags) }));
-    await untilAdmitted(set);
-    const values = { ...set, agentImage: "agents.example/gps:1" };
-    await change(await charted(`--set-json=flags=${JSON.stringify(values)}`));
-    await untilAdmitted({ ...set, image: values.agentImage });
+  test("an AppArmor profile of the runtime is the installer's, too", async () => {
+    const flag = "--apparmor-profile=RuntimeDefault";
+    await change(await kustomized({ ...overlay, patches: boundsOf([flag]) }));
+    await untilAdmitted({ appArmorProfile: "RuntimeDefault" });
     await change(await kustomized(overlay));
-    await untilDenied({ ...set, image: values.agentImage });
+    await untilDenied({ appArmorProfile: "RuntimeDefault" });
   });
 
   test("an image that is named by its digest is that one alone", async () => {
@@ -441,20 +367,44 @@ describe("beside others", () => {
     await untilAdmitted({ probationSeconds: 31 });
   });
 
-  test("policies that are created again compare with the ServiceAccount of now; with a Deployment they would not", async () => {
-    assert.equal(await wordAfterwards("v1", "ServiceAccount"), "now");
-    const template = {
-      metadata: { labels },
-      spec: { containers: [{ name: "main", image: "a.example/b:1" }] },
+  test("a missing annotation is called missing", async () => {
+    const { namespace } = names;
+    const removed = { annotations: { "globalpullsecret.io/agent-image": null } };
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${controller}`;
+    const { metadata } = (await admin.get<V1Pod>(path)) ?? {};
+    const { uid = "", resourceVersion = "" } = metadata ?? {};
+    await admin.patch(path, { metadata: { ...removed, uid, resourceVersion } });
+    await untilDenied({ probationSeconds: 31 }, /agent-image of ServiceAccount \S+ is missing/);
+    await change(await kustomized(overlay));
+    await untilAdmitted({ probationSeconds: 31 });
+  });
+
+  test("policies that are created again compare with the ServiceAccount of now", async () => {
+    const account = (word: string) => {
+      const metadata = { name: "worded", namespace: "default", annotations: { word } };
+      return { apiVersion: "v1", kind: "ServiceAccount", metadata };
     };
-    const spec = { replicas: 0, selector: { matchLabels: labels }, template };
-    assert.equal(await wordAfterwards("apps/v1", "Deployment", spec), "before");
+    const path = "/api/v1/namespaces/default/configmaps/any";
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "any" } };
+    const how = { manager: "somebody", force: true, dryRun: true };
+    const asked = () => refusal(admin.apply(path, body, how));
+    const word = () =>
+      until("it refuses", async () => /word (?<word>\w+)/.exec(await asked())?.groups?.["word"]);
+    await cluster.apply(account("before"), ...worded);
+    assert.equal(await word(), "before");
+    const kinds = "validatingadmissionpolicybindings,validatingadmissionpolicies";
+    await cluster.kubectl("delete", kinds, "worded");
+    await until("it is forgotten", async () => (await asked()) === "");
+    await cluster.apply(account("now"), ...worded);
+    assert.equal(await word(), "now");
+    await cluster.kubectl("delete", kinds, "worded");
   });
 
   test("a policy that stamps pods on every update, and one that has added a container, do not keep a grant from them", async () => {
-    await stamp();
+    await cluster.apply(...stampingPods);
     const side = { name: "side", image: "side.example/car:1" };
-    const pod = await podOf({ labels, ownerReferences: [owner] }, side);
+    // Labels stay as they are: the policy has stamped the pod when it was created.
+    const pod = await podOf({ labels: { ...labels, stamp: "s" }, ownerReferences: [owner] }, side);
     const granted = { [names.revisionAnnotation]: "1" };
     const metadata = await until("it stamps", async () => {
       const version = versionOf((await admin.get<V1Pod>(pathOf(pod))) ?? pod);
@@ -463,7 +413,8 @@ describe("beside others", () => {
       const { metadata } = outcome.object;
       return metadata?.annotations?.["stamp"] !== undefined && metadata;
     });
-    assert.equal(metadata.labels?.["stamp"], "s");
+    const { tolerations } = (await admin.get<V1Pod>(pathOf(pod)))?.spec ?? {};
+    assert.ok(tolerations?.some(({ key }) => key === "stamp"));
     assert.equal(metadata.annotations?.[names.revisionAnnotation], "1");
   });
 });

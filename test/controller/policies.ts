@@ -70,6 +70,63 @@ export const onSecrets = (...mutations: readonly object[]): AdmissionPolicy => (
   mutations,
 });
 
+/** A policy that adds an annotation and a toleration to pods at each update. */
+export const stampingPods: readonly object[] = policyOf("Mutating", "stamp", {
+  failurePolicy: "Fail",
+  reinvocationPolicy: "Never",
+  matchConstraints: { resourceRules: [ruleFor("UPDATE", "pods")] },
+  mutations: [
+    applied('Object{metadata: Object.metadata{annotations: {"stamp": "s"}}}'),
+    patched(
+      'object.spec.tolerations.exists(t, has(t.key) && t.key == "stamp") ? [] :' +
+        ' [JSONPatch{op: "add", path: "/spec/tolerations/-", value: Object.spec.tolerations{key: "stamp", operator: "Exists"}}]',
+    ),
+  ],
+});
+
+/** A policy that refuses every ConfigMap of `default`, with the word of ServiceAccount `worded`. */
+export const worded: readonly object[] = policyOf(
+  "Validating",
+  "worded",
+  {
+    paramKind: { apiVersion: "v1", kind: "ServiceAccount" },
+    matchConstraints: {
+      resourceRules: [ruleFor("CREATE", "configmaps")],
+      namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "default" } },
+    },
+    validations: [
+      {
+        expression: "false",
+        messageExpression: "'word ' + params.metadata.annotations['word']",
+        reason: "Forbidden",
+      },
+    ],
+  },
+  {
+    paramRef: { name: "worded", namespace: "default", parameterNotFoundAction: "Deny" },
+    validationActions: ["Deny"],
+  },
+);
+
+/** The policy of this name, and its binding. */
+function policyOf(
+  verb: "Mutating" | "Validating",
+  name: string,
+  spec: object,
+  binding = {},
+): readonly object[] {
+  const [apiVersion, metadata] = [group, { name }];
+  const kind = `${verb}AdmissionPolicy`;
+  return [
+    { apiVersion, kind, metadata, spec },
+    { apiVersion, kind: `${kind}Binding`, metadata, spec: { policyName: name, ...binding } },
+  ];
+}
+
+function ruleFor(operation: string, resource: string): object {
+  return { apiGroups: [""], apiVersions: ["v1"], operations: [operation], resources: [resource] };
+}
+
 /** Applies a policy and waits until the API server obeys it. */
 export async function impose(on: Plane, name: string, policy: AdmissionPolicy): Promise<void> {
   const { apiGroup, resource, mutations } = policy;

@@ -14,19 +14,18 @@ export function imagesOf(image: string): readonly object[] {
   return [{ name: imageName, newName: image.slice(0, at), newTag: image.slice(at + 1) }];
 }
 
-/** Patches that let the policy for the agents admit the directories and the unit of these flags. */
+/** Patches that let the policy for the agents admit what these flags make of them. */
 export function boundsOf(flags: readonly string[]): object[] {
-  const annotations = flags.flatMap((flag) => {
+  const annotations: Record<string, string> = {};
+  for (const flag of flags) {
     const [, name = "", value = ""] = /^--([a-z-]+)=(.*)$/s.exec(flag) ?? [];
-    return isBound(name) ? [[annotationOf(name), value] as const] : [];
-  });
-  const metadata = {
-    name: "global-pull-secret-controller",
-    namespace: "kube-system",
-    annotations: Object.fromEntries(annotations),
-  };
+    if (!isBound(name)) continue;
+    const before = annotations[annotationOf(name)];
+    annotations[annotationOf(name)] = before === undefined ? value : `${before}\n${value}`;
+  }
+  const metadata = { name: "global-pull-secret-controller", namespace: "kube-system", annotations };
   const patch = { apiVersion: "v1", kind: "ServiceAccount", metadata };
-  return annotations.length > 0 ? [{ patch: JSON.stringify(patch) }] : [];
+  return Object.keys(annotations).length > 0 ? [{ patch: JSON.stringify(patch) }] : [];
 }
 
 const isBound = (flag: string): flag is keyof typeof installed => Object.hasOwn(installed, flag);

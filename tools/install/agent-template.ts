@@ -10,18 +10,22 @@ import { allModes, deliveryOf } from "#controller/policy/delivery.ts";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { policyOf } from "#controller/policy/spec/spec.ts";
 
-/** Text that stands for what an installer decides → the policy's variable with its value. */
-export const places = {
-  "/KUBELET-DIRECTORY": "variables.kubeletDirectory",
-  "/DBUS-DIRECTORY": "variables.dbusDirectory",
-  "KUBELET-UNIT": "variables.kubeletUnit",
-} as const;
+const kubeletDirectory = "/KUBELET-DIRECTORY";
+const dbusDirectory = "/DBUS-DIRECTORY";
+const seLinuxType = "SELINUX-TYPE";
+const appArmorProfile = "APPARMOR-PROFILE";
+const probePath = "/PROBE-PATH";
+const probePort = 65_535;
 
-const [kubeletDirectory, dbusDirectory, kubeletUnit] = Object.keys(places) as [
-  string,
-  string,
-  string,
-];
+/** What an installer or the agent's arguments decide → the policy's expression of its value. */
+export const places = {
+  [kubeletDirectory]: "variables.kubeletDirectory",
+  [dbusDirectory]: "variables.dbusDirectory",
+  [seLinuxType]: "variables.seLinuxType",
+  [JSON.stringify({ type: appArmorProfile })]: "variables.appArmor",
+  [probePath]: "'/readyz?template=' + c.args[1]",
+  [JSON.stringify(probePort)]: "c.readinessProbe.httpGet.port",
+} as const;
 
 /**
  * Fields of the pods that installers, and other people's admission, set as they like: none of them
@@ -29,26 +33,18 @@ const [kubeletDirectory, dbusDirectory, kubeletUnit] = Object.keys(places) as [
  */
 const freeOfPod = [
   "affinity",
-  "dnsConfig",
-  "dnsPolicy",
   "imagePullSecrets",
   "nodeSelector",
-  "preemptionPolicy",
-  "priority",
   "priorityClassName",
-  "restartPolicy",
-  "schedulerName",
-  "terminationGracePeriodSeconds",
   "tolerations",
-  "topologySpreadConstraints",
 ];
 
-const freeOfContainer = ["imagePullPolicy", "resizePolicy", "resources"];
+const freeOfContainer = ["imagePullPolicy"];
 
 /** Fields with a rule of their own. */
 const judged = {
   pod: ["containers", "initContainers", "volumes"],
-  container: ["env", "image", "volumeMounts"],
+  container: ["env", "image", "resources", "volumeMounts"],
   agent: ["args", "readinessProbe"],
 } as const;
 
@@ -58,13 +54,14 @@ export const proxies = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) 
   name.toLowerCase(),
 ]);
 
-/** The API server adds these to a container, a probe and a request. */
+/** The API server adds these to a pod, a container, a probe and a request. */
+const completedPod = { restartPolicy: "Always", schedulerName: "default-scheduler" };
 const completedContainer = {
   terminationMessagePath: "/dev/termination-log",
   terminationMessagePolicy: "File",
 };
-const completedProbe = ["successThreshold"];
-const completedHttpGet = ["scheme"];
+const completedProbe = { successThreshold: 1 };
+const completedHttpGet = { scheme: "HTTP" };
 
 type Fields = Readonly<Record<string, unknown>>;
 /** Field → the values that it may have. */
@@ -78,10 +75,11 @@ export type AgentTemplate = Readonly<{
   otherContainerFields: Readonly<Record<string, readonly string[]>>;
   mounts: Readonly<Record<string, readonly unknown[]>>;
   volumes: readonly unknown[];
-  environment: readonly unknown[];
-  probe: Readonly<{ fields: readonly string[]; httpGet: readonly string[]; host: string }>;
-  /** The agent's flags, and where the unit's stands among its arguments. */
-  arguments: Readonly<{ flags: readonly string[]; at: number; flag: string }>;
+  environment: Readonly<Record<string, readonly unknown[]>>;
+  /** The agent's readiness probe. */
+  probe: Fields;
+  /** Pattern of the agent's arguments, joined by spaces: each flag in its place. */
+  arguments: string;
 }>;
 
 export function template(): AgentTemplate {
@@ -97,8 +95,7 @@ export function template(): AgentTemplate {
     Object.fromEntries([...containers].map(([name, all]) => [name, value(all, name)]));
   const judgedOf = (name: string): readonly string[] =>
     name === names.agentContainer ? [...judged.container, ...judged.agent] : judged.container;
-  const { httpGet = {}, ...probe } = agent[0]?.readinessProbe ?? {};
-  const get = httpGet as Fields;
+  const { httpGet, ...probe } = agent[0]?.readinessProbe ?? {};
   return {
     podFields: pins(specs, [...freeOfPod, ...judged.pod]),
     // The API server writes serviceAccount as serviceAccountName, which is pinned.
@@ -107,16 +104,13 @@ export function template(): AgentTemplate {
     otherContainerFields: byName((_, name) => [...freeOfContainer, ...judgedOf(name)]),
     mounts: byName((all) => distinct(all.flatMap(({ volumeMounts = [] }) => volumeMounts))),
     volumes: distinct(specs.flatMap(({ volumes = [] }) => volumes)),
-    environment: distinct(agent.flatMap(({ env = [] }) => env)),
+    environment: byName((all) => distinct(all.flatMap(({ env = [] }) => env))),
     probe: {
-      fields: ["httpGet", ...Object.keys(probe), ...completedProbe],
-      httpGet: [...Object.keys(get), ...completedHttpGet],
-      host: String(get["host"]),
+      ...completedProbe,
+      ...probe,
+      httpGet: { ...completedHttpGet, ...httpGet, path: probePath },
     },
-    arguments: placeOf(
-      kubeletUnit,
-      agent.map(({ args = [] }) => args),
-    ),
+    arguments: patternOf(agent.map(({ args = [] }) => args)),
   };
 }
 
@@ -129,17 +123,22 @@ function variants(): V1PodSpec[] {
   const installed = {
     kubeletDirectory,
     dbusDirectory,
-    kubeletUnit,
+    appArmorProfile,
+    probePort,
     image: "image",
     imagePullSecrets: ["pull-secret"],
     probationSeconds: rollout.probationSeconds,
   };
-  const choices = ["Look", "Ignore"] as const satisfies readonly Agent["hiddenFiles"][];
+  // An empty type leaves the container to the runtime's, which allows less.
+  const choices: readonly Partial<Agent>[] = [
+    { hiddenFiles: "Look", seLinuxType },
+    { hiddenFiles: "Ignore", seLinuxType: "" },
+  ];
   return allModes.flatMap((mode) =>
-    choices.flatMap((hiddenFiles) => {
+    choices.flatMap((choice) => {
       const delivery = deliveryOf({ mode }, mode);
-      const made = daemonSet({ ...agent, ...installed, delivery, hiddenFiles });
-      return made.spec?.template.spec ?? [];
+      const { spec } = daemonSet({ ...agent, ...installed, ...choice, delivery });
+      return spec?.template.spec ? Object.assign(spec.template.spec, completedPod) : [];
     }),
   );
 }
@@ -168,12 +167,9 @@ function completed(value: unknown): unknown {
   return { ...("fieldPath" in value && { apiVersion: "v1" }), ...Object.fromEntries(fields) };
 }
 
-/** The place of the flag before this value, which is the same in all of them. */
-function placeOf(value: string, all: readonly (readonly string[])[]): AgentTemplate["arguments"] {
-  const [at = -1, ...more] = new Set(all.map((args) => args.indexOf(value) - 1));
-  const flag = all[0]?.[at];
-  if (flag === undefined || more.length > 0) throw new Error(`${value}: has no place of its own`);
-  // Each flag is followed by its value.
-  const flags = new Set(all.flatMap((args) => args.filter((_, index) => index % 2 === 0)));
-  return { flags: [...flags], at, flag };
+/** Each flag is followed by its value, which the kubelet must not expand: `$(HTTP_PROXY)`. */
+function patternOf(all: readonly (readonly string[])[]): string {
+  const flags = all.map((args) => args.filter((_, index) => index % 2 === 0));
+  const texts = flags.map((ours) => ours.map((flag) => `${flag} [^ $]+`).join(" "));
+  return `^(?:${[...new Set(texts)].join("|")})$`;
 }

@@ -6,9 +6,13 @@
 import { dump } from "js-yaml";
 import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
+import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
+import { restartedAt } from "#controller/objects/daemonset/daemonset.ts";
 import { role, roleBinding } from "#controller/objects/rbac.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { flags } from "#controller/policy/flags/flags.ts";
+import { mostResources } from "#controller/policy/resources.ts";
+import { ownerLabels } from "#kube/client/ownership.ts";
 import * as agents from "./agent-template.ts";
 import { literal } from "./cel.ts";
 
@@ -39,15 +43,21 @@ has(${object}.metadata.ownerReferences) && ${object}.metadata.ownerReferences.ex
   owner.apiVersion == 'apps/v1' && owner.kind == 'DaemonSet' && owner.name == '${names.agentName}' &&
   has(owner.controller) && owner.controller)`;
 
-const unchanged = (field: string): string =>
-  `oldObject.metadata.?${field}.orValue([]) == object.metadata.?${field}.orValue([])`;
+/** True where these fields of the metadata are as they were: in a new object, not there. */
+const unchanged = (...fields: readonly string[]): string =>
+  fields
+    .map(
+      (field) => `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field}) ==
+dyn(object).metadata.?${field}`,
+    )
+    .join(" && ");
 
 const pods: Bounds = {
   name: "global-pull-secret-pods",
   why: [
     "RBAC cannot limit a right to the agents' pods, because their names are random. The controller",
     "patches their annotations, and deletes them in an upgrade. This policy denies its account",
-    "everything else.",
+    "everything else: with other labels, a pod would be behind any Service.",
   ],
   rules: [{ group: "", resources: "pods", operations: "UPDATE DELETE" }],
   validations: [
@@ -56,16 +66,15 @@ const pods: Bounds = {
       message: `the pod is not one of DaemonSet ${names.agentName}`,
     },
     {
-      expression: "object == null || object.spec == oldObject.spec",
-      message: "only metadata of a pod may change",
+      // Policies of others may add tolerations, which agents have all of.
+      expression: `object == null || dyn(oldObject.spec).all(f, f in dyn(object.spec)) &&
+dyn(object.spec).all(f, f == 'tolerations' ||
+  dyn(oldObject.spec)[?f] == optional.of(dyn(object.spec)[f]))`,
+      message: "only annotations of a pod may change",
     },
     {
-      expression: `object == null || ${unchanged("ownerReferences")} && ${unchanged("finalizers")}`,
-      message: "owners and finalizers of a pod may not change",
-    },
-    {
-      expression: `object == null || object.metadata.?labels.?name.orValue('') == '${names.agentLabels.name}'`,
-      message: "the label name of a pod may not change",
+      expression: `object == null || ${unchanged("labels", "ownerReferences", "finalizers")}`,
+      message: "labels, owners and finalizers of a pod may not change",
     },
   ],
 };
@@ -79,9 +88,15 @@ const pods: Bounds = {
  */
 export const installed = {
   "agent-image": "",
-  "kubelet-directory": flags["kubelet-directory"].standard,
+  // One KEY=VALUE on each line.
+  "agent-annotation": "",
+  "agent-label": "",
+  "apparmor-profile": flags["apparmor-profile"].standard,
   "dbus-directory": flags["dbus-directory"].standard,
+  "healthz-address": flags["healthz-address"].standard,
+  "kubelet-directory": flags["kubelet-directory"].standard,
   "kubelet-unit": flags["kubelet-unit"].standard,
+  "selinux-type": flags["selinux-type"].standard,
 } as const;
 
 export const annotationOf = (flag: keyof typeof installed): string => `globalpullsecret.io/${flag}`;
@@ -111,8 +126,28 @@ const ofContainer = differing(
 const before = (list: string, element: string): string =>
   `variables.oldContainers.exists(old, old.name == c.name && has(old.${list}) && ${element} in old.${list})`;
 
+/** Names of the template's labels or annotations that are not ours, the installer's or old. */
+const unnamed = (field: "labels" | "annotations", isOurs: string): string =>
+  `variables.metadata.?${field}.orValue({}).filter(k, !(${isOurs}) &&
+!('\\n' + ${given(`agent-${field === "labels" ? "label" : "annotation"}`)} + '\\n').contains(
+  '\\n' + k + '=' + variables.metadata.${field}[k] + '\\n') &&
+variables.oldMetadata.?${field}[?k] != optional.of(variables.metadata.${field}[k]))`;
+
+const ourLabels = cel({ ...names.agentLabels, ...ownerLabels });
+const unnamedOfTemplate = `(${unnamed("labels", `${ourLabels}[?k] == optional.of(variables.metadata.labels[k])`)} +
+${unnamed("annotations", `k in ${cel([restartedAt, annotations.template, annotations.mode])}`)} +
+variables.metadata.filter(f, !(f in ['annotations', 'creationTimestamp', 'labels']) &&
+  variables.oldMetadata[?f] != optional.of(variables.metadata[f])))`;
+
+/** As messages name it. */
+const annotation = (flag: keyof typeof installed): string =>
+  `the annotation ${annotationOf(flag)} of ServiceAccount ${controller}`;
+
+const mostText = Object.entries(mostResources)
+  .map(([name, most]) => `${name}=${most}`)
+  .join(",");
+const loopback = [flags["healthz-address"].standard, "127.0.0.1", "::1"];
 const template = agents.template();
-const { arguments: installedArguments } = template;
 
 const daemonSet: Bounds = {
   name: "global-pull-secret-daemonset",
@@ -134,18 +169,30 @@ const daemonSet: Bounds = {
     // After an upgrade of this policy, the controller before may go on until the new one leads.
     {
       name: "agents-change",
-      expression: "oldObject == null || object.spec.template.spec != oldObject.spec.template.spec",
+      expression: "oldObject == null || object.spec.template != oldObject.spec.template",
     },
   ],
   variables: [
     { name: "image", expression: given("agent-image") },
     { name: "kubeletDirectory", expression: given("kubelet-directory") },
     { name: "dbusDirectory", expression: given("dbus-directory") },
-    { name: "kubeletUnit", expression: given("kubelet-unit") },
+    { name: "seLinuxType", expression: given("selinux-type") },
+    { name: "appArmorProfile", expression: given("apparmor-profile") },
+    {
+      name: "appArmor",
+      expression: `variables.appArmorProfile.startsWith('Localhost/') ?
+{'type': 'Localhost', 'localhostProfile': variables.appArmorProfile.substring(10)} :
+{'type': variables.appArmorProfile}`,
+    },
     {
       name: "repository",
       expression: `variables.image.lastIndexOf(':') > variables.image.lastIndexOf('/') ?
 variables.image.substring(0, variables.image.lastIndexOf(':')) : variables.image`,
+    },
+    { name: "metadata", expression: "dyn(object.spec.template.metadata)" },
+    {
+      name: "oldMetadata",
+      expression: "oldObject == null ? {} : dyn(oldObject.spec.template.metadata)",
     },
     { name: "spec", expression: "dyn(object.spec.template.spec)" },
     // What somebody else has put there may stay.
@@ -163,6 +210,11 @@ variables.image.substring(0, variables.image.lastIndexOf(':')) : variables.image
       expression: `(variables.spec.containers + variables.spec.?initContainers.orValue([])).filter(c,
 !(c in variables.oldContainers))`,
     },
+    {
+      name: "arguments",
+      expression: `variables.containers.filter(c, c.name == '${names.agentContainer}').map(c,
+c.?args.orValue([]).join(' '))`,
+    },
     { name: "podFields", expression: cel(template.podFields) },
     { name: "otherPodFields", expression: cel(template.otherPodFields) },
     { name: "containerFields", expression: cel(template.containerFields) },
@@ -177,8 +229,16 @@ variables.image.substring(0, variables.image.lastIndexOf(':')) : variables.image
       message: "spec.selector: is not the agents'",
     },
     {
-      expression: "variables.containers.all(c, c.name in variables.containerFields)",
+      expression: `variables.spec.containers.all(c, c.name == '${names.agentContainer}' ||
+  c in variables.oldSpec.?containers.orValue([])) &&
+variables.spec.?initContainers.orValue([]).all(c, c.name == '${names.firstContainerName}' ||
+  c in variables.oldSpec.?initContainers.orValue([]))`,
       message: "the containers are not the agents'",
+    },
+    {
+      expression: `${unnamedOfTemplate} == []`,
+      messageExpression: `'${annotationOf("agent-label")} and ${annotationOf("agent-annotation")} of ServiceAccount ${controller} do not name: ' +
+${unnamedOfTemplate}.join(', ')`,
     },
     {
       expression: `${ofPod} == []`,
@@ -194,7 +254,8 @@ variables.containers.map(c, c.name + ' ' + ${ofContainer}.join(', ')).join('; ')
       expression: `variables.containers.all(c, c.image == variables.image ||
   !variables.image.contains('@') && c.image.startsWith(variables.repository + '@') &&
   c.image.substring(size(variables.repository)).matches('^@sha256:[0-9a-f]{64}$'))`,
-      messageExpression: `'the image is not ' + variables.image + ', which the annotation ${annotationOf("agent-image")} of ServiceAccount ${controller} names'`,
+      messageExpression: `variables.image == '' ? '${annotation("agent-image")} is missing' :
+'the image is not ' + variables.image + ', which ${annotation("agent-image")} names'`,
     },
     {
       expression: `variables.spec.volumes.all(v, v in variables.volumes || has(v.emptyDir) ||
@@ -208,29 +269,37 @@ v in variables.oldSpec.?volumes.orValue([]))`,
     },
     {
       expression: `variables.containers.all(c, !has(c.env) || c.env.all(e,
-  e in variables.environment || e.name in ${cel(agents.proxies)} && !has(e.valueFrom) ||
-  ${before("env", "e")}))`,
+  e in variables.environment[c.name] || ${before("env", "e")} || e.name in ${cel(agents.proxies)} &&
+  !has(e.valueFrom) && !e.?value.orValue('').contains('$(')))`,
       message: "the environment is not the agents'",
     },
     {
-      expression: `variables.containers.all(c, !has(c.readinessProbe) ||
-  c.readinessProbe.all(f, f in ${cel(template.probe.fields)}) &&
-  c.readinessProbe.httpGet.all(f, f in ${cel(template.probe.httpGet)}) &&
-  c.readinessProbe.httpGet.host == ${cel(template.probe.host)})`,
+      expression: `variables.containers.all(c, c.?resources.orValue({}).all(part,
+  part in ['requests', 'limits'] && c.resources[part].all(name, name in ${cel(mostResources)} &&
+    quantity(c.resources[part][name]).compareTo(quantity(${cel(mostResources)}[name])) <= 0)) ||
+  variables.oldContainers.exists(old, old.name == c.name && old.?resources == c.?resources))`,
+      message: `the resources are others than ${mostText}, or more`,
+    },
+    {
+      expression: `variables.arguments.all(a, a.matches(${cel(template.arguments)})) &&
+variables.containers.all(c, c.?args.orValue([]).all(a, !a.contains(' ')))`,
+      message: "the arguments are not those that the controller gives",
+    },
+    {
+      expression: `variables.arguments.all(a, a.contains(' --unit ' + ${given("kubelet-unit")} + ' '))`,
+      message: `the kubelet's unit is not that of ${annotation("kubelet-unit")}`,
+    },
+    {
+      expression: `variables.arguments.all(a, (${cel(loopback)} + [${given("healthz-address")}]).exists(address,
+  a.contains(' --healthz-address ' + address + ' ')))`,
+      message: `the address of healthz is not that of ${annotation("healthz-address")}`,
+    },
+    {
+      expression: `variables.containers.all(c, c.name != '${names.agentContainer}' ||
+  size(c.?args.orValue([])) > 1 && has(c.readinessProbe) && has(c.readinessProbe.httpGet) &&
+  c.readinessProbe == ${cel(template.probe)} &&
+  variables.arguments[0].endsWith(' --probe-port ' + string(c.readinessProbe.httpGet.port)))`,
       message: "the probe is not the agents'",
-    },
-    {
-      expression: `variables.containers.all(c, c.name != '${names.agentContainer}' ||
-  has(c.args) && c.args.all(a, !a.startsWith('-') || a in ${cel(installedArguments.flags)}))`,
-      message: "the flags are not those that the controller gives",
-    },
-    {
-      // The agent refuses a flag that is given twice.
-      expression: `variables.containers.all(c, c.name != '${names.agentContainer}' ||
-  has(c.args) && size(c.args) > ${installedArguments.at + 1} &&
-  c.args[${installedArguments.at}] == ${cel(installedArguments.flag)} &&
-  c.args[${installedArguments.at + 1}] == variables.kubeletUnit)`,
-      message: "the kubelet's unit is not the installer's",
     },
   ],
 };
@@ -253,7 +322,8 @@ const others: Bounds = {
   why: [
     "With these objects the controller's account could get around the other policies: Kubernetes",
     "fills a Secret of a token's type with the token of any account, and a Role passes on what its",
-    "author may do.",
+    "author may do. Pods of a DaemonSet that is deleted as orphans can be adopted by others, who",
+    "then delete pods of their own.",
   ],
   rules: [
     {
@@ -268,8 +338,25 @@ const others: Bounds = {
       operations: "CREATE UPDATE",
       names: names.agentName,
     },
+    {
+      group: "apps",
+      resources: "daemonsets",
+      operations: "CREATE UPDATE DELETE",
+      names: names.agentName,
+    },
   ],
   validations: [
+    {
+      expression: `request.operation != 'DELETE' ||
+dyn(request.options).?propagationPolicy.orValue('Background') == 'Background' &&
+!dyn(request.options).?orphanDependents.orValue(false)`,
+      message: "the agents' pods have to be deleted with their DaemonSet",
+    },
+    {
+      expression: `request.resource.resource != 'daemonsets' || object == null ||
+${unchanged("ownerReferences", "finalizers")}`,
+      message: "owners and finalizers of the DaemonSet may not change",
+    },
     {
       expression: `request.resource.resource != 'secrets' || dyn(object).type == ${cel(types)}[object.metadata.name]`,
       message: "the type of the Secret is not the controller's",

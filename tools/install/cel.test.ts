@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { literal } from "./cel.ts";
 
-const places = { "/KUBELET": "variables.kubelet", UNIT: "variables.unit" };
+const places = {
+  "/KUBELET": "variables.kubelet",
+  UNIT: "variables.unit",
+  '{"a":1}': "variables.a",
+};
 
 for (const [value, text] of [
   ["", "''"],
@@ -15,6 +19,7 @@ for (const [value, text] of [
   [[{ a: "b" }, { a: "b", c: true }], "[dyn({'a': 'b'}), dyn({'a': dyn('b'), 'c': dyn(true)})]"],
   ["/KUBELET", "variables.kubelet"],
   ["/KUBELET/a", "variables.kubelet + '/a'"],
+  [{ b: { a: 1 } }, "{'b': variables.a}"],
   ["--x=/KUBELET/UNIT", "'--x=' + variables.kubelet + '/' + variables.unit"],
 ] as const)
   test(`writes ${JSON.stringify(value)} as ${text}`, () => {

@@ -1,15 +1,18 @@
 /** Values as CEL literals. */
 
-/** Text that stands for a value known in the cluster only → the CEL expression of that value. */
+/** Text, or JSON, of a value that is known in the cluster only → the CEL expression of it. */
 type Places = Readonly<Record<string, string>>;
 
 /**
  * The value as a CEL literal. If a text contains one of `places`, that place's expression replaces
- * it: `/a/KUBELET/b` is `'/a/' + variables.kubelet + '/b'`. Kubernetes' CEL takes lists and maps of
- * one type only, so values of several types become `dyn(…)`.
+ * it: `/a/KUBELET/b` is `'/a/' + variables.kubelet + '/b'`. The place that is another value's JSON
+ * replaces that as a whole. Kubernetes' CEL takes lists and maps of one type only, so values of
+ * several types become `dyn(…)`.
  */
 export function literal(value: unknown, places: Places = {}): string {
   if (typeof value === "string") return textOf(value, Object.entries(places));
+  const place = places[JSON.stringify(value)];
+  if (place !== undefined) return place;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const fields = Object.entries(value) as [string, unknown][];
   const isMixed = new Set(fields.map(([, one]) => typeOf(one))).size > 1;

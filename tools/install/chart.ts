@@ -3,6 +3,7 @@
  * holds no file from outside its folder, and a link to one is refused by some who read charts.
  */
 import { annotationOf, boundsFiles, installed } from "./bounds.ts";
+import { flags } from "#controller/policy/flags/flags.ts";
 import { monitoringParts } from "./monitoring.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
 import { valueOf, valuesSchema, valuesYaml } from "./values-schema.ts";
@@ -50,7 +51,7 @@ const ofFlags = (Object.keys(installed) as (keyof typeof installed)[])
   .filter((flag) => flag !== "agent-image")
   .map(
     (flag) => `    {{- with (.Values.flags | default dict).${valueOf(flag)} }}
-    ${annotationOf(flag)}: {{ . | quote }}
+    ${annotationOf(flag)}: {{ ${"repeated" in flags[flag] ? 'join "\\n" .' : "."} | quote }}
     {{- end }}
 `,
   );

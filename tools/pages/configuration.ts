@@ -139,8 +139,8 @@ The Deployment has two replicas. Whoever holds the Lease \`global-pull-secret-co
 
 ## Other people's admission
 
-A policy or webhook may change the agents' DaemonSet (image, tolerations, further volumes, labels); the log reports once what it changed. Fields of the DaemonSet that the
-product does not declare are left to other clients. What lets an agent find and prove its grant must arrive as declared, and so must our Secrets and rights. Policies of ours deny the controller whatever else is added to its DaemonSet ([what they admit](install.md#what-the-controllers-account-may-do)). Otherwise
+A policy or webhook may add tolerations, proxies and emptyDirs to the agents' DaemonSet; the log reports once what it changed. It may set the image, labels and annotations that annotations of the controller's ServiceAccount name. Policies of ours deny the controller whatever else is changed in what it writes ([what they admit](install.md#what-the-controllers-account-may-do)). Fields of the DaemonSet that the
+product does not declare are left to other clients. What lets an agent find and prove its grant must arrive as declared, and so must our Secrets and rights. Otherwise
 the controller writes nothing, and the log names the field ([why](decisions/0015-drift-is-what-an-apply-would-change.md)). If a policy refuses the patch of an agent's
 pod for a minute, that node is excused, with the reason in \`status.failures\`.
 `;

@@ -1,0 +1,115 @@
+/** Requests by which the controller's account would pass its bounds, and its own. */
+import type { V1Container, V1ObjectMeta, V1Pod, V1PodSpec } from "@kubernetes/client-node";
+import * as names from "#contract/names.ts";
+import { globalSecret } from "#controller/objects/global-secret.ts";
+import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
+import { readState, stateSecret } from "#controller/objects/state.ts";
+import { owned } from "#kube/client/paths.ts";
+
+export const controller = "global-pull-secret-controller";
+const controlled = { apiVersion: "apps/v1", kind: "DaemonSet", controller: true, uid: "1" };
+export const owner = { ...controlled, name: names.agentName };
+export const labels = { ...names.agentLabels };
+
+export const states = ["create", "update"] as const;
+export type State = (typeof states)[number];
+
+/** Pods that are not the agents'. */
+export const strangers: Readonly<Record<string, V1ObjectMeta>> = {
+  "a pod without an owner": {},
+  "a pod with the agents' label alone": { labels },
+  "a pod of the DaemonSet without the label": { ownerReferences: [owner] },
+  "a pod of another DaemonSet": { labels, ownerReferences: [{ ...owner, name: "kube-proxy" }] },
+  "a pod of another group": {
+    labels,
+    ownerReferences: [{ ...owner, apiVersion: "apps.example/v1" }],
+  },
+  "a pod of another kind": { labels, ownerReferences: [{ ...owner, kind: "ReplicaSet" }] },
+  "a pod that the DaemonSet does not control": {
+    labels,
+    ownerReferences: [{ ...owner, controller: false }],
+  },
+};
+
+export const anotherImage = [{ name: "main", image: "evil.example/x:1" }] as V1Container[];
+/** Changes of an agent's pod. */
+export const changesOfPod: Readonly<Record<string, Partial<V1Pod>>> = {
+  "its image": { spec: { containers: anotherImage } },
+  "its deadline": { spec: { activeDeadlineSeconds: 1 } as V1PodSpec },
+  "its owners": { metadata: { ownerReferences: [] } },
+  "one owner more": {
+    metadata: { ownerReferences: [owner, { ...owner, name: "b", uid: "2", controller: false }] },
+  },
+  "its finalizers": { metadata: { finalizers: ["a.example/held"] } },
+  "its label name": { metadata: { labels: { name: "kube-dns" } } },
+  "a Service's label": { metadata: { labels: { ...labels, "k8s-app": "kube-dns" } } },
+};
+
+export const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
+/** A Secret that Kubernetes fills with the token of another account. */
+const token = (name: string) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: {
+    name,
+    namespace: names.namespace,
+    annotations: { "kubernetes.io/service-account.name": names.agentName },
+  },
+  type: "kubernetes.io/service-account-token",
+});
+const newest = {
+  document: '{"auths":{}}',
+  sources: "{}",
+  intent: "apply" as const,
+  revision: 1,
+  salt: Buffer.alloc(32),
+};
+const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
+
+const somebody = [{ kind: "User", name: "mallory" }];
+/** By these the account could get rights that no policy bounds. */
+export const passing: readonly (readonly [
+  what: string,
+  path: string,
+  body: object,
+  states: readonly State[],
+])[] = [
+  // No update changes a Secret's type, or the Role of a RoleBinding.
+  [
+    "a token of another account in global-pull-secret",
+    owned.global,
+    token(names.globalSecretName),
+    ["create"],
+  ],
+  [
+    "a token of another account in global-pull-secret-state",
+    owned.state,
+    token(names.stateSecretName),
+    ["create"],
+  ],
+  [
+    "a right of its own for the agents",
+    owned.role,
+    { ...role, rules: [grants] },
+    ["create", "update"],
+  ],
+  [
+    "the agents' Role for somebody else",
+    owned.roleBinding,
+    { ...roleBinding, subjects: somebody },
+    ["create", "update"],
+  ],
+  [
+    "its own Role for the agents",
+    owned.roleBinding,
+    { ...roleBinding, roleRef: { ...roleBinding.roleRef, name: controller } },
+    ["create"],
+  ],
+];
+export const itsOwn: Readonly<Record<string, readonly [path: string, body: object]>> = {
+  "global-pull-secret": [owned.global, global],
+  "global-pull-secret-state": [owned.state, stateSecret(readState(undefined))],
+  "the agents' account": [owned.serviceAccount, serviceAccount],
+  "the agents' Role": [owned.role, role],
+  "the agents' RoleBinding": [owned.roleBinding, roleBinding],
+};

@@ -1,0 +1,25 @@
+/** What test/controller/bounds.test.ts cannot see on an API server that works. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadAll } from "js-yaml";
+import { boundsFiles } from "./bounds.ts";
+
+type Written = Readonly<{
+  kind: string;
+  spec: Readonly<{
+    failurePolicy?: string;
+    paramKind?: object;
+    paramRef?: Readonly<{ parameterNotFoundAction?: string }>;
+    validationActions?: readonly string[];
+  }>;
+}>;
+
+for (const [file, text] of Object.entries(boundsFiles()))
+  test(`${file} denies what cannot be judged`, () => {
+    const [policy, binding] = loadAll(text) as Written[];
+    assert.equal(policy?.kind, "ValidatingAdmissionPolicy");
+    assert.equal(policy.spec.failurePolicy, "Fail");
+    assert.deepEqual(binding?.spec.validationActions, ["Deny"]);
+    const wanted = policy.spec.paramKind && "Deny";
+    assert.equal(binding.spec.paramRef?.parameterNotFoundAction, wanted);
+  });

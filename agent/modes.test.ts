@@ -143,8 +143,8 @@ test("a node stays ready when its kubelet asks for the first time", () => {
   assert.deepEqual(one.ways, { file: false, answer: true });
 });
 
-test("until a kubelet has asked config.json has the entry as well, unless the scope forbids it", () => {
-  assert.deepEqual(node().pass(400).ways, { file: true, answer: true });
+test("until a kubelet has asked config.json keeps an entry of ours, unless the scope forbids it", () => {
+  assert.deepEqual(node(ours).pass(400).ways, { file: true, answer: true });
   for (const change of [{}, ours])
     assert.deepEqual(node({ ...change, scope: "Annotated" }).pass(400).ways, {
       file: false,

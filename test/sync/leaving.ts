@@ -1,9 +1,12 @@
 /** A tenant's namespace is deleted, and what holds up its end. */
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
 import type { Rig } from "./rig.ts";
 import {
+  deploy,
   grant,
+  manifests,
   objectIn,
   readyOf,
   syncSecret,
@@ -77,5 +80,32 @@ export function leavingTests(rig: () => Rig): void {
       timeout: 90_000,
       seen: said,
     });
+  });
+}
+
+/** The last: it takes both programs' accounts away. */
+export function uninstallTests(rig: () => Rig): void {
+  test("L20: kubectl delete -k of either side ends, in any order; what waits for the tenant's side ends when it is applied again", async () => {
+    const { management, tenant, start, stop } = rig();
+    const drop = (cluster: Rig["tenant"]["cluster"], what: string, ...how: readonly string[]) =>
+      cluster.kubectl("delete", "-k", what, ...how);
+    start();
+    await tenant.cluster.apply(syncSecret("uninstalled", { stringData: { a: "1" } }));
+    await untilReason(tenant, "uninstalled", "Synced");
+    await stop("killed");
+    await drop(tenant.cluster, manifests.tenant, "--timeout=60s");
+    assert.ok(await objectIn(tenant, "uninstalled"));
+    await drop(tenant.cluster, manifests.definition, "--wait=false");
+    const isThere = async () =>
+      (await tenant.cluster.kubectl("get", "crds", "-o", "name")).includes("syncsecrets");
+    assert.ok(await isThere());
+    // As the page says: the program comes back, and ends what it began.
+    await deploy(tenant.cluster, "tenant");
+    start();
+    await until("the definition is gone", async () => !(await isThere()), { timeout: 90_000 });
+    await stop("killed");
+    await drop(management.cluster, manifests.management, "--timeout=60s");
+    await drop(management.cluster, manifests.definition, "--timeout=60s");
+    await deploy(tenant.cluster, "tenant");
   });
 }

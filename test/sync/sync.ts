@@ -17,6 +17,12 @@ import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 
 const root = join(import.meta.dirname, "../..");
+/** What a person applies and deletes. */
+export const manifests = {
+  definition: join(root, "manifests/crds/syncsecrets"),
+  tenant: join(root, "manifests/sync/tenant"),
+  management: join(root, "manifests/sync/management"),
+} as const;
 const plugin = join(root, "dist/kubectl-pull_secret.cjs");
 
 /** `kubeconfig`: of the account that the program has in this cluster. */
@@ -39,13 +45,18 @@ async function startPlace(
 ): Promise<OneCluster> {
   await freshBundle();
   const cluster = await startCluster({ ...options, nodes: 0 });
+  const kubeconfig = await deploy(cluster, side);
+  return { cluster, api: apiOf(cluster.kubeconfig), kubeconfig };
+}
+
+/** Definition and manifests of one side; the kubeconfig of its account, in the same file again. */
+export async function deploy(cluster: Cluster, side: "tenant" | "management"): Promise<string> {
   const name = `global-pull-secret-sync-${side}`;
-  await cluster.kubectl("apply", "-k", join(root, "manifests/crds/syncsecrets"));
-  await cluster.kubectl("apply", "-k", join(root, "manifests/sync", side));
+  await cluster.kubectl("apply", "-k", manifests.definition);
+  await cluster.kubectl("apply", "-k", manifests[side]);
   await cluster.kubectl("scale", `deployment/${name}`, "-n", "kube-system", "--replicas=0");
   const token = await tokenOf(cluster, name, "kube-system");
-  const kubeconfig = writeKubeconfig(cluster, name, cluster.server, token);
-  return { cluster, api: apiOf(cluster.kubeconfig), kubeconfig };
+  return writeKubeconfig(cluster, name, cluster.server, token);
 }
 
 export const startTenant = (options?: ClusterOptions) => startPlace("tenant", options);

@@ -78,7 +78,7 @@ const own = (key: string, vacant?: true): Owned => ({
 });
 const rows: readonly Row[] = [
   ["asked: its place is kept empty", {}, nothing, ["a.io"], ["orig.io", "-a.io"]],
-  ["not asked yet: both have it", { asked: false }, nothing, ["a.io"], ["orig.io", "a.io"]],
+  ["not asked yet: what is there stays", { asked: false }, nothing, ["a.io"], ["orig.io"]],
   ["not asked yet: ours stays", { asked: false }, own("a.io"), ["a.io"], ["orig.io", "a.io"]],
   [
     "not asked any more: an empty place stays empty",

@@ -39,7 +39,7 @@ export function share(
       answer.set(key, entry.value);
       const mine = known.get(key);
       if (asked || mine?.vacant) config.set(key, { ...entry, vacant: true });
-      else if (scope === "All") config.set(key, entry);
+      else if (mine !== undefined && scope === "All") config.set(key, entry);
     }
   }
   return { answer, config: { entries: config, rest }, unserved };

@@ -105,7 +105,6 @@ export function uninstallTests(rig: () => Rig): void {
     await until("the definition is gone", async () => !(await isThere()), { timeout: 90_000 });
     await stop("killed");
     await drop(management.cluster, manifests.management, "--timeout=60s");
-    await drop(management.cluster, manifests.definition, "--timeout=60s");
     await deploy(tenant.cluster, "tenant");
   });
 }

@@ -51,10 +51,10 @@ export const table: PhaseTable = {
     Always: {
       ...untold,
       busy: underWay,
-      down: unlessAwaited(attempt),
-      other: unlessAwaited(attempt),
-      silent: unlessAwaited(awaitAnswer),
-      answering: unlessAwaited(watch),
+      down: attempt,
+      other: attempt,
+      silent: awaitAnswer,
+      answering: watch,
     },
     // A process that was started after the rename has nothing older to remember.
     Never: { ...always(awaitReread), silent: confirm, answering: confirm },
@@ -86,8 +86,12 @@ export const table: PhaseTable = {
   },
 };
 
-/** Asks the rule of the cell. */
+/**
+ * Asks the rule of the cell. What was changed in another mode is left to the kubelet, whatever
+ * systemd says: a restart needs a grant of its own.
+ */
 export function byTable(facts: Facts, journal: Journal): Answer {
+  if (isAwaited(journal) && granted(facts.grant) === undefined) return awaitReread(facts, journal);
   const row = table[journal.phase][facts.config.restart];
   const state = stateOf(facts, journal);
   const unit = unitOf(facts);
@@ -148,14 +152,6 @@ function owing<Unit extends readonly unknown[]>(
     journal.matters || journal.owed !== undefined
       ? rule(facts, journal, ...unit)
       : confirm(facts, journal);
-}
-
-/** What was changed in another mode is left to the kubelet: a restart needs a grant of its own. */
-function unlessAwaited(rule: PhaseRule): PhaseRule {
-  return (facts, journal, unit) =>
-    isAwaited(journal) && granted(facts.grant) === undefined
-      ? awaitReread(facts, journal)
-      : rule(facts, journal, unit);
 }
 
 /**

@@ -10,7 +10,7 @@ import * as gauges from "../metrics/gauges.ts";
 import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "../metrics/metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
-import { isExtra, type SourceVerdict } from "../sources/verdict.ts";
+import { isExtra, type RegistryVerdict, type SourceVerdict } from "../sources/verdict.ts";
 import { Occasions } from "./occasions.ts";
 import { owned } from "#kube/client/paths.ts";
 import { podlessClock } from "./podless.ts";
@@ -46,6 +46,18 @@ type Area =
   | "template"
   | "rollout"
   | "removal";
+
+/** No series stays for a source that is gone. */
+function forgetSources(metrics: ControllerMetrics): void {
+  metrics.accepted.reset();
+  metrics.expiry.reset();
+}
+
+/** When the first credential of a source ends, of those that tell; all have the same form. */
+function firstEnd(registries: readonly RegistryVerdict[], { name }: SourceVerdict) {
+  const own = registries.filter(({ source }) => source === name);
+  return own.flatMap(({ expires }) => expires ?? []).toSorted()[0];
+}
 
 /** The metric's label values; those of the two built-in sources are older than source names. */
 function labelOf({ name }: SourceVerdict): string {
@@ -151,16 +163,12 @@ export function createReport({
       const about = occasions.additional(snapshot.additional, verdict);
       const aboutOriginal = occasions.original(snapshot.original);
       const there = snapshot.additional !== undefined;
-      metrics.accepted.reset();
-      metrics.expiry.reset();
-      for (const source of verdict.sources)
-        metrics.accepted.set({ source: labelOf(source) }, source.problems.length === 0 ? 1 : 0);
+      forgetSources(metrics);
       for (const source of verdict.sources) {
-        const own = verdict.registries.filter((one) => one.source === source.name);
-        const ends = own.flatMap(({ expires }) => (expires === undefined ? [] : [expires]));
-        const first = ends.toSorted()[0];
-        if (first !== undefined)
-          metrics.expiry.set({ source: labelOf(source) }, Date.parse(first) / 1000);
+        const labels = { source: labelOf(source) };
+        metrics.accepted.set(labels, source.problems.length === 0 ? 1 : 0);
+        const first = firstEnd(verdict.registries, source);
+        if (first !== undefined) metrics.expiry.set(labels, Date.parse(first) / 1000);
       }
       const found: Trouble[] = [];
       status.judged({
@@ -216,8 +224,7 @@ export function createReport({
       const { step, revision, progress, releasing, leftBehind, overdue, awaited } = removal;
       secret = undefined;
       failure = progress?.failure;
-      metrics.accepted.reset();
-      metrics.expiry.reset();
+      forgetSources(metrics);
       const life = (notice: Notice) => inThisLife(snapshot.global ?? snapshot.state, notice);
       const event = (notice: Notice) => announce(life(notice), undefined);
       const found: Trouble[] = [];
@@ -245,8 +252,7 @@ export function createReport({
 
     idle() {
       secret = undefined;
-      metrics.accepted.reset();
-      metrics.expiry.reset();
+      forgetSources(metrics);
       gauges.show(metrics, gauges.nothing);
       ends("cluster", "requests", "objects", "sources", "template", "rollout", "removal");
       status.reached({ kind: "nothing" });

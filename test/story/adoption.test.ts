@@ -6,18 +6,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import { pino } from "pino";
-import { Registry } from "prom-client";
 import { clusterProfileVersion } from "#api/cluster-profile.ts";
 import type { FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
-import { createFleets } from "#fleet/fleets.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { clusterProfilesIn, clusterResourceSetsIn, secretsIn } from "#kube/client/paths.ts";
 import { until } from "../cluster/await.ts";
 import { FakeApi } from "../harness/api/api.ts";
 import { directly } from "../harness/api/direct.ts";
 import { FakeServer } from "../harness/api/server.ts";
+import { startFleets } from "./ailing-fleet.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const addons = "addons.cluster.x-k8s.io";
@@ -158,15 +156,7 @@ async function serve(make: (pair: Pair) => Promise<void>, spec: Partial<FleetSec
     spec: { secretRef: { name: "source" }, target: { name: "pull-secret" }, ...spec },
   };
   await home.create(objects, object);
-  const stop = new AbortController();
-  const ended = createFleets({
-    home,
-    holds: () => true,
-    log: pino({ level: "silent" }),
-    registry: new Registry(),
-    namespace: "kube-system",
-    clusterNamespaces: [],
-  }).until(stop.signal);
+  const end = startFleets(home);
   const found = () => api.object<FleetSecret>(`${objects}/one`);
   return {
     pair,
@@ -179,8 +169,7 @@ async function serve(make: (pair: Pair) => Promise<void>, spec: Partial<FleetSec
         { manager: "someone", force: true },
       ),
     async [Symbol.asyncDispose]() {
-      stop.abort();
-      await ended;
+      await end();
       await fakes[Symbol.asyncDispose]();
     },
   };

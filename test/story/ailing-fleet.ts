@@ -7,6 +7,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import { createFleets } from "#fleet/fleets.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { until } from "../cluster/await.ts";
 import { FakeApi, type ApiRequest } from "../harness/api/api.ts";
 import { directly } from "../harness/api/direct.ts";
@@ -167,22 +168,7 @@ export async function startAilingFleet(): Promise<AilingFleet> {
       rollout: { progressDeadline: "1s" },
     },
   });
-  const start = () => {
-    const stop = new AbortController();
-    const fleets = createFleets({
-      home,
-      holds: () => true,
-      log: pino({ level: "silent" }),
-      registry: new Registry(),
-      namespace: "kube-system",
-      clusterNamespaces: [],
-    });
-    const ended = fleets.until(stop.signal);
-    return async () => {
-      stop.abort();
-      await ended;
-    };
-  };
+  const start = () => startFleets(home);
   const begun = performance.now();
   let end = start();
   const status = () => api.object<FleetSecret>(`${objects}/one`)?.status;
@@ -223,5 +209,22 @@ export async function startAilingFleet(): Promise<AilingFleet> {
       await end();
       await fakes[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** The fleet's part that serves FleetSecrets of kube-system; returns what ends it. */
+export function startFleets(home: Cluster): () => Promise<void> {
+  const stop = new AbortController();
+  const ended = createFleets({
+    home,
+    holds: () => true,
+    log: pino({ level: "silent" }),
+    registry: new Registry(),
+    namespace: "kube-system",
+    clusterNamespaces: [],
+  }).until(stop.signal);
+  return async () => {
+    stop.abort();
+    await ended;
   };
 }

@@ -84,7 +84,9 @@ export function change(
     // A rollback that was not reported yet is overtaken.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  const former = isIdle(known) && { former: { journal: known } };
+  // Without a journal nothing would tell of what a withdrawal could not take away.
+  const isKept = isIdle(known) && (known !== undefined || !withdraws);
+  const former = isKept && { former: { journal: known } };
   const apply: Step = atOnce({
     action: "apply",
     code,

@@ -5,6 +5,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { providerFiles } from "#contract/names.ts";
+import { answerOf } from "#pullsecret/provider/answer.ts";
+import { stays } from "../cluster/await.ts";
 import { inTime } from "../harness/agent/agent.ts";
 import { AgentPlace } from "./place.ts";
 import { answered, installProvider } from "./provider.ts";
@@ -35,6 +37,26 @@ test("what an installer laid is not the agent's to mend: its answer alone is put
     await agent.shows(200, "GPS200", 60_000);
   }
   assert.deepEqual(laid(place), first);
+});
+
+test("a withdrawal is not confirmed while an answer that no journal tells of cannot be emptied", async () => {
+  await using place = await AgentPlace.make();
+  const { node } = place;
+  installProvider(node.kubelet);
+  const path = join(node.kubelet, answer);
+  writeFileSync(path, answerOf(new Map([["a.io", { auth: "dTpw" }]])), { mode: 0o600 });
+  // A mount in the file's place.
+  assert.equal(spawnSync("mount", ["--bind", path, path]).status, 0);
+  node.mount(1, {});
+  await using agent = await place.agent(byProvider);
+  try {
+    await agent.shows("5nn", "GPS208");
+    await stays("nothing is confirmed", () => !agent.output.includes("GPS224"), 3000);
+  } finally {
+    assert.equal(spawnSync("umount", [path]).status, 0);
+  }
+  await agent.shows(200, "GPS224", 60_000);
+  assert.deepEqual(answered(node.kubelet), {});
 });
 
 test("a provider that was prepared on a file system mounted noexec is not used, and is once it can be run", async () => {

@@ -7,7 +7,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { bundle } from "../build/bundle.ts";
+import { bundle } from "../tools/build/bundle.ts";
 import { progress, run } from "../test/cluster/run.ts";
 import { useOptimised } from "../test/cluster/setup.ts";
 import { Testbed } from "./testbed/testbed.ts";

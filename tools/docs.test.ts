@@ -6,18 +6,14 @@ import { load } from "js-yaml";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { policyOf } from "#controller/policy/spec/spec.ts";
-import { example } from "#test/cli/shown-lines.ts";
+import { example } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
 import { anchorsOf } from "./pages/markdown.ts";
 
 test("the generated pages match the code and tests they are written from", () => {
   for (const [file, text] of Object.entries(pages())) {
-    assert.equal(
-      readFileSync(file, "utf8"),
-      text,
-      `${file} is outdated: node build/run.mjs tools/docs.ts`,
-    );
+    assert.equal(readFileSync(file, "utf8"), text, `${file} is outdated: npm run docs`);
   }
 });
 

@@ -2,7 +2,7 @@
  * Files that repeat what other files contain: pages of docs/ from the code, types of api/ from the
  * CRD, admission policies from the agents' template, parts of the chart from manifests/, the
  * plugin's version from package.json.
- * `node build/run.mjs tools/docs.ts` writes them; a test compares them, so that they cannot drift.
+ * `npm run docs` writes them; a test compares them, so that they cannot drift.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
@@ -33,14 +33,14 @@ function written(): Readonly<Record<string, string>> {
     "docs/metrics.md": metricsPage(),
     "docs/promises.md": promisesPage(),
     "docs/reference/plugin.md": plugin(),
-    "api/global-pull-secret.ts": apiTypes(),
+    "lib/api/global-pull-secret.ts": apiTypes(),
     "docs/reference/globalpullsecret.md": reference(),
     "docs/reference/reasons.md": reasonsPage(),
-    "api/fleet-secret.ts": fleetTypes(),
+    "lib/api/fleet-secret.ts": fleetTypes(),
     "docs/reference/fleetsecret.md": fleetReference(),
-    "api/sync-secret.ts": syncTypes(),
+    "lib/api/sync-secret.ts": syncTypes(),
     "docs/reference/syncsecret.md": syncReference(),
-    "cli/terminal/version.ts": versionOf(readFileSync("package.json", "utf8")),
+    "plugin/terminal/version.ts": versionOf(readFileSync("package.json", "utf8")),
     ...Object.fromEntries(
       Object.entries(boundsFiles()).map(([file, text]) => [`manifests/${file}`, text]),
     ),
@@ -52,7 +52,7 @@ function written(): Readonly<Record<string, string>> {
 /** The version as code: the bundle has no package.json beside it. */
 function versionOf(manifest: string): string {
   const { version } = JSON.parse(manifest) as { version: string };
-  return `/** Of package.json; written by node build/run.mjs tools/docs.ts. */
+  return `/** Of package.json; written by npm run docs. */
 export const version = ${JSON.stringify(version)};
 `;
 }

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test, type TestContext } from "node:test";
 import { load } from "js-yaml";
-import { version } from "#cli/terminal/version.ts";
-import { endless, linesOf, notRun, shownLines } from "#test/cli/shown-lines.ts";
+import { version } from "#plugin/terminal/version.ts";
+import { endless, linesOf, notRun, shownLines } from "#test/plugin/shown-lines.ts";
 import { script, transcript } from "#test/demo/script.ts";
 import { textOf } from "./install/yaml.ts";
 
@@ -109,7 +109,7 @@ test("all pages have the same range of Kubernetes versions as the chart", () => 
   assert.match(support, new RegExp(`^\\| Older kubelet.* \\| ${escaped(older)}\\.`, "m"));
 });
 
-test("the pages show every command that test/cli/shown.ts leaves out", () => {
+test("the pages show every command that test/plugin/shown.ts leaves out", () => {
   const lines = new Set(shownLines().map(({ line }) => line));
   for (const line of [...endless, ...Object.keys(notRun)]) assert.ok(lines.has(line), line);
 });

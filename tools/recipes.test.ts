@@ -9,7 +9,7 @@ import { leaseIn } from "#kube/client/paths.ts";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { policyOf } from "#controller/policy/spec/spec.ts";
 import { parse } from "#pullsecret/document/parse.ts";
-import { linesOf } from "#test/cli/shown-lines.ts";
+import { linesOf } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { textOf } from "./install/yaml.ts";
 

@@ -44,7 +44,7 @@ export type Desired = Readonly<{
 /** The API server lets a Secret have 1 MiB. */
 export const mostBytes = 1024 * 1024;
 
-/** The files of one content, by their keys in contract/names.ts. */
+/** The files of one content, by their keys in lib/contract/names.ts. */
 export type ContentFiles = Readonly<Record<keyof typeof servedKeys, Buffer>>;
 
 /** A revision as it is written; undefined for any other text. */

@@ -1,4 +1,4 @@
-/** What an agent has to say, by kind and by code. The words are in contract/. */
+/** What an agent has to say, by kind and by code. The words are in lib/contract/. */
 import { catalogue, type AgentCode } from "#contract/agent-codes.ts";
 import type { Catalogue } from "#contract/catalogue.ts";
 

@@ -103,7 +103,7 @@ export function unsupported(group: string): Notice {
   return lasting("unsupported", line(finding("unsupported", "cluster", "apis", group)), group);
 }
 
-/** `said`: the error's own words, which quote no Secret (kube/client/api-error.ts). */
+/** `said`: the error's own words, which quote no Secret (lib/kube/client/api-error.ts). */
 export function refused(said: string): Notice {
   return lasting("refused", line(finding("refused", "API server", "request", said)), "");
 }

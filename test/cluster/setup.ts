@@ -1,6 +1,6 @@
 /**
  * Everything that a real cluster is made of, made once per machine:
- * `node build/run.mjs test/cluster/setup.ts`. Tests and demo call it themselves.
+ * `node tools/build/run.mjs test/cluster/setup.ts`. Tests and demo call it themselves.
  */
 import { installPackages } from "./kit/debian.ts";
 import { makeImages, type Images } from "./kit/images.ts";

@@ -12,8 +12,8 @@ import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contrac
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
-import { commands } from "#cli/commands.ts";
-import { Refused, type Io } from "#cli/terminal/io.ts";
+import { commands } from "#plugin/commands.ts";
+import { Refused, type Io } from "#plugin/terminal/io.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { writeKubeconfig } from "../controller/plane.ts";

@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import type { V1Pod } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { freshBundle } from "#build/bundle.ts";
+import { freshBundle } from "#tools/build/bundle.ts";
 import { personWith, type Person } from "./clusters.ts";
 import { define } from "./inventory.ts";
 

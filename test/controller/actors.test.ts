@@ -225,9 +225,10 @@ const elsewhere: Readonly<Record<string, string>> = {
   "the account that joining makes in a cluster (`global-pull-secret-joined`)":
     "test/clusters/theft.test.ts",
   "who runs a selected cluster, or a hosted guest": "test/controller/guest.test.ts",
-  "the tenant's side of SyncSecret, or who has its kubeconfig": "test/sync/rights.ts",
-  "the management side of SyncSecret, where `manifests/sync` is installed": "test/sync/rights.ts",
-  "who holds `view`, `edit` or `admin` in a namespace with SyncSecrets": "test/sync/rights.ts",
+  "the tenant's side of SyncSecret, or who has its kubeconfig": "test/tenants/rights.ts",
+  "the management side of SyncSecret, where `manifests/sync` is installed":
+    "test/tenants/rights.ts",
+  "who holds `view`, `edit` or `admin` in a namespace with SyncSecrets": "test/tenants/rights.ts",
 };
 
 for (const [actor, shown] of Object.entries(rows))

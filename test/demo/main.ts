@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { bundle } from "#build/bundle.ts";
+import { bundle } from "#tools/build/bundle.ts";
 import { removeCluster, startCluster, type Cluster } from "../cluster/cluster.ts";
 import { allStates, isLeftover } from "../cluster/host/state.ts";
 import { ClaimFailed, Narrator } from "./narrator.ts";

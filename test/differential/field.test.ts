@@ -33,7 +33,7 @@ type Case = Readonly<{
   absent?: string;
 }>;
 
-const path = new URL("../../pullsecret/vectors/field-cases.json", import.meta.url);
+const path = new URL("../../lib/pullsecret/vectors/field-cases.json", import.meta.url);
 const cases = JSON.parse(readFileSync(path, "utf8")) as readonly Case[];
 
 /** What nodes get; undefined where a source is refused. */

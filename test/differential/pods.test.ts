@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { pullSecret } from "#cli/fake.fixture.ts";
-import { readSecret, secretTries } from "#cli/pods/keyring.ts";
+import { pullSecret } from "#plugin/fake.fixture.ts";
+import { readSecret, secretTries } from "#plugin/pods/keyring.ts";
 import { Random } from "../random.ts";
 import { ask, held, type Question } from "./oracle.ts";
 

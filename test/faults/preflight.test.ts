@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
-import { freshBundle } from "#build/bundle.ts";
+import { freshBundle } from "#tools/build/bundle.ts";
 import { exitCodes, mountPaths, podFiles } from "#contract/names.ts";
 import { encode, NodeDirectory, inTime } from "../harness/agent/agent.ts";
 import { daemonSetOf, withoutCapabilities } from "../harness/agent/deployed.ts";

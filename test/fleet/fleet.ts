@@ -10,7 +10,7 @@ import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-sec
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
-import { freshBundle } from "#build/bundle.ts";
+import { freshBundle } from "#tools/build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { keepRunning, lostLease, portOf, startProgram } from "../cluster/program.ts";

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freshBundle } from "#build/bundle.ts";
+import { freshBundle } from "#tools/build/bundle.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { startController, type Controller } from "../controller/plane/process.ts";
 import { directly } from "./api/direct.ts";

@@ -19,7 +19,7 @@ import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
 import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";
 import { roles, usedBy, type Role } from "#tools/install/roles.ts";
 import { flagValues } from "#tools/install/values-schema.ts";
-import { linesOf } from "../cli/shown-lines.ts";
+import { linesOf } from "../plugin/shown-lines.ts";
 import { run } from "../cluster/run.ts";
 import { helm as program } from "./go-tools.ts";
 import { chart, helm } from "./helm.ts";

@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { freshBundle } from "#build/bundle.ts";
+import { freshBundle } from "#tools/build/bundle.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { ruleGroups } from "#tools/install/alerts.ts";
 import { panels } from "#tools/install/monitoring.ts";

@@ -16,7 +16,7 @@ import { Workshop } from "./workshop.ts";
  */
 const independent: ReadonlySet<string> = new Set([
   "test/fleet/fleet.test.ts",
-  "test/sync/sync.test.ts",
+  "test/tenants/sync.test.ts",
 ]);
 
 const workshop = new Workshop();

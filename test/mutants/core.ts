@@ -23,10 +23,10 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H3",
     effect: "the original's other settings are lost",
-    file: "pullsecret/merge/merge.ts",
+    file: "lib/pullsecret/merge/merge.ts",
     text: "sources.find(isOriginal)?.accepted.rest ?? {}",
     instead: "{}",
-    test: "pullsecret/merge/merge.test.ts",
+    test: "lib/pullsecret/merge/merge.test.ts",
     tier: "test",
   },
   {
@@ -50,10 +50,10 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H6",
     effect: "a change that a watch tells is not looked at",
-    file: "kube/watch/watch.ts",
+    file: "lib/kube/watch/watch.ts",
     text: "version);\n      hint();\n    },",
     instead: "version);\n    },",
-    test: "kube/watch/watch.test.ts",
+    test: "lib/kube/watch/watch.test.ts",
     tier: "test",
   },
   {
@@ -77,28 +77,28 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H8",
     effect: "a credential for the original's cluster that was renewed is never taken up",
-    file: "kube/client/renewal.ts",
+    file: "lib/kube/client/renewal.ts",
     text: "if (version === seen) return cluster;",
     instead: "return cluster;",
-    test: "kube/client/renewal.test.ts",
+    test: "lib/kube/client/renewal.test.ts",
     tier: "test",
   },
   {
     breaks: "H9",
     effect: "on a conflict the original wins unasked",
-    file: "pullsecret/merge/merge.ts",
+    file: "lib/pullsecret/merge/merge.ts",
     text: 'if (conflicts === "original" && original !== undefined)',
     instead: "if (original !== undefined)",
-    test: "pullsecret/merge/merge.test.ts",
+    test: "lib/pullsecret/merge/merge.test.ts",
     tier: "test",
   },
   {
     breaks: "H10",
     effect: "a result that no Secret can hold is published",
-    file: "pullsecret/merge/merge.ts",
+    file: "lib/pullsecret/merge/merge.ts",
     text: "if (secretSize(entries, rest) > documentLimits.bytes)",
     instead: "if (false)",
-    test: "pullsecret/merge/merge.test.ts",
+    test: "lib/pullsecret/merge/merge.test.ts",
     tier: "test",
   },
   {
@@ -113,7 +113,7 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H12",
     effect: "the DaemonSet has another name",
-    file: "contract/names.ts",
+    file: "lib/contract/names.ts",
     text: 'export const agentName = "global-pull-secret-syncer";',
     instead: 'export const agentName = "pull-secret-syncer";',
     test: "controller/objects/daemonset/daemonset.test.ts",
@@ -122,7 +122,7 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H13",
     effect: "the agents' pods carry another label",
-    file: "contract/names.ts",
+    file: "lib/contract/names.ts",
     text: "export const agentLabels = { name: agentName } as const;",
     instead: "export const agentLabels = { app: agentName } as const;",
     test: "controller/objects/daemonset/daemonset.test.ts",
@@ -203,10 +203,10 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H17",
     effect: "two controllers write at once, each with a budget of its own",
-    file: "kube/lease/leader.ts",
+    file: "lib/kube/lease/leader.ts",
     text: "    renewed = sent;",
     instead: "    renewed = clock();",
-    test: "kube/lease/leader.test.ts",
+    test: "lib/kube/lease/leader.test.ts",
     tier: "test",
   },
   {
@@ -248,10 +248,10 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H19",
     effect: "the order in which keys are written makes another document",
-    file: "pullsecret/merge/canonical.ts",
+    file: "lib/pullsecret/merge/canonical.ts",
     text: "members.toSorted(([a], [b]) => (a < b ? -1 : 1));",
     instead: "members;",
-    test: "pullsecret/merge/merge.test.ts",
+    test: "lib/pullsecret/merge/merge.test.ts",
     tier: "test",
   },
   {
@@ -338,19 +338,19 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H24",
     effect: "an auth that is not base64 is decoded all the same",
-    file: "pullsecret/document/entry.ts",
+    file: "lib/pullsecret/document/entry.ts",
     text: 'if (decoded === "not base64") findings.refuse("notBase64", [...path, "auth"]);\n  else if',
     instead: "if",
-    test: "pullsecret/document/parse.test.ts",
+    test: "lib/pullsecret/document/parse.test.ts",
     tier: "test",
   },
   {
     breaks: "H24",
     effect: "a credential prints itself",
-    file: "pullsecret/document/auth.ts",
+    file: "lib/pullsecret/document/auth.ts",
     text: "toJSON(): string {\n    return redacted;",
     instead: "toJSON(): string {\n    return this.encode();",
-    test: "pullsecret/document/auth.test.ts",
+    test: "lib/pullsecret/document/auth.test.ts",
     tier: "test",
   },
   {

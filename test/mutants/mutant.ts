@@ -1,4 +1,4 @@
-import type { Tier } from "#build/tiers.ts";
+import type { Tier } from "#tools/build/tiers.ts";
 
 /** A deliberate breakage of the product, and the test that must notice it. */
 export type Mutant = Readonly<{

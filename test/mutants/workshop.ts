@@ -4,11 +4,11 @@ import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { tierOf } from "#build/tiers.ts";
+import { tierOf } from "#tools/build/tiers.ts";
 import type { Mutant } from "./mutant.ts";
 
 const root = join(import.meta.dirname, "../..");
-const laws = join(root, "build/laws.ts");
+const laws = join(root, "tools/build/laws.ts");
 const bail = join(import.meta.dirname, "bail.ts");
 const left: ReadonlySet<string> = new Set([".git", "dist", "node_modules", "results"]);
 
@@ -39,7 +39,7 @@ export class Workshop implements Disposable {
   async run(file: string, word?: string): Promise<MutantOutcome> {
     const real = tierOf(file) !== "test";
     // A test on real parts needs the programs as they ship, which have to be built from the copy.
-    if (real) await this.#node(["build/bundle.ts"], patience.unit);
+    if (real) await this.#node(["tools/build/bundle.ts"], patience.unit);
     const narrow = word === undefined ? [] : [`--test-name-pattern=\\b${word}\\b`];
     const argv = [
       "--import",

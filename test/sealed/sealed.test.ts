@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import type { Scope } from "#cli/seal/encrypt.ts";
-import { open } from "#cli/seal/seal.fixture.ts";
+import type { Scope } from "#plugin/seal/encrypt.ts";
+import { open } from "#plugin/seal/seal.fixture.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { run } from "../cluster/run.ts";
@@ -68,7 +68,7 @@ const { additionalSecretName: name, namespace } = names;
 
 /** As the command is run, in the folder of these tests. */
 async function seal(...argv: readonly string[]): Promise<void> {
-  await run([process.execPath, join(root, "cli/main.ts"), "seal", ...argv], { cwd: folder });
+  await run([process.execPath, join(root, "plugin/main.ts"), "seal", ...argv], { cwd: folder });
 }
 
 async function documentIn({ cluster }: Joined, at = { name, namespace }): Promise<string> {

@@ -1,6 +1,6 @@
 /**
  * The types of api/, made from the CRD: the CRD is what users meet, so it is what is written by
- * hand. Part of `node build/run.mjs tools/docs.ts`; the test of the pages holds the file to it.
+ * hand. Part of `npm run docs`; the test of the pages holds the file to it.
  */
 import {
   crdFile,
@@ -70,11 +70,11 @@ const syncNames: typeof names = {
   "status.conditions[]": "SyncSecretCondition",
 };
 
-/** The text of api/global-pull-secret.ts. */
+/** The text of lib/api/global-pull-secret.ts. */
 export const apiTypes = (): string => typesOf(crdFile, names);
-/** The text of api/fleet-secret.ts. */
+/** The text of lib/api/fleet-secret.ts. */
 export const fleetTypes = (): string => typesOf(fleetCrdFile, fleetNames);
-/** The text of api/sync-secret.ts. */
+/** The text of lib/api/sync-secret.ts. */
 export const syncTypes = (): string => typesOf(syncCrdFile, syncNames);
 
 function typesOf(file: string, names: Readonly<Record<string, string>>): string {
@@ -101,7 +101,7 @@ function typesOf(file: string, names: Readonly<Record<string, string>>): string 
   const head = `/**
  * ${kind} as TypeScript. Written from
  * ${file}: change that, then run
- * \`node build/run.mjs tools/docs.ts\`.
+ * \`npm run docs\`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { ${conditionType} } from "./${reasons}.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { runFiles } from "#build/run-files.ts";
+import { runFiles } from "#tools/build/run-files.ts";
 import { lastRelease } from "./last-release.ts";
 
 const compared = `release ${lastRelease.version} has CRDs that ours are compared with`;

@@ -418,7 +418,7 @@ function textOf(bounds: Bounds): string {
       validationActions: ["Deny"],
     },
   };
-  const from = "Written from controller/objects by node build/run.mjs tools/docs.ts.";
+  const from = "Written from controller/objects by npm run docs.";
   const comment = [...why, from].map((line) => `# ${line}\n`).join("");
   return `${comment}${[policy, binding].map(written).join("---\n")}`;
 }

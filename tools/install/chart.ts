@@ -143,8 +143,7 @@ export function chartParts(): Readonly<Record<string, string>> {
   };
 }
 
-const headOf = (file: string) =>
-  `{{- /* Written from manifests/${file} by node build/run.mjs tools/docs.ts. */}}\n`;
+const headOf = (file: string) => `{{- /* Written from manifests/${file} by npm run docs. */}}\n`;
 
 const given = (role: string, when?: string) =>
   when === undefined ? `eq .Values.role "${role}"` : `and (eq .Values.role "${role}") (${when})`;

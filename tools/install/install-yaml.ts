@@ -2,7 +2,7 @@
  * install.yaml, for `kubectl apply -f`: the objects of `kubectl apply -k manifests` with an image
  * that nodes can pull.
  *
- *     node build/run.mjs tools/install/install-yaml.ts IMAGE > install.yaml
+ *     node tools/build/run.mjs tools/install/install-yaml.ts IMAGE > install.yaml
  *
  * Written without kustomize, so that a release needs no Go; a test holds it against
  * `kubectl kustomize`.

@@ -2,7 +2,7 @@
 import { dump } from "js-yaml";
 import { ruleGroups } from "./alerts.ts";
 
-const written = "# Written from tools/install/ by node build/run.mjs tools/docs.ts.\n";
+const written = "# Written from tools/install/ by npm run docs.\n";
 
 type Panel = Readonly<{ title: string; expr: string; unit?: string }>;
 

@@ -42,7 +42,7 @@ export function rolesTemplate(): string {
     const row = { named: named(its), roles: its, default: defaults[value] };
     return `  ${JSON.stringify(value)}: ${JSON.stringify(row)}`;
   });
-  return `{{- /* Written from tools/install/roles.ts by node build/run.mjs tools/docs.ts. */}}
+  return `{{- /* Written from tools/install/roles.ts by npm run docs. */}}
 {{- define "global-pull-secret.roles" -}}
 {
 ${rows.join(",\n")}

@@ -2,7 +2,7 @@
  * test/install/schemas.json: what Kubernetes 1.31 to 1.36 say of the kinds that we install, from
  * the OpenAPI document in each release's Go module. Run it to add a version or a kind (1 GB):
  *
- *     node build/run.mjs tools/install/schemas.ts
+ *     node tools/build/run.mjs tools/install/schemas.ts
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

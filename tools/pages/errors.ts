@@ -6,7 +6,7 @@ import { catalogue as controller } from "#controller/sources/read/problems.ts";
 import { catalogue as fleet } from "#fleet/secret/problems.ts";
 import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";
 import { catalogue as documents } from "#pullsecret/problems/problems.ts";
-import { catalogue as sync } from "#sync/rules/problems.ts";
+import { catalogue as sync } from "#tenants/rules/problems.ts";
 import { ofAgents } from "./codes/agents.ts";
 import { general, ofPrograms } from "./codes/by-itself.ts";
 

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Registry } from "prom-client";
 import { createMetrics } from "#controller/metrics/metrics.ts";
-import { createMetrics as createSyncMetrics } from "#sync/metrics.ts";
+import { createMetrics as createSyncMetrics } from "#tenants/metrics.ts";
 import { metricsPage } from "./metrics.ts";
 
 const prefix = "global_pull_secret_";

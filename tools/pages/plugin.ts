@@ -1,6 +1,6 @@
 /** docs/reference/plugin.md: what `kubectl pull-secret` takes, from the table of its commands. */
-import { commands } from "#cli/commands.ts";
-import { groups, help } from "#cli/terminal/command.ts";
+import { commands } from "#plugin/commands.ts";
+import { groups, help } from "#plugin/terminal/command.ts";
 
 export function plugin(): string {
   const parts = Object.entries(groups).map(([group, title]) => {

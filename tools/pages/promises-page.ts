@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { commandOf, testFiles, type Tier, tierOf } from "#build/tiers.ts";
+import { commandOf, testFiles, type Tier, tierOf } from "#tools/build/tiers.ts";
 import { importsOf } from "../rules/imports.ts";
 import { promises, prose, shownBy } from "./promises.ts";
 
@@ -74,7 +74,7 @@ export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
 
 The name of a test that shows a promise begins with the promise's number. The third column lists the test files and the command that runs them. \`npm test\` needs only the checkout. The other two commands use real parts: control planes, nodes with systemd and a kubelet, a registry ([the three tiers](testing.md#three-tiers)).
 
-Each promise also has a deliberate breakage in \`test/mutants\`: one changed line that makes a test fail. \`node build/run.mjs tools/docs.ts\` writes this page from the names of the tests, and a unit test compares the two.
+Each promise also has a deliberate breakage in \`test/mutants\`: one changed line that makes a test fail. \`npm run docs\` writes this page from the names of the tests, and a unit test compares the two.
 
 | number | promise | shown by |
 | --- | --- | --- |

@@ -72,7 +72,7 @@ test("each promise has the command of every tier that shows it, the lowest tier 
 
 test("every file that holds tests is run by a tier, the lowest tier that imports it", () => {
   const known = new Map(tests.map(({ file, tier }) => [file, tier]));
-  assert.equal(known.get("cli/cases.fixture.ts"), "test");
+  assert.equal(known.get("plugin/cases.fixture.ts"), "test");
   const exclude = ["node_modules/**", "dist/**", "tools/pages/promises.test.ts"];
   const files = globSync(["**/*.{test,fixture}.ts", "test/**/*.ts"], { exclude });
   const holding = files.filter(

@@ -17,7 +17,7 @@ test("every reason of an Event is told by somebody: no name on the page is only 
 test("every name of FleetSecret, ClusterProfile and SyncSecret is given by their programs", () => {
   for (const [folder, tables] of [
     ["fleet", fleet],
-    ["sync", sync],
+    ["tenants", sync],
   ] as const) {
     const sources = globSync(`${folder}/**/*.ts`).filter((file) => !file.includes(".test."));
     const text = sources.map((file) => readFileSync(file, "utf8")).join("\n");
@@ -32,7 +32,7 @@ test("every name of FleetSecret, ClusterProfile and SyncSecret is given by their
 test("a condition's name is compared with a ConditionType, never with a string", () => {
   const names = Object.keys(conditions).filter((name) => name !== "Ready");
   const compared = new RegExp(`(?:type|\\["type"\\])\\s*[!=]==\\s*"(?:${names.join("|")})"`);
-  const loose = globSync("{agent,cli,controller,fleet,sync,program,kube}/**/*.ts").filter(
+  const loose = globSync("{agent,plugin,controller,fleet,tenants,lib}/**/*.ts").filter(
     (file) => !file.includes(".test.") && compared.test(readFileSync(file, "utf8")),
   );
   assert.deepEqual(loose, []);

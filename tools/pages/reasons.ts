@@ -4,7 +4,7 @@ import * as reasons from "#api/reasons.ts";
 import * as sync from "#api/sync-reasons.ts";
 import { table } from "./markdown.ts";
 
-/** The page, a section for each table of api/reasons.ts. */
+/** The page, a section for each table of lib/api/reasons.ts. */
 export function reasonsPage(): string {
   return `# Conditions and reasons
 

@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { bundles } from "#build/bundle.ts";
+import { bundles } from "#tools/build/bundle.ts";
 import { sha256, tar } from "./archive.ts";
 import { only, stamp, type Boms } from "./boms/boms.ts";
 import { buildLayout, bundlesOf, pinnedBase } from "./image.ts";

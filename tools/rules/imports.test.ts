@@ -11,9 +11,7 @@ test("H25: every room imports only rooms before it, what decides has no effects,
 });
 
 test("no files need each other, those of tests, bench and tools included", () => {
-  const files = globSync(
-    "{agent,api,bench,build,cli,controller,fleet,kube,sync,test,tools}/**/*.ts",
-  );
+  const files = globSync("{agent,bench,controller,fleet,lib,plugin,tenants,test,tools}/**/*.ts");
   const graph = files.map((file) => {
     const needs = importsOf(readFileSync(file, "utf8")).map(({ specifier }) =>
       specifier.startsWith("#") ? specifier.slice(1) : join(dirname(file), specifier),
@@ -34,20 +32,20 @@ type Files = Readonly<Record<string, string>>;
 const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] = [
   [{ "agent/a.ts": `import { x } from "#controller/x.ts";` }, /controller/],
   [{ "controller/a.ts": `import type { x } from "../agent/x.ts";` }, /agent/],
-  [{ "pullsecret/a.ts": `export { x } from "#agent/x.ts";` }, /agent/],
-  [{ "contract/a.ts": `import { x } from "#pullsecret/x.ts";` }, /pullsecret/],
-  [{ "pullsecret/a.ts": `import { x } from "#contract/x.ts";` }, undefined],
-  [{ "cli/a.ts": `import { x } from "#contract/x.ts";` }, undefined],
-  [{ "cli/a.ts": `import { x } from "#kube/x.ts";` }, undefined],
+  [{ "lib/pullsecret/a.ts": `export { x } from "#agent/x.ts";` }, /agent/],
+  [{ "lib/contract/a.ts": `import { x } from "#pullsecret/x.ts";` }, /pullsecret/],
+  [{ "lib/pullsecret/a.ts": `import { x } from "#contract/x.ts";` }, undefined],
+  [{ "plugin/a.ts": `import { x } from "#contract/x.ts";` }, undefined],
+  [{ "plugin/a.ts": `import { x } from "#kube/x.ts";` }, undefined],
   [{ "agent/a.ts": `import { x } from "#kube/x.ts";` }, /no API server/],
   [{ "agent/files/a.ts": `import { x } from "../decide/x.ts";` }, /comes after/],
   [{ "agent/decide/a.ts": `import { x } from "../files/x.ts";` }, undefined],
-  [{ "agent/files/a.ts": `import { x } from "../../contract/x.ts";` }, /begin with #contract/],
+  [{ "agent/files/a.ts": `import { x } from "../../lib/contract/x.ts";` }, /begin with #contract/],
   [{ "agent/other/a.ts": `import { x } from "#contract/x.ts";` }, /no room/],
-  [{ "agent/a.ts": `const x = await import("../build/x.ts");` }, /build/],
+  [{ "agent/a.ts": `const x = await import("../tools/x.ts");` }, /tools/],
   [{ "agent/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, /client-node/],
   [{ "controller/a.ts": `import type { V1Pod } from "@kubernetes/client-node";` }, undefined],
-  [{ "kube/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, undefined],
+  [{ "lib/kube/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, undefined],
   [
     { "agent/a.ts": `import {\n  a,\n  b,\n} from "#contract/names.ts";\nimport "node:fs";` },
     undefined,
@@ -68,21 +66,21 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   ],
   [{ "agent/decide/a.ts": `setTimeout(() => {}, 1);` }, /reaches setTimeout/],
   [{ "agent/decide/a.ts": `/** Not Date.now(). */\n// Nor process.env.` }, undefined],
-  [{ "pullsecret/a.ts": `import { createHash } from "node:crypto";` }, undefined],
-  [{ "pullsecret/a.ts": `import { randomBytes } from "node:crypto";` }, /reaches node:crypto/],
+  [{ "lib/pullsecret/a.ts": `import { createHash } from "node:crypto";` }, undefined],
+  [{ "lib/pullsecret/a.ts": `import { randomBytes } from "node:crypto";` }, /reaches node:crypto/],
   [
     {
       "fleet/status/a.ts": `import { x } from "#kube/x.ts";`,
-      "kube/x.ts": `export const x = Date.now();`,
+      "lib/kube/x.ts": `export const x = Date.now();`,
     },
-    /reaches kube\/x\.ts → Date\.now/,
+    /reaches lib\/kube\/x\.ts → Date\.now/,
   ],
   [{ "controller/a.ts": `/** What follows. Pure. */\nexport const now = Date.now();` }, /Date/],
   [{ "controller/a.ts": `/** When it is. */\nexport const now = Date.now();` }, undefined],
   [{ "agent/a.ts": `import { x } from "./a.fixture.ts";` }, /only tests may/],
   [{ "agent/a.test.ts": `import { x } from "./a.fixture.ts";` }, undefined],
-  [{ "pullsecret/a.ts": `import { isIP } from "node:net";` }, undefined],
-  [{ "pullsecret/a.ts": `import { connect } from "node:net";` }, /reaches node:net/],
+  [{ "lib/pullsecret/a.ts": `import { isIP } from "node:net";` }, undefined],
+  [{ "lib/pullsecret/a.ts": `import { connect } from "node:net";` }, /reaches node:net/],
   [
     {
       "agent/decide/a.ts": `import { x } from "../files/x.ts";`,

@@ -1,33 +1,34 @@
 /**
  * Which room may import which. Rooms stand in the order of the credential's way; a room imports
  * only rooms before it, so that no two rooms need each other. Nothing that ships imports from
- * build/, tools/, test/ or bench/.
+ * tools/, test/ or bench/.
  */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import manifest from "../../package.json" with { type: "json" };
 import { cyclesIn } from "./cycles.ts";
 import { effectIn, effectOf, isPure, isPureImport, saysPure } from "./purity.ts";
 
 /** The shipped rooms, each after those that it may import. */
 const order: readonly string[] = [
-  "contract",
-  "contract/joined",
-  "pullsecret/problems",
-  "pullsecret/json",
-  "pullsecret/registry",
-  "pullsecret/document",
-  "pullsecret/kubelet",
-  "pullsecret/merge",
-  "pullsecret/provider",
-  "pullsecret",
-  "kube/kubeconfig",
-  "kube/client",
-  "kube",
-  "kube/watch",
-  "kube/lease",
-  "kube/apply",
-  "program",
-  "api",
+  "lib/contract",
+  "lib/contract/joined",
+  "lib/pullsecret/problems",
+  "lib/pullsecret/json",
+  "lib/pullsecret/registry",
+  "lib/pullsecret/document",
+  "lib/pullsecret/kubelet",
+  "lib/pullsecret/merge",
+  "lib/pullsecret/provider",
+  "lib/pullsecret",
+  "lib/kube/kubeconfig",
+  "lib/kube/client",
+  "lib/kube",
+  "lib/kube/watch",
+  "lib/kube/lease",
+  "lib/kube/apply",
+  "lib/program",
+  "lib/api",
   "agent/config",
   "agent/files",
   "agent/systemd",
@@ -64,44 +65,60 @@ const order: readonly string[] = [
   "fleet/guest",
   "fleet/joined",
   "fleet",
-  "sync/rules",
-  "sync",
-  "sync/tenant",
-  "sync/management",
-  "cli/terminal",
-  "cli/login",
-  "cli/cluster",
-  "cli/document",
-  "cli/clusters",
-  "cli/joining",
-  "cli/seal",
-  "cli/show",
-  "cli/pods",
-  "cli/removal",
-  "cli/bundle",
-  "cli/completion",
-  "cli/commands/see",
-  "cli/commands/change",
-  "cli/commands/steer",
-  "cli/commands/clusters",
-  "cli/commands/local",
-  "cli",
+  "tenants/rules",
+  "tenants",
+  "tenants/tenant",
+  "tenants/management",
+  "plugin/terminal",
+  "plugin/login",
+  "plugin/cluster",
+  "plugin/document",
+  "plugin/clusters",
+  "plugin/joining",
+  "plugin/seal",
+  "plugin/show",
+  "plugin/pods",
+  "plugin/removal",
+  "plugin/bundle",
+  "plugin/completion",
+  "plugin/commands/see",
+  "plugin/commands/change",
+  "plugin/commands/steer",
+  "plugin/commands/clusters",
+  "plugin/commands/local",
+  "plugin",
 ];
 
-/** Programs: they meet in contract/, pullsecret/, kube/ and api/ only. */
-const programs: ReadonlySet<string> = new Set(["agent", "controller", "fleet", "sync", "cli"]);
+const topOf = (path: string): string => path.split("/")[0] ?? "";
+const tops: ReadonlySet<string> = new Set(order.map(topOf));
+
+/** Programs: they meet in lib/ only. */
+const programs: ReadonlySet<string> = new Set([
+  "agent",
+  "controller",
+  "fleet",
+  "tenants",
+  "plugin",
+]);
 
 /** Programs that reach no API server. */
 const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
 
 /** Package → the rooms that alone may import its values. */
 const packageRooms: Readonly<Record<string, readonly string[]>> = {
-  "@kubernetes/client-node": ["kube"],
-  "js-yaml": ["kube"],
+  "@kubernetes/client-node": ["lib/kube"],
+  "js-yaml": ["lib/kube"],
   "dbus-next": ["agent/systemd"],
   chokidar: ["agent/files"],
   "write-file-atomic": ["agent/files"],
 };
+
+const names: Readonly<Record<string, string>> = manifest.imports;
+/** The name that an import of a file two folders up begins with: `#kube/`. */
+const nameOf = (path: string): string =>
+  Object.entries(names)
+    .find(([, folder]) => path.startsWith(folder.slice(2, -1)))?.[0]
+    .slice(0, -1) ?? `#${topOf(path)}/`;
 
 type Import = Readonly<{ specifier: string; names: string; typeOnly: boolean }>;
 
@@ -124,7 +141,7 @@ export function checkImports(root: string): string[] {
   const loads = new Map<string, readonly string[]>();
   const uses = new Map<string, string>();
   const pure = new Set<string>();
-  for (const top of new Set(order.map(topOf))) {
+  for (const top of tops) {
     for (const file of globSync(`${top}/**/*.ts`, { cwd: root })) {
       const source = readFileSync(join(root, file), "utf8");
       const imports = importsOf(source);
@@ -158,12 +175,14 @@ export function checkImports(root: string): string[] {
   return [...violations, ...cycles];
 }
 
-const topOf = (path: string): string => path.split("/")[0] ?? "";
-const isOurs = (target: string): boolean => order.includes(topOf(target));
+/** `#kube/x.ts` → `lib/kube/x.ts`, as package.json says. */
+const named = (specifier: string): string =>
+  specifier.replace(/^#[^/]+\//, (name) => names[`${name}*`]?.slice(2, -1) ?? name.slice(1));
+const isOurs = (target: string): boolean => tops.has(topOf(target));
 const isTest = (file: string): boolean => /\.(?:test|fixture)\.ts$/.test(file);
 /** Path of the imported file; a package or a module of Node as it is called. */
 function targetOf(file: string, { specifier }: Import): string {
-  if (specifier.startsWith("#")) return specifier.slice(1);
+  if (specifier.startsWith("#")) return named(specifier);
   return specifier.startsWith(".") ? join(dirname(file), specifier) : specifier;
 }
 
@@ -178,7 +197,7 @@ function judge(file: string, one: Import): string | undefined {
     return `imports ${specifier}, which belongs to ${rooms.join(" and ")}`;
   }
   if (target === "package.json") return undefined;
-  if (specifier.startsWith("../../")) return `imports ${specifier}; begin with #${topOf(target)}/`;
+  if (specifier.startsWith("../../")) return `imports ${specifier}; begin with ${nameOf(target)}`;
   if (isTest(target) && !isTest(file)) return `imports ${target}, which only tests may`;
   if (isTest(file) && (topOf(target) === "test" || topOf(target) === topOf(file))) return undefined;
   return isOurs(target) ? judgeRooms(file, target) : `imports from ${topOf(target)}/`;
@@ -190,7 +209,7 @@ function judgeRooms(file: string, target: string): string | undefined {
   const apart = programs.has(topOf(file)) && programs.has(topOf(target));
   if (apart && topOf(file) !== topOf(target))
     return `imports from ${topOf(target)}/, another program`;
-  if (withoutCluster.has(topOf(file)) && topOf(target) === "kube")
+  if (withoutCluster.has(topOf(file)) && target.startsWith("lib/kube/"))
     return "imports from kube/, but reaches no API server";
   if (order.indexOf(to) > order.indexOf(from)) return `imports from ${to}/, which comes after it`;
   return undefined;

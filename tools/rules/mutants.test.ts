@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tierOf } from "#build/tiers.ts";
+import { tierOf } from "#tools/build/tiers.ts";
 import { mutants } from "#test/mutants/list.ts";
 import { promises } from "../pages/promises.ts";
 

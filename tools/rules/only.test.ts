@@ -4,15 +4,16 @@ import { test } from "node:test";
 
 /**
  * `only` silences every other test of the process; `todo` and `expectFailure` make a red test
- * green. The runner fails such a run as well (build/reporter.ts); this names all places at once.
+ * green. The runner fails such a run as well (tools/build/reporter.ts); this names all places at
+ * once.
  */
 const forbidden =
   /\b(?:test|it|describe|suite|t)\.(?:only|todo|expectFailure)\b|\bonly: (?:true|")|\b(?:todo|expectFailure)(?::| [,}]|,)/;
 
 /** Their subject is what the runner makes of such tests. */
 const excepted: ReadonlySet<string> = new Set([
-  "build/run-files.slow.test.ts",
-  "build/run-files.test.ts",
+  "tools/build/run-files.slow.test.ts",
+  "tools/build/run-files.test.ts",
   "tools/rules/only.test.ts",
 ]);
 

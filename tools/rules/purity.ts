@@ -2,11 +2,10 @@
 
 /** What decides: whatever it loads reaches no file system, socket, clock, process or client. */
 const pure: readonly string[] = [
-  "contract",
-  "contract/joined",
-  "pullsecret",
-  "kube/kubeconfig",
-  "api",
+  "lib/contract",
+  "lib/pullsecret",
+  "lib/kube/kubeconfig",
+  "lib/api",
   "agent/facts",
   "agent/restart",
   "agent/decide",
@@ -16,7 +15,7 @@ const pure: readonly string[] = [
   "fleet/secret",
   "fleet/way",
   "fleet/status",
-  "sync/rules",
+  "tenants/rules",
 ];
 
 /** What code that decides may load of Node and of packages: it computes, and touches nothing. */

@@ -21,7 +21,7 @@ test("what a test chooses at random comes of a seed that it prints and that can 
 });
 
 test("a law plays the lengths that it names", () => {
-  // Set by build/laws.ts, which the runner loads.
+  // Set by tools/build/laws.ts, which the runner loads.
   const lengths = (made: fc.Arbitrary<string | readonly unknown[]>) =>
     fc.sample(made, { numRuns: 500, seed: 1 }).map(({ length }) => length);
   assert.ok(Math.max(...lengths(fc.array(fc.boolean(), { maxLength: 60 }))) > 40);

@@ -1,4 +1,4 @@
-{{- /* Written from tools/install/roles.ts by node build/run.mjs tools/docs.ts. */}}
+{{- /* Written from tools/install/roles.ts by npm run docs. */}}
 {{- define "global-pull-secret.roles" -}}
 {
   "crds": {"named":"roles Cluster and Fleet","roles":["Cluster","Fleet"],"default":{"install":true}},

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
-import { freshBundle } from "#build/bundle.ts";
+import { freshBundle } from "#tools/build/bundle.ts";
 import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
 import { applyManifests } from "#test/install/overlay.ts";
 import { steer } from "../steer.ts";

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { V1Pod } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { follow, pageOf, type Desk } from "#test/page.ts";
-import { syncSecret } from "#test/sync/sync.ts";
+import { syncSecret } from "#test/tenants/sync.ts";
 import { newDesk, password, root, withImage, type BothClusters } from "./rig.ts";
 
 const sides = ["management", "tenant"] as const;

@@ -6,7 +6,7 @@ import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { mountPaths } from "#contract/names.ts";
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
-import { freshBundle } from "#build/bundle.ts";
+import { freshBundle } from "#tools/build/bundle.ts";
 import type { NodeDirectory } from "./node-directory.ts";
 
 /** The DaemonSet where nobody declares a policy. */

@@ -1,6 +1,6 @@
 /**
- * Fake API server without a network: the calls of kube/client, answered in memory in the same turn
- * of the event loop, so that a test may use a clock of its own. Watches last until they are
+ * Fake API server without a network: it answers the calls of lib/kube/client in memory, in the same
+ * turn of the event loop, so that a test may use a clock of its own. Watches last until they are
  * aborted: there is no clock that could end them.
  */
 import { once } from "node:events";

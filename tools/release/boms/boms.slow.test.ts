@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bundles } from "#build/bundle.ts";
+import { bundles } from "#tools/build/bundle.ts";
 import { only, stamp } from "./boms.ts";
 import { locked, npmBoms, production } from "./npm-boms.ts";
 

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { answerable, answerOf, script } from "./answer.ts";
+import { judgeConfig, providerConfig, rowsFor } from "./config.ts";
+
+const everyHost = rowsFor([]);
+
+test("every host without a port has a row, and each host with one its own, once", () => {
+  assert.equal(everyHost.length, 8);
+  assert.deepEqual(
+    rowsFor(["b.io:5000/team", "a.io", "https://b.io:5000/v1/", "[::1]:80", "*.c.io:1"]),
+    [...everyHost, "*.c.io:1", "b.io:5000"],
+  );
+});
+
+const serving: readonly (readonly [key: string, rows: readonly string[], served: boolean])[] = [
+  ["a.io", everyHost, true],
+  ["https://index.docker.io/v1/", everyHost, true],
+  ["a.io/team/app", everyHost, true],
+  ["*.a.io", everyHost, true],
+  ["a.b.c.d.e.f.g.io", everyHost, true],
+  ["a.b.c.d.e.f.g.h.io", everyHost, false],
+  ["a.io:5000", everyHost, false],
+  ["a.io:5000", rowsFor(["a.io:5000"]), true],
+  ["a.io:5001", rowsFor(["a.io:5000"]), false],
+  ["a.io", ["b.io"], false],
+  ["*.io", ["a.io"], false],
+  ["a.io/team", ["a.io/team"], true],
+  ["a.io", ["a.io/team"], false],
+  ["[::1]:5000", rowsFor(["[::1]:5000"]), false],
+];
+for (const [key, rows, served] of serving)
+  test(`an entry of ${key} is ${served ? "" : "not "}served by ${rows.length} rows up to ${rows.at(-1)}`, () =>
+    assert.equal(answerable(key, { auth: "dTpw" }, rows), served));
+
+test("a password that is no text is not served by JSON", () => {
+  const auth = Buffer.from([0x75, 0x3a, 0xff]).toString("base64");
+  assert.equal(answerable("a.io", { auth }, everyHost), false);
+});
+
+test("an answer has user and password of each entry, and the same entries give the same bytes", () => {
+  const entries: readonly (readonly [string, object])[] = [
+    ["b.io", { auth: "dTpwOng=" }],
+    ["a.io", { username: "u", password: "p" }],
+  ];
+  const answer = answerOf(new Map(entries));
+  assert.deepEqual(JSON.parse(answer.toString()), {
+    apiVersion: "credentialprovider.kubelet.k8s.io/v1",
+    kind: "CredentialProviderResponse",
+    cacheKeyType: "Image",
+    cacheDuration: "0s",
+    auth: { "a.io": { username: "u", password: "p" }, "b.io": { username: "u", password: "p:x" } },
+  });
+  assert.deepEqual(answerOf(new Map(entries.toReversed())), answer);
+});
+
+const ours = (scope: "All" | "Annotated") =>
+  JSON.parse(providerConfig(["a.io:5000"], scope)) as Record<string, unknown> & {
+    providers: Record<string, unknown>[];
+  };
+const judge = (change: object, scope: "All" | "Annotated" = "All") =>
+  judgeConfig(Buffer.from(JSON.stringify({ ...ours(scope), ...change })), scope);
+const withProvider = (change: object) => ({
+  providers: [{ ...ours("All").providers[0], ...change }],
+});
+
+test("a configuration of ours is accepted, each under its own scope alone", () => {
+  for (const scope of ["All", "Annotated"] as const) {
+    const bytes = Buffer.from(providerConfig(["a.io:5000"], scope));
+    assert.deepEqual(judgeConfig(bytes, scope), { ok: true, rows: rowsFor(["a.io:5000"]) });
+    assert.equal(judgeConfig(bytes, scope === "All" ? "Annotated" : "All").ok, false);
+  }
+});
+
+const refused: readonly (readonly [change: object, why: RegExp])[] = [
+  [{ apiVersion: "kubelet.config.k8s.io/v1beta1" }, /apiVersion/],
+  [{ kind: "KubeletConfiguration" }, /kind/],
+  [{ extra: 1 }, /field besides/],
+  [{ providers: [] }, /exactly one/],
+  [{ providers: [ours("All").providers[0], { name: "other" }] }, /exactly one/],
+  [withProvider({ name: "other" }), /name/],
+  [withProvider({ apiVersion: "credentialprovider.kubelet.k8s.io/v1beta1" }), /apiVersion/],
+  [withProvider({ defaultCacheDuration: "10m" }), /defaultCacheDuration/],
+  [withProvider({ matchImages: [] }), /matchImages/],
+  [withProvider({ args: ["x"] }), /field besides/],
+];
+for (const [change, why] of refused)
+  test(`a configuration is refused: ${JSON.stringify(change).slice(0, 60)}`, () => {
+    const judged = judge(change);
+    assert.ok(!judged.ok);
+    assert.match(judged.why, why);
+  });
+
+test("the page shows the script, the configuration and an empty answer as they are", () => {
+  const page = new URL("../../../docs/delivery-node.md", import.meta.url);
+  const shown = readFileSync(page, "utf8").replaceAll(/^ +/gm, "");
+  for (const one of [script, providerConfig([], "All"), answerOf(new Map()).toString()])
+    assert.ok(shown.includes(one.replaceAll(/^ +/gm, "")), one);
+});
+
+test("what is no JSON is refused", () => {
+  assert.equal(judgeConfig(Buffer.from("{"), "All").ok, false);
+  assert.equal(judgeConfig(Buffer.from("[]"), "All").ok, false);
+});

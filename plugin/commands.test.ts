@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { commands } from "./commands.ts";
+import { call } from "./fake.fixture.ts";
+
+/** As a shell splits it: quoted words are one, and what follows `<` is no argument. */
+function words(line: string): string[] {
+  const [before = ""] = line.split(" <");
+  return (before.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ""));
+}
+
+for (const [name, { example, group }] of Object.entries(commands)) {
+  test(`\`${name} --help\` has an example, which the command takes`, async () => {
+    const help = await call([name, "--help"]);
+    assert.equal(help.code, 0);
+    assert.ok(help.out.includes(`\nExample:\n  kubectl pull-secret ${name} ${example}`.trimEnd()));
+    const { code, err } = await call([name, ...words(example)], {
+      input: "secret",
+      signal: AbortSignal.abort(),
+    });
+    // Of files there are none here.
+    assert.ok(code !== 2 || /\.(?:json|pem): no such file\n$/.test(err), err);
+  });
+
+  if (group !== "local")
+    test(`\`${name}\` has the flags that kubectl has for a cluster`, () => {
+      for (const flag of [
+        "kubeconfig",
+        "context",
+        "user",
+        "request-timeout",
+        "as",
+        "as-group",
+        "namespace",
+      ])
+        assert.ok(commands[name]?.flags[flag], flag);
+    });
+}
+
+/** Why a command may lead to a deletion without asking. */
+const unasked: Readonly<Record<string, string>> = {
+  add: "only remove deletes a Secret that has no registry left",
+  "clusters join": "a join that fails takes back what it has made itself",
+};
+
+/** The file, and the files of cli/ that it imports, each once. */
+function reached(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const [, path = ""] of readFileSync(file, "utf8").matchAll(
+    / from "((?:#plugin|\.)[^"]+)";/g,
+  ))
+    reached(path.startsWith("#") ? path.slice(1) : join(dirname(file), path), seen);
+  return seen;
+}
+
+test("every command that deletes something in a cluster asks first, and has --yes", async () => {
+  const files = globSync("plugin/commands/*/*.ts", { exclude: ["**/*.test.ts"] });
+  const found: string[] = [];
+  for (const file of files) {
+    const deletes = [...reached(file)].some((one) => /\.remove\(/.test(readFileSync(one, "utf8")));
+    if (!deletes) continue;
+    const exported = Object.values((await import(`../${file}`)) as object);
+    const its = Object.entries(commands).filter(([, one]) => exported.includes(one));
+    for (const [name, { flags }] of its) {
+      found.push(name);
+      assert.equal("yes" in flags, !Object.hasOwn(unasked, name), name);
+    }
+  }
+  const asked = ["clusters delete", "clusters remove", "remove", "uninstall"];
+  assert.deepEqual(found.toSorted(), [...asked, ...Object.keys(unasked)].toSorted());
+});

@@ -1,0 +1,90 @@
+/** `add`: one registry's credential into a source's Secret. */
+import { Buffer, isUtf8 } from "node:buffer";
+import { toggle } from "#contract/values.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import {
+  clusterFlags,
+  dryRunFlag,
+  dryRunNote,
+  sourceFlag,
+  waitFor,
+} from "#plugin/cluster/flags.ts";
+import { peekObject } from "#plugin/cluster/object.ts";
+import { sourceSecret } from "#plugin/cluster/secrets.ts";
+import { rewrite } from "#plugin/document/rewrite.ts";
+import { protectionOf } from "#plugin/document/verdict.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { Misuse, type Io } from "#plugin/terminal/io.ts";
+import { registry } from "./registry.ts";
+
+/** Most bytes of a password. A Secret holds 1 MiB, for all entries together. */
+const longestPassword = 512 * 1024;
+
+export const add = command(
+  {
+    group: "change",
+    what: "add or replace the credential of one registry",
+    example: "quay.io -u robot --password-stdin < token",
+    more:
+      "Judges the whole resulting Secret as the controller will, and writes it only if it is accepted\n" +
+      "and nobody has changed it meanwhile. Makes the Secret where there is none. The password is read\n" +
+      "from standard input, without a last line break, and never shown.",
+    flags: {
+      REGISTRY: {
+        read: registry,
+        from: "operand",
+        required: true,
+        what: "a registry as images name it, HOST, HOST:PORT or HOST/PATH",
+      },
+      username: { read: String, required: true, short: "u", what: "the user or robot account" },
+      "password-stdin": { ...toggle, what: "read the password from standard input" },
+      ...sourceFlag,
+      ...dryRunFlag,
+      ...clusterFlags,
+    },
+    rules: [
+      (given) =>
+        given["password-stdin"] === false
+          ? "--password-stdin: is missing; a password in the command line is seen by others"
+          : undefined,
+      ({ username = "" }) => wrongUser(username),
+    ],
+  },
+  async ({ REGISTRY, username, source, ...how }, io) => {
+    const login = { username, password: await readPassword(io) };
+    const cluster = await io.reach(how);
+    const object = await peekObject(cluster);
+    const { secret } = sourceSecret(object, source);
+    const protection = protectionOf(object);
+    const done = await rewrite(cluster, { secret, registry: REGISTRY, login, protection });
+    for (const line of done.warnings) io.err(line);
+    const note = dryRunNote(how);
+    const what = done.did === "nothing" ? "has this credential already" : "credential added";
+    io.out(`${secret}: ${quote(REGISTRY)}: ${what} (registries: ${done.entries})${note}\n`);
+    if (note === "") io.out(`${waitFor(source)}\n`);
+    return 0;
+  },
+);
+
+/** What is wrong with a user name; without a word of it, for people write the password after it. */
+function wrongUser(username: string): string | undefined {
+  if (username.includes(":"))
+    return "--username: has a colon, at which readers end it; give the user alone";
+  // Node's own, in place of bytes of the command line that are no UTF-8.
+  return username.includes("\ufffd") ? "--username: is not UTF-8; give it as UTF-8" : undefined;
+}
+
+/** Every character is kept, but for a last line break. Throws Misuse for what is no text. */
+async function readPassword(io: Io): Promise<string> {
+  const bytes = await io.read("-", longestPassword);
+  // First: where the reading stopped may be within a character.
+  if (bytes.length > longestPassword) throw new Misuse("--password-stdin: longer than 512 KiB");
+  if (!isUtf8(bytes)) throw new Misuse("--password-stdin: is not UTF-8; give it as UTF-8");
+  // No TextDecoder: it drops a byte order mark.
+  const password = Buffer.from(bytes)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
+  if (password === "")
+    throw new Misuse("--password-stdin: standard input is empty; give a password");
+  return password;
+}

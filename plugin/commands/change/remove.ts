@@ -1,0 +1,62 @@
+/** `remove`: one registry's credential out of a source's Secret. */
+import { quote } from "#pullsecret/problems/keypath.ts";
+import {
+  clusterFlags,
+  dryRunFlag,
+  dryRunNote,
+  sourceFlag,
+  waitFor,
+} from "#plugin/cluster/flags.ts";
+import { peekObject } from "#plugin/cluster/object.ts";
+import { sourceSecret } from "#plugin/cluster/secrets.ts";
+import { rewrite } from "#plugin/document/rewrite.ts";
+import { protectionOf } from "#plugin/document/verdict.ts";
+import { agree, yesFlag } from "#plugin/terminal/agree.ts";
+import { command } from "#plugin/terminal/command.ts";
+
+export const remove = command(
+  {
+    group: "change",
+    what: "take the credential of one registry away",
+    example: "quay.io",
+    more:
+      "Writes the Secret only if nobody has changed it meanwhile. Asks before it takes the last\n" +
+      "registry of use: then the Secret is deleted, and the nodes get back what they had.",
+    flags: {
+      REGISTRY: {
+        read: String,
+        from: "operand",
+        required: true,
+        what: "a registry of the Secret, in any spelling of it",
+      },
+      ...yesFlag,
+      ...sourceFlag,
+      ...dryRunFlag,
+      ...clusterFlags,
+    },
+  },
+  async ({ REGISTRY, source, yes, ...how }, io) => {
+    const cluster = await io.reach(how);
+    const object = await peekObject(cluster);
+    const { secret } = sourceSecret(object, source);
+    const question = (useless: readonly string[]) =>
+      `${quote(REGISTRY)} is the last registry ${useless.length > 0 ? "of use in" : "of"} ${secret}. ` +
+      `Delete this Secret, and take what it supplies off every node of ${cluster.identity}?`;
+    const done = await rewrite(cluster, {
+      secret,
+      registry: REGISTRY,
+      login: undefined,
+      protection: protectionOf(object),
+      beforeDeletion: (useless) => {
+        for (const line of useless) io.err(line);
+        return agree(yes || how["dry-run"] === "server", question(useless), io);
+      },
+    });
+    for (const line of done.warnings) io.err(line);
+    const note = dryRunNote(how);
+    const left = done.did === "deleted" ? "the Secret is deleted" : `registries: ${done.entries}`;
+    io.out(`${secret}: ${quote(REGISTRY)}: credential removed (${left})${note}\n`);
+    if (note === "") io.out(`${waitFor(source)}\n`);
+    return 0;
+  },
+);

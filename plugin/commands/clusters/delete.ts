@@ -1,0 +1,54 @@
+/** `clusters delete`: applied manifests taken away from joined clusters. */
+import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { waysTo, type Route } from "#plugin/clusters/contexts.ts";
+import { deleteFrom, isDone, type Deletion } from "#plugin/clusters/delete.ts";
+import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
+import { whyNot } from "#plugin/clusters/place.ts";
+import { agree, yesFlag } from "#plugin/terminal/agree.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { outputFlag, print } from "#plugin/terminal/output.ts";
+import { linesOf } from "./apply.ts";
+import { manifestFlags } from "./flags.ts";
+
+type Row = Readonly<{ cluster: string }> & Deletion;
+
+export const deleteManifests = command(
+  {
+    group: "clusters",
+    what: "take applied manifests away from every joined cluster",
+    example: "-f web.json --clusters east,west",
+    more:
+      "Deletes what the files hold, in the reverse order of an apply: a line for each cluster and\n" +
+      "object, and exit code 1 if any stayed; the others go on. What clusters apply has not applied is\n" +
+      "kept, and so is what others own or manage as well. A namespace takes along all that is in it.\n" +
+      "Clusters are reached as by clusters apply. Asks first.",
+    flags: {
+      ...manifestFlags,
+      ...yesFlag,
+      ...outputFlag,
+      ...clusterFlags,
+    },
+  },
+  async ({ file, clusters = [], yes, output, ...how }, io) => {
+    const manifests = await readManifests(file, io);
+    const ways = await waysTo(await io.reach(how), clusters, how, io);
+    const names = ways.map(({ name }) => name).join(", ");
+    if (ways.length > 0)
+      await agree(yes, `Delete the ${manifests.length} objects of ${file} in ${names}?`, io);
+    const all = await Promise.all(ways.map((way) => rowsOf(way, manifests)));
+    await print(output, all.flat(), linesOf, io);
+    return all.flat().every(isDone) ? 0 : 1;
+  },
+);
+
+async function rowsOf(
+  { name, reach }: Route,
+  manifests: readonly Manifest[],
+): Promise<readonly Row[]> {
+  try {
+    const deletions = await deleteFrom(await reach(), manifests);
+    return deletions.map((one) => Object.assign({ cluster: name }, one));
+  } catch (error) {
+    return [{ cluster: name, object: "-", namespace: "", state: "failed", why: whyNot(error) }];
+  }
+}

@@ -1,0 +1,70 @@
+/** `clusters list`: the joined clusters, and how they are. */
+import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { conditionOf } from "#kube/conditions.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { joinedIn } from "#plugin/clusters/profile.ts";
+import { columns } from "#plugin/terminal/columns.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { outputFlag, print } from "#plugin/terminal/output.ts";
+import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
+
+export const list = command(
+  {
+    group: "clusters",
+    what: "show the joined clusters: is the token taken, the control plane healthy",
+    example: "-o json",
+    more:
+      "Reads the ClusterProfiles that joining has made, whose conditions the host's fleet controller\n" +
+      "writes. With -o json or yaml it prints a list of {name, joined, healthy, guarded,\n" +
+      "version, message}. GUARDED says whether the policies are there that hold the account to its task.",
+    flags: { ...outputFlag, ...clusterFlags },
+  },
+  async ({ output, ...how }, io) => {
+    const rows = (await joinedIn(await io.reach(how))).map(rowOf);
+    await print(output, rows, (all) => lines(all, paintFor(io.terminal)), io);
+    return 0;
+  },
+);
+
+type Row = Readonly<{
+  name: string;
+  joined: string;
+  healthy: string;
+  /** Whether its account is held to its task there. */
+  guarded: string;
+  version: string;
+  /** Of the first condition that is not True. */
+  message?: string;
+}>;
+
+function rowOf({ metadata, status }: ClusterProfile): Row {
+  const types = ["Joined", "ControlPlaneHealthy", "AccountGuarded"] as const;
+  const all = types.map((type) => conditionOf(status, type));
+  const [joined = "", healthy = "", guarded = ""] = all.map((one) => one?.status ?? "Unknown");
+  const said = all.find((one) => one !== undefined && one.status !== "True")?.message;
+  const version = status?.version?.kubernetes ?? "";
+  const row = { name: metadata.name ?? "", joined, healthy, guarded, version };
+  return said === undefined ? row : { ...row, message: said };
+}
+
+function lines(rows: readonly Row[], paint: Paint): string[] {
+  if (rows.length === 0) return ["No cluster is joined: kubectl pull-secret clusters join --help."];
+  const cells = rows.map(({ name, joined, healthy, guarded, version, message = "" }) => [
+    name,
+    joined,
+    healthy,
+    guarded,
+    version,
+    message,
+  ]);
+  const [head = "", ...body] = columns([
+    ["NAME", "JOINED", "HEALTHY", "GUARDED", "VERSION", ""],
+    ...cells,
+  ]);
+  const good = ({ joined, healthy, guarded }: Row) =>
+    [joined, healthy, guarded].every((one) => one === "True");
+  return [
+    paint.strong(head),
+    ...body.map((line, at) => (rows.slice(at, at + 1).every(good) ? line : paint.doubt(line))),
+  ];
+}

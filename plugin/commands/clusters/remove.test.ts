@@ -1,0 +1,94 @@
+/** What a removal does to a cluster that is, or is not, this host's: both are one fake here. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { profileOf } from "#plugin/clusters/profile.ts";
+import { profilePath, tokenPath } from "#plugin/clusters/names.ts";
+import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { paths } from "#plugin/joining/rights.ts";
+
+const unasked = ["clusters remove", "east", "--context", "fake"];
+const words = [...unasked, "--yes"];
+
+/** A cluster whose account that join has made; undefined: it has none. */
+function clusterOf(joinedBy: string | undefined) {
+  const cluster = new FakeCluster();
+  const keep = (path: string, metadata: object, more: object = {}) =>
+    cluster.objects.set(path, { ...more, metadata: { uid: "u", ...metadata } });
+  keep("/api/v1/namespaces/kube-system", { uid: "id" });
+  const { metadata, ...profile } = profileOf("east", "id", { context: "fake" });
+  keep(profilePath("east"), metadata, profile);
+  keep(tokenPath("east"), { name: "east" });
+  if (joinedBy !== undefined) {
+    const annotations = { "globalpullsecret.io/joined-by": joinedBy };
+    keep(paths.account, { name: "global-pull-secret-joined", annotations });
+  }
+  return cluster;
+}
+
+test("a cluster that a host of another id has joined, as before a restore from a backup, stays joined, and what to delete there is told", async () => {
+  const cluster = clusterOf("before/east");
+  const { code, out, err } = await call(words, { cluster });
+  assert.deepEqual([code, out, cluster.writes], [1, "", []]);
+  assert.match(
+    err,
+    /^serviceaccount\/global-pull-secret-joined: is there, and was made by before\/east; /,
+  );
+  for (const what of ["role", "clusterrole", "global-pull-secret-joined-token", "--forget"])
+    assert.ok(err.includes(what), what);
+  const forgotten = await call(["clusters remove", "east", "--forget"], { cluster });
+  assert.deepEqual([forgotten.code, forgotten.out], [0, "east: removed\n"]);
+  assert.ok(cluster.objects.has(paths.account));
+  assert.ok(!cluster.objects.has(profilePath("east")));
+});
+
+for (const [what, joinedBy, says] of [
+  [
+    "that this host has joined",
+    "id/east",
+    "east: serviceaccount/global-pull-secret-joined deleted\neast: removed\n",
+  ],
+  ["whose account is gone already", undefined, "east: removed\n"],
+] as const)
+  test(`a cluster ${what} is removed`, async () => {
+    const cluster = clusterOf(joinedBy);
+    const { code, out } = await call(words, { cluster });
+    assert.deepEqual([code, out], [0, says]);
+    assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
+  });
+
+test("asks before it deletes what is placed there, unless it is told not to, or deletes nothing there", async () => {
+  for (const [more, answer, asked, removed] of [
+    [[], true, 1, true],
+    [[], false, 1, false],
+    [["--yes"], false, 0, true],
+    [["--keep-secrets"], false, 0, true],
+  ] as const) {
+    const cluster = clusterOf("id/east");
+    const questions: string[] = [];
+    const confirm = (question: string) => Promise.resolve(questions.push(question) > 0 && answer);
+    const { code, err } = await call([...unasked, ...more], { cluster, confirm });
+    assert.deepEqual([code, questions.length], [removed ? 0 : 1, asked], more.join(" "));
+    assert.equal(cluster.objects.has(profilePath("east")), !removed);
+    if (!removed) assert.deepEqual([err, cluster.writes], ["nothing is done\n", []]);
+  }
+  const { code, err } = await call(unasked, { cluster: clusterOf("id/east") });
+  assert.deepEqual([code, err.split(":")[0]], [2, "--yes"]);
+  const cluster = clusterOf("id/east");
+  assert.equal((await call(["clusters remove", "east", "--forget"], { cluster })).code, 0);
+});
+
+test("names that the cluster tells cannot fool a terminal", async () => {
+  const cluster = clusterOf("id/east");
+  const get = cluster.get.bind(cluster);
+  cluster.get = async <T>(path: string) => {
+    if (!path.includes("/roles?")) return await get<T>(path);
+    const annotations = { "globalpullsecret.io/joined-by": "id/east" };
+    const rules = [{ resources: ["secrets"], resourceNames: ["a\u001b[2K\nwest: removed"] }];
+    return { items: [{ metadata: { namespace: "web", annotations }, rules }] } as T;
+  };
+  const placed = { "globalpullsecret.io/fleet-owner": "id/kube-system/pull-secret" };
+  const path = "/api/v1/namespaces/web/secrets/a\u001b[2K\nwest: removed";
+  cluster.objects.set(path, { metadata: { uid: "u", annotations: placed } });
+  const { out } = await call(words, { cluster });
+  assert.match(out, /^east: secret\/a\\u\{1b\}\[2K\\u\{a\}west: removed deleted$/m);
+});

@@ -1,0 +1,74 @@
+/** `clusters remove`: a joined cluster is none of the host's any more. */
+import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { clusterManager } from "#contract/joined/names.ts";
+import { toggle } from "#contract/values.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
+import { refuseOther, waysTo } from "#plugin/clusters/contexts.ts";
+import { clusterId } from "#plugin/clusters/profile.ts";
+import { leave } from "#plugin/joining/departure.ts";
+import { allThatIsMade, refuseForeign } from "#plugin/joining/foreign.ts";
+import { cluster, profilePath, tokenPath, type Named } from "#plugin/clusters/names.ts";
+import { agree, yesFlag } from "#plugin/terminal/agree.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { Refused } from "#plugin/terminal/io.ts";
+import { hostOf, pairFlags } from "./flags.ts";
+
+export const remove = command(
+  {
+    group: "clusters",
+    what: "take a joined cluster away: first what is there, then what is here",
+    example: "east",
+    more:
+      "Deletes the account there, which voids its token, its rights, and the Secrets that FleetSecrets\n" +
+      "have placed by them; then the token and the ClusterProfile here. Without --context the context\n" +
+      "that has the cluster's name is used, or the one that it was joined with. Where that cluster\n" +
+      "cannot be reached, or another host has joined it, nothing is done on either side, unless\n" +
+      "--forget says to do it here alone. Asks first, unless --keep-secrets or --forget is given.",
+    flags: {
+      NAME: {
+        read: cluster,
+        required: true,
+        from: "operand",
+        what: "the cluster's name, as clusters list has it",
+      },
+      ...yesFlag,
+      ...pairFlags,
+      "keep-secrets": { ...toggle, what: "leave the Secrets that FleetSecrets have placed there" },
+      forget: { ...toggle, what: "do nothing there: the cluster is gone, or another host's" },
+    },
+    rules: [
+      ({ forget, context, "keep-secrets": keep }) =>
+        forget === true && (context !== undefined || keep === true)
+          ? "--forget: does nothing there; leave out --context and --keep-secrets"
+          : undefined,
+    ],
+  },
+  async ({ NAME: name, forget, yes, "keep-secrets": keep, ...how }, io) => {
+    const host = await io.reach(hostOf(how));
+    const profile = await host.get<ClusterProfile>(profilePath(name));
+    if (profile === undefined || profile.spec.clusterManager.name !== clusterManager)
+      throw new Refused(`${name}: not joined; kubectl pull-secret clusters list names what is`);
+    if (!forget) {
+      const there =
+        how.context === undefined
+          ? await (await waysTo(host, [name], how, io))[0]?.reach()
+          : await io.reach(how);
+      if (there === undefined) throw new Refused(`${name}: not joined`);
+      await refuseOther(there, profile, how.context ?? name);
+      const joinedBy = `${await clusterId(host)}/${name}`;
+      const byHand = `delete there by hand: ${allThatIsMade}; then take it away here with --forget`;
+      await refuseForeign(there, joinedBy, byHand);
+      const question = `Delete in ${there.identity} the Secrets that FleetSecrets have placed, and take ${name} away?`;
+      await agree(yes || keep, question, io);
+      // That cluster named them.
+      for (const line of await leave(there, joinedBy, keep))
+        io.out(`${name}: ${escape(line)} deleted\n`);
+    }
+    const token = await host.get<Named>(tokenPath(name), { as: "metadata" });
+    if (token !== undefined) await host.remove(tokenPath(name), token.metadata?.uid ?? "");
+    await host.remove(profilePath(name), profile.metadata.uid ?? "");
+    io.out(`${name}: removed\n`);
+    if (forget) io.err(`${name}: what was made there, and its token, stand until you delete them`);
+    return 0;
+  },
+);

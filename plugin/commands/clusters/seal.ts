@@ -1,0 +1,270 @@
+/**
+ * `seal`: writes a Secret into files that are safe in Git, one a cluster, which alone can open it.
+ */
+import type { Rule } from "#contract/flags.ts";
+import type { Table } from "#contract/table.ts";
+import { additionalSecretName, namespace } from "#contract/names.ts";
+import { oneOf, Wrong } from "#contract/values.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { waysTo } from "#plugin/clusters/contexts.ts";
+import { cluster, clusterName } from "#plugin/clusters/names.ts";
+import { whyNot } from "#plugin/clusters/place.ts";
+import { path } from "#plugin/document/path.ts";
+import { longestCertificate, readCertificate, type Certificate } from "#plugin/seal/certificate.ts";
+import type { SealTarget } from "#plugin/seal/encrypt.ts";
+import { fetchCertificate } from "#plugin/seal/fetch.ts";
+import { clustersIn, foreignIn, indexOf, writeFiles } from "#plugin/seal/folder.ts";
+import { fileOf, indexName, type Sealed, writeIndex } from "#plugin/seal/sealed-index.ts";
+import { longestManifest, sealableFrom } from "#plugin/seal/sealable.ts";
+import { sealedSecret } from "#plugin/seal/sealed-secret.ts";
+import { judge } from "#plugin/seal/verdict.ts";
+import { columns } from "#plugin/terminal/columns.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { Misuse, Refused, type Io, type Reach } from "#plugin/terminal/io.ts";
+import { textOf } from "#plugin/terminal/output.ts";
+
+type Given = Readonly<{ cluster: string; file: string }>;
+
+function certificateFile(text: string): Given | Wrong {
+  const at = text.indexOf("=");
+  const [cluster, file] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+  return clusterName.test(cluster) && file !== ""
+    ? { cluster, file }
+    : new Wrong("is no CLUSTER=FILE; give one such as east=east.pem");
+}
+
+/** NAME or NAMESPACE/NAME. A DNS label and a DNS subdomain: the sealing's label binds both. */
+function secretAt(text: string): Readonly<{ namespace: string; name: string }> | Wrong {
+  const [name = "", where = namespace, ...more] = text.split("/").toReversed();
+  const isName = name.length <= 253 && name.split(".").every((label) => clusterName.test(label));
+  return isName && clusterName.test(where) && more.length === 0
+    ? { namespace: where, name }
+    : new Wrong("is no NAME or NAMESPACE/NAME of a Secret; give one such as web/regcred");
+}
+
+const flags = {
+  file: {
+    read: path,
+    short: "f",
+    what: "the Secret's manifest, or a pull secret's JSON; - for standard input",
+  },
+  cert: {
+    read: certificateFile,
+    repeated: true,
+    what: "CLUSTER=FILE, a cluster's public certificate",
+  },
+  cluster: {
+    read: cluster,
+    repeated: true,
+    what: "a joined cluster, whose certificate is fetched with your own context",
+  },
+  scope: {
+    read: oneOf("strict", "namespace-wide", "cluster-wide"),
+    standard: "strict",
+    what: "what each file is bound to besides its cluster, strict for namespace and name",
+  },
+  secret: {
+    read: secretAt,
+    what: `the Secret that it becomes, NAME of ${namespace} or NAMESPACE/NAME [the manifest's own, or ${additionalSecretName}]`,
+  },
+  renewed: {
+    read: cluster,
+    repeated: true,
+    what: "a cluster whose certificate is meant to be another than the last time",
+  },
+  "output-directory": { read: path, short: "o", what: "where the files and their index go" },
+  check: { read: path, what: "say of the files in this directory which are not current" },
+  "controller-namespace": {
+    read: cluster,
+    standard: namespace,
+    what: "where Sealed Secrets' controller is in the joined clusters",
+  },
+  "controller-name": {
+    read: cluster,
+    standard: "sealed-secrets-controller",
+    what: "what its Service is called",
+  },
+  ...clusterFlags,
+} as const satisfies Table;
+
+const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output, ...given }) => {
+  if (check === undefined && (given.cert ?? []).length + (given.cluster ?? []).length === 0)
+    return "--cert: is missing; give CLUSTER=FILE, or --cluster with a joined cluster";
+  if (check !== undefined)
+    return file !== undefined || output !== undefined
+      ? "--check: writes nothing; leave out --file and --output-directory"
+      : undefined;
+  if (file === undefined) return "--file: is missing; give the Secret to seal";
+  return output === undefined ? "--output-directory: is missing; give a directory" : undefined;
+};
+
+export const seal = command(
+  {
+    group: "clusters",
+    what: "seal a Secret for clusters with Sealed Secrets, to keep it in Git",
+    example: "-f pull-secret.json --cert east=east.pem --cert west=west.pem -o sealed",
+    more:
+      "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Judges a pull secret as\n" +
+      "the controller will, and writes a SealedSecret for each cluster, which\n" +
+      "that cluster alone can open, and index.json: clusters, their certificates' fingerprints and last\n" +
+      "days. A cluster whose certificate is another than the index has is refused, and both are shown,\n" +
+      "until --renewed names it. --check exits with 1 where a file is old, missing or left over; without\n" +
+      "--cert and --cluster it asks every joined cluster. With --cert alone no cluster is reached.",
+    flags,
+    rules: [oneTask],
+  },
+  async ({ cert, check, file = "", "output-directory": output = "", ...how }, io) => {
+    if (check !== undefined) {
+      const given = await readAll(cert, io);
+      const every = cert.length === 0 || how.cluster.length > 0;
+      return printStates(check, given, every ? await fetchAll(how, io) : [], io);
+    }
+    const fetched = how.cluster.length === 0 ? [] : await fetchAll(how, io);
+    const certificates = withFetched(await readAll(cert, io), fetched);
+    const secret = await sealableFrom(await io.read(file, longestManifest), how.secret, io);
+    const { namespace: where, name: called } = secret;
+    const target: SealTarget = { namespace: where, name: called, scope: how.scope };
+    const before = sealedBefore(output, target);
+    refuseChanged(before, certificates, new Set(how.renewed));
+    for (const line of sharedLines({ ...before, ...certificates })) io.err(line);
+    const files: Record<string, string> = {};
+    const clusters = { ...before };
+    for (const [name, certificate] of Object.entries(certificates)) {
+      files[fileOf(name)] = sealedSecret(secret, certificate, target);
+      clusters[name] = { fingerprint: certificate.fingerprint, until: certificate.until };
+    }
+    const foreign = foreignIn(output, Object.keys(files));
+    if (foreign !== undefined)
+      throw new Refused(`${output}/${foreign}: is no sealed file; give another directory`);
+    // The index last: a file that it does not know yet is sealed anew.
+    writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, clusters }) });
+    io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
+    return 0;
+  },
+);
+
+async function readAll(given: readonly Given[], io: Io): Promise<Record<string, Certificate>> {
+  const certificates: Record<string, Certificate> = {};
+  const now = new Date();
+  for (const { cluster: name, file } of given) {
+    if (Object.hasOwn(certificates, name)) throw new Misuse(`--cert ${name}: given 2 times`);
+    const pem = await io.read(file, longestCertificate);
+    certificates[name] = readCertificate(pem, `--cert ${name}`, now);
+  }
+  return certificates;
+}
+
+type Fetched = Readonly<{ cluster: string }> &
+  (Readonly<{ certificate: Certificate }> | Readonly<{ why: string }>);
+
+type How = Reach &
+  Readonly<{
+    cluster: readonly string[];
+    "controller-namespace": string;
+    "controller-name": string;
+  }>;
+
+/** Of each cluster that is named, or of all that are joined, by the caller's own contexts. */
+async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
+  const ways = await waysTo(await io.reach(how), how.cluster, how, io);
+  const controller = { namespace: how["controller-namespace"], name: how["controller-name"] };
+  const now = new Date();
+  return await Promise.all(
+    ways.map(async ({ name, reach }) => {
+      try {
+        const pem = await fetchCertificate(await reach(), controller);
+        const certificate = readCertificate(pem, `--cluster ${name}`, now);
+        return { cluster: name, certificate };
+      } catch (error) {
+        return { cluster: name, why: whyNot(error) };
+      }
+    }),
+  );
+}
+
+/** All of them, or none. */
+function withFetched(
+  given: Readonly<Record<string, Certificate>>,
+  fetched: readonly Fetched[],
+): Record<string, Certificate> {
+  const all = { ...given };
+  const wrong = fetched.flatMap((one) =>
+    "why" in one ? `--cluster ${one.cluster}: ${one.why}` : [],
+  );
+  if (wrong.length > 0) throw new Refused(wrong.join("\n"));
+  for (const one of fetched) {
+    if (Object.hasOwn(all, one.cluster))
+      throw new Misuse(`--cluster ${one.cluster}: is given by --cert already`);
+    if ("certificate" in one) all[one.cluster] = one.certificate;
+  }
+  return all;
+}
+
+/** Clusters with one certificate: meant where they share a key, else one was given for another. */
+function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
+  const clusters = new Map<string, string[]>();
+  for (const [name, { fingerprint }] of Object.entries(all))
+    clusters.set(fingerprint, [...(clusters.get(fingerprint) ?? []), name]);
+  return [...clusters.values()]
+    .filter((one) => one.length > 1)
+    .map(
+      (one) =>
+        `warning: ${one.join(", ")}: have one certificate, so each can open the other's file; ` +
+        "unless they share a key on purpose, one of them was given the other's",
+    );
+}
+
+/** What the directory has been sealed with; refused where that is another Secret, or scope. */
+function sealedBefore(
+  directory: string,
+  { namespace: where, name, scope }: SealTarget,
+): Readonly<Record<string, Sealed>> {
+  const index = indexOf(directory);
+  if (index === undefined) return {};
+  if (index.namespace !== where || index.name !== name || index.scope !== scope)
+    throw new Refused(
+      `${directory}: holds ${escape(`${index.namespace}/${index.name}`)}, ${index.scope}; ` +
+        "give --secret and --scope as then, or another directory",
+    );
+  return index.clusters;
+}
+
+function refuseChanged(
+  before: Readonly<Record<string, Sealed>>,
+  certificates: Readonly<Record<string, Certificate>>,
+  renewed: ReadonlySet<string>,
+): void {
+  const lines = Object.entries(certificates).flatMap(([name, { fingerprint, until }]) => {
+    const was = Object.hasOwn(before, name) ? before[name] : undefined;
+    if (was === undefined || was.fingerprint === fingerprint || renewed.has(name)) return [];
+    return [
+      `${name}: has another certificate, ${fingerprint} until ${until}, than the index has, ` +
+        `${escape(was.fingerprint)} until ${escape(was.until)}; if it was renewed, give --renewed ${name}`,
+    ];
+  });
+  if (lines.length > 0) throw new Refused(lines.join("\n"));
+}
+
+function printStates(
+  directory: string,
+  given: Readonly<Record<string, Certificate>>,
+  fetched: readonly Fetched[],
+  io: Io,
+): 0 | 1 {
+  const unknown = fetched.filter((one) => "why" in one);
+  for (const { cluster: name, why } of unknown) io.err(`${name}: ${why}`);
+  const known = fetched.filter((one) => "certificate" in one);
+  const certificates = withFetched(given, known);
+  const index = indexOf(directory);
+  if (index === undefined)
+    throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
+  const names = new Set(unknown.map((one) => one.cluster));
+  const verdicts = judge(index, clustersIn(directory), certificates, names);
+  // Whoever can commit to the folder chose these names.
+  const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>
+    [name, state, sealedUntil].map(escape),
+  );
+  io.out(textOf(columns(rows)));
+  return verdicts.every(({ state }) => state === "current") ? 0 : 1;
+}

@@ -1,0 +1,29 @@
+/** `completion`: what a shell sources, so that it completes this command. */
+import { oneOf } from "#contract/values.ts";
+import { scripts } from "#plugin/completion/scripts.ts";
+import { command } from "#plugin/terminal/command.ts";
+
+export const completion = command(
+  {
+    group: "local",
+    what: "print what bash, zsh or fish sources to complete this command",
+    example: "bash",
+    more:
+      "bash, in ~/.bashrc: source <(kubectl pull-secret completion bash), after kubectl's own; zsh the\n" +
+      "same, in ~/.zshrc; fish: kubectl pull-secret completion fish | source. Who has kubectl's own\n" +
+      "completion can do without: what `completion kubectl` prints goes to the PATH, as an executable\n" +
+      "named kubectl_complete-pull_secret.",
+    flags: {
+      SHELL: {
+        read: oneOf("bash", "zsh", "fish", "kubectl"),
+        from: "operand",
+        required: true,
+        what: "bash, zsh, fish, or kubectl for its own completion",
+      },
+    },
+  },
+  ({ SHELL }, io) => {
+    io.out(scripts[SHELL]);
+    return Promise.resolve(0);
+  },
+);

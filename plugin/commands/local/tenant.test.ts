@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadDocuments } from "#kube/yaml.ts";
+import type { Io } from "#plugin/terminal/io.ts";
+import { tenant } from "./tenant.ts";
+
+async function printed(name: string): Promise<string> {
+  let text = "";
+  const io = { out: (more: string) => void (text += more) } as unknown as Io;
+  assert.equal(await tenant.run("tenant", [name], io), 0);
+  return text;
+}
+
+test("whatever a tenant's namespace is called, its manifest names it as a text", async () => {
+  for (const name of ["tenant-a", "1234", "1e3", "0x1f", "12-34", "true", "null", "on", "y"]) {
+    const text = await printed(name);
+    const isPlain = name === "tenant-a";
+    assert.match(text, new RegExp(`^  name: ${isPlain ? name : `"${name}"`}$`, "m"));
+    const [first, ...others] = loadDocuments(text) as { metadata: Record<string, unknown> }[];
+    assert.equal(first?.metadata["name"], name);
+    assert.ok(others.length > 5);
+    for (const { metadata } of others) assert.equal(metadata["namespace"], name);
+  }
+});

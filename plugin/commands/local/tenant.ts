@@ -1,0 +1,143 @@
+/** `tenant`: what a tenant's namespace of the management cluster needs. */
+import {
+  managementAccount,
+  tenantAccount,
+  tenantBound,
+  tenantLabel,
+} from "#contract/sync-names.ts";
+import { integer, Wrong } from "#contract/values.ts";
+import { command } from "#plugin/terminal/command.ts";
+
+function namespace(value: string): string | Wrong {
+  const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);
+  if (!fits) return new Wrong("is no name of a namespace; give one such as tenant-a");
+  // A bootstrap token or a static pod's Secret of a tenant would be the whole cluster's there.
+  const own = value === "default" || value.startsWith("kube-");
+  return own ? new Wrong("belongs to the cluster; give a namespace of the tenant's own") : value;
+}
+
+const flags = {
+  NAMESPACE: {
+    read: namespace,
+    from: "operand",
+    required: true,
+    what: "the tenant's namespace in the management cluster",
+  },
+  "most-secrets": {
+    read: integer(1, 10_000),
+    standard: "100",
+    what: "how many SyncSecrets the tenant may have",
+  },
+} as const;
+
+export const tenant = command(
+  {
+    group: "local",
+    what: "print what the management cluster grants for a tenant's SyncSecrets",
+    example: "tenant-a --most-secrets 20",
+    more:
+      "Prints Namespace, ResourceQuota, the tenant's ServiceAccount, and a Role and a RoleBinding for\n" +
+      "each side, to apply to the management cluster. No right reaches beyond the namespace.",
+    flags,
+  },
+  async ({ NAMESPACE, "most-secrets": most }, io) => {
+    io.out(manifest(scalar(NAMESPACE), most));
+    return 0;
+  },
+);
+
+/**
+ * The name as YAML, in quotes where a reader would take it for a number, a boolean or null; kubectl
+ * reads YAML 1.1, to which `on` and `y` are booleans.
+ */
+const scalar = (name: string): string =>
+  /^(?!(?:y|yes|n|no|on|off|true|false|null)$)[a-z]/.test(name) ? name : JSON.stringify(name);
+
+const manifest = (where: string, most: number): string => `apiVersion: v1
+kind: Namespace
+metadata:
+  name: ${where}
+  labels:
+    ${tenantLabel}: ${where}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata:
+  name: global-pull-secret-sync
+  namespace: ${where}
+spec:
+  hard:
+    count/syncsecrets.globalpullsecret.io: "${most}"
+---
+# The tenant's side acts as this account. It has no right on Secrets.
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: ${tenantAccount}
+  namespace: ${where}
+automountServiceAccountToken: false
+---
+# Its tokens are bound to this Secret: delete it, and all of them are void.
+apiVersion: v1
+kind: Secret
+metadata:
+  name: ${tenantBound}
+  namespace: ${where}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: ${tenantAccount}
+  namespace: ${where}
+rules:
+  - apiGroups: [globalpullsecret.io]
+    resources: [syncsecrets]
+    verbs: [get, list, watch, create, update, delete]
+  # It renews its own token. A policy of manifests/sync/management bounds that.
+  - apiGroups: [""]
+    resources: [serviceaccounts/token]
+    resourceNames: [${tenantAccount}]
+    verbs: [create]
+---
+${binding(tenantAccount, where, where)}---
+# The names of the Secrets are UIDs, which no rule can know: it may read every Secret of this namespace, and of no other.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: ${managementAccount}
+  namespace: ${where}
+rules:
+  - apiGroups: [globalpullsecret.io]
+    resources: [syncsecrets]
+    verbs: [get, list, watch, update]
+  - apiGroups: [globalpullsecret.io]
+    resources: [syncsecrets/status]
+    verbs: [update]
+  # For owner references that block a deletion, where the API server asks for it (OwnerReferencesPermissionEnforcement).
+  - apiGroups: [globalpullsecret.io]
+    resources: [syncsecrets/finalizers]
+    verbs: [update]
+  - apiGroups: [""]
+    resources: [secrets]
+    verbs: [get, list, watch, create, update, delete]
+  - apiGroups: [""]
+    resources: [events]
+    verbs: [create]
+---
+${binding(managementAccount, where, "kube-system")}`;
+
+const binding = (account: string, where: string, home: string): string =>
+  `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: ${account}
+  namespace: ${where}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: ${account}
+subjects:
+  - kind: ServiceAccount
+    name: ${account}
+    namespace: ${home}
+`;

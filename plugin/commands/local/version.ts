@@ -1,0 +1,18 @@
+/** `version`: what a bug report has to name. */
+import { command } from "#plugin/terminal/command.ts";
+import { outputFlag, print } from "#plugin/terminal/output.ts";
+import { version as plugin } from "#plugin/terminal/version.ts";
+
+export const version = command(
+  {
+    group: "local",
+    what: "show the versions of this plugin and of the Node that runs it",
+    example: "-o json",
+    flags: outputFlag,
+  },
+  async ({ output }, io) => {
+    const { node } = process.versions;
+    await print(output, { plugin, node }, () => [`${plugin} (Node ${node})`], io);
+    return 0;
+  },
+);

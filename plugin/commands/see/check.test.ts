@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "#plugin/fake.fixture.ts";
+import { say, serve } from "#plugin/login/server.fixture.ts";
+import { object } from "#plugin/object.fixture.ts";
+
+const password = "pl4nted-s3cret";
+
+function cluster(entries: Record<string, string>, path = additionalPath): FakeCluster {
+  const fake = new FakeCluster();
+  fake.objects.set(path, pullSecret(entries));
+  return fake;
+}
+
+test("without a file the cluster's Secret is judged, by what its object protects", async () => {
+  const fake = cluster({ "quay.io": "u:p" });
+  assert.deepEqual(await call(["check"], { cluster: fake }), {
+    code: 0,
+    out: "accepted: 1 registry\n",
+    err: "",
+  });
+  fake.objects.set(globalPullSecretPath, object({ spec: { protectedRegistries: ["quay.io"] } }));
+  const { code, err } = await call(["check"], { cluster: fake });
+  assert.equal(code, 1);
+  assert.match(err, /protected/);
+});
+
+/** Every command that judges; each would write or take what the controller may take. */
+const judging: readonly (readonly [words: readonly string[], input?: string])[] = [
+  [["check"]],
+  [["remove", "a.io"]],
+  [["add", "b.io", "-u", "x", "--password-stdin"], "y"],
+  [["diff", "-f", "-"], JSON.stringify({ auths: { "quay.io": { auth: btoa("u:p") } } })],
+];
+for (const [words, input = ""] of judging)
+  test(`\`${words[0]}\` does not refuse a protected registry that the original may have so`, async () => {
+    const fake = cluster({ "quay.io": "u:p", "a.io": "u:p" });
+    const spec = { protectedRegistries: ["quay.io"] };
+    const accepted = { accepted: "True", reason: "Accepted", message: "in order" } as const;
+    const judge = (name: string) => {
+      const status = { sources: [{ name, ...accepted }] };
+      fake.objects.set(globalPullSecretPath, object({ spec, status }));
+      return call(words, { cluster: fake, input });
+    };
+    const refused = await judge("additional-pull-secret");
+    assert.deepEqual([refused.code, fake.writes], [1, []]);
+    const { code, err } = await judge("original");
+    assert.equal(code, 0, err);
+    assert.match(
+      err,
+      /"quay\.io"\]: not judged here: serves images of "quay\.io", which is protected; /,
+    );
+  });
+
+test("a Secret that is not there is told, with what to do", async () => {
+  const { code, err } = await call(["check", "--login"], { cluster: new FakeCluster() });
+  assert.equal(code, 1);
+  assert.match(err, /^additional-pull-secret: there is no such Secret in kube-system; give --file/);
+});
+
+test("with --login each registry has its line, and one that refuses makes it 1", async () => {
+  await using takes = await serve(({ authorization }, response) =>
+    say(response, authorization === "" ? 401 : 200, { "www-authenticate": "Basic" }),
+  );
+  await using refuses = await serve((_, response) =>
+    say(response, 401, { "www-authenticate": `Basic realm="${password}"` }),
+  );
+  const pair = `robot:${password}`;
+  const good = await call(["check", "--login"], { cluster: cluster({ [takes.host]: pair }) });
+  assert.deepEqual([good.code, good.out], [0, `accepted: 1 registry\n  ${takes.host}  accepts\n`]);
+  const both = { cluster: cluster({ [takes.host]: pair, [`${refuses.host}/team`]: pair }) };
+  const bad = await call(["check", "--login", "-o", "json"], both);
+  assert.equal(bad.code, 1);
+  const { registries } = JSON.parse(bad.out) as { registries: object[] };
+  assert.deepEqual(registries, [
+    { registry: takes.host, answer: "accepts", why: "" },
+    { registry: `${refuses.host}/team`, answer: "refuses", why: "/v2/ answers 401" },
+  ]);
+  assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
+});
+
+test("says that a pipe is ignored when no file is given", async () => {
+  const fake = cluster({ "quay.io": "u:p" });
+  const piped = await call(["check"], { cluster: fake, io: { piped: true } });
+  assert.deepEqual([piped.code, piped.out], [0, "accepted: 1 registry\n"]);
+  assert.match(piped.err, /^standard input is not read: .*; give - to judge a pipe\n$/);
+  assert.equal((await call(["check"], { cluster: fake })).err, "");
+});
+
+test("warns of a credential that says when it ends, also of one that is over, and accepts it", async () => {
+  const token = btoa(JSON.stringify({ payload: "x", expiration: 1_600_000_000 }));
+  const fake = cluster({ "1.dkr.ecr.eu-west-1.amazonaws.com": `AWS:${token}` });
+  const { code, err } = await call(["check"], { cluster: fake });
+  assert.equal(code, 0);
+  assert.match(
+    err,
+    /^GPS175 additional-pull-secret: auths\[.*\]: ends at 2020-09-13T12:26:40\.000Z, /,
+  );
+  assert.ok(!err.includes(token));
+});

@@ -1,0 +1,209 @@
+/** `check`: the controller's verdict on a pull secret, and the registries' on its credentials. */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import { additionalSecretName, namespace, secretKeys } from "#contract/names.ts";
+import { oneOf, toggle } from "#contract/values.ts";
+import { expiryOf } from "#pullsecret/document/expiry.ts";
+import { documentLimits } from "#pullsecret/json/json.ts";
+import { escape, formatPath, redactKey } from "#pullsecret/problems/keypath.ts";
+import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
+import { clusterFlags, sourceFlag } from "#plugin/cluster/flags.ts";
+import { peekObject } from "#plugin/cluster/object.ts";
+import { secretPath, sourceSecret } from "#plugin/cluster/secrets.ts";
+import { documentsIn, isWholeTemplate, type FoundDocument } from "#plugin/document/manifests.ts";
+import { path } from "#plugin/document/path.ts";
+import {
+  codedLine,
+  examine,
+  explainedIn,
+  type Examined,
+  type Protection,
+  protectionOf,
+} from "#plugin/document/verdict.ts";
+import { hostAndPort } from "#plugin/login/hosts.ts";
+import { logInToAll, type LoginOutcome } from "#plugin/login/login.ts";
+import { columns } from "#plugin/terminal/columns.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { Refused, type Io, type Reach } from "#plugin/terminal/io.ts";
+import { outputFlag, print } from "#plugin/terminal/output.ts";
+import { paintFor } from "#plugin/terminal/paint.ts";
+
+/** A problem or a warning as `-o json` prints it. */
+type Finding = Readonly<{
+  code: string;
+  /** The file, and the object in it. */
+  source: string;
+  path: string;
+  message: string;
+  /** What to do. */
+  next: string;
+}>;
+
+/** The result as `-o json` prints it: a stable shape, also of what is refused. */
+type Answer = Readonly<{
+  accepted: boolean;
+  problems: readonly Finding[];
+  warnings: readonly Finding[];
+  /** `answer` and `why` with --login. */
+  registries: readonly (Readonly<{ registry: string }> & Partial<LoginOutcome>)[];
+}>;
+
+export const check = command(
+  {
+    group: "see",
+    what: "judge an additional pull secret, and ask its registries whether they take it",
+    example: "--login -f pull-secret.json",
+    more:
+      "The file is a pull secret, or a manifest in JSON or YAML: Secrets, ExternalSecrets with a\n" +
+      "template, and lists of them. With a file no cluster is needed. Without one it judges the\n" +
+      "source's Secret, which takes the right to get that. --login asks each registry, from where this\n" +
+      "runs: /v2/, and what that asks for, a token or Basic. A registry is told its credential over TLS\n" +
+      "only, but for this machine's own and for --plain-http. -o github prints annotations of GitHub\n" +
+      "Actions. Exit code 1: it is refused, or a registry refuses, or cannot be reached, within\n" +
+      "--request-timeout. For an authority of your own set NODE_EXTRA_CA_CERTS to its file.",
+    flags: {
+      F: { read: path, from: "operand", what: "the pull secret to judge, as with --file" },
+      file: { read: path, short: "f", what: "the pull secret to judge, instead of the cluster's" },
+      login: { ...toggle, what: "ask each registry whether it accepts its credential" },
+      "plain-http": {
+        read: hostAndPort,
+        repeated: true,
+        what: "a registry, HOST or HOST:PORT, that --login asks without TLS",
+      },
+      ...sourceFlag,
+      output: {
+        ...outputFlag.output,
+        read: oneOf("text", "json", "yaml", "github"),
+        what: "how to print, text, json, yaml or github",
+      },
+      ...clusterFlags,
+    },
+    rules: [
+      ({ F, file }) => (F && file ? "--file: F is given already; give one of the two" : undefined),
+      ({ F, file, source }) =>
+        source && (F ?? file) ? "--source: names a Secret; leave out the file" : undefined,
+      ({ login, "plain-http": plain = [] }) =>
+        login === false && plain.length > 0 ? "--plain-http: is for --login" : undefined,
+    ],
+  },
+  async ({ F, file = F, login, "plain-http": plain, source, output, ...how }, io) => {
+    if (file === undefined && io.piped)
+      io.err("standard input is not read: the cluster's Secret is judged; give - to judge a pipe");
+    const { documents, protection } =
+      file === undefined
+        ? await ofCluster(how, source, io)
+        : {
+            documents: await documentsIn(file, await io.read(file, documentLimits.bytes), io),
+            protection: protectionOf(undefined),
+          };
+    const each = documents.map((one) => judge(one, protection));
+    const problems = each.flatMap((one) => one.problems);
+    const warnings = each.flatMap((one) => one.warnings);
+    const entries = each.flatMap((one) => one.entries);
+    const asking = { plainHttp: new Set(plain), seconds: how["request-timeout"] };
+    const asked = login && problems.length === 0;
+    const outcomes = asked ? await logInToAll(entries, asking) : [];
+    const registries = entries.map(({ registry }, at) => {
+      const named = { registry: redactKey(registry) };
+      return Object.assign(named, outcomes[at]);
+    });
+    const accepted = problems.length === 0;
+    if (output === "github") io.out(annotations(file, problems, warnings));
+    else {
+      const told = output === "text" ? [...problems, ...warnings] : [];
+      for (const one of told) io.err(codedLine(one));
+      if (told.length > 0) io.err(explainedIn(told));
+      const found = { problems: problems.map(findingOf), warnings: warnings.map(findingOf) };
+      if (accepted || output !== "text")
+        await print(output, { accepted, ...found, registries }, (one) => lines(one, io), io);
+    }
+    return !accepted || outcomes.some(({ answer }) => failures.has(answer)) ? 1 : 0;
+  },
+);
+
+function judge(document: FoundDocument, protection: Protection): Examined {
+  const { name, bytes } = document;
+  // A tool fills in all of it: there is nothing to judge before.
+  if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
+  const found = examine(bytes, protection, name);
+  if (found.problems.length > 0) return found;
+  if (found.entries.length > 0)
+    return { ...found, warnings: [...found.warnings, ...expiries(name, found)] };
+  return { ...found, warnings: [...found.warnings, problem("noRegistries", name, "auths")] };
+}
+
+/** A warning for each credential that says when it ends; over or not, it refuses nothing. */
+const expiries = (name: string, { entries }: Examined): Problem[] =>
+  entries.flatMap(({ registry, credential }) => {
+    const end = expiryOf(credential)?.toISOString();
+    return end === undefined
+      ? []
+      : [problem("expires", name, formatPath(["auths", registry]), end)];
+  });
+
+const findingOf = ({ code, source, path, what, todo }: Problem): Finding => ({
+  code,
+  source,
+  path,
+  message: what,
+  next: todo,
+});
+
+/** Workflow commands of GitHub Actions, by its rules for what they may hold. */
+function annotations(
+  file: string | undefined,
+  problems: readonly Problem[],
+  warnings: readonly Problem[],
+): string {
+  const value = (text: string) =>
+    escape(text.replaceAll("%", "%25")).replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const property = (text: string) => value(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  const at = file === undefined || file === "-" ? "" : `file=${property(file)},`;
+  const line = (level: string) => (one: Problem) =>
+    `::${level} ${at}title=${one.code}::${value(formatProblem(one))}\n`;
+  return [...problems.map(line("error")), ...warnings.map(line("warning"))].join("");
+}
+
+const failures: ReadonlySet<LoginOutcome["answer"]> = new Set(["refuses", "unreachable"]);
+
+async function ofCluster(how: Reach, source: string | undefined, io: Io) {
+  const cluster = await io.reach(how);
+  const object = await peekObject(cluster);
+  const { secret } = sourceSecret(object, source);
+  const live = await cluster.get<V1Secret>(secretPath(secret));
+  const text = live?.data?.[secretKeys.document];
+  if (text === undefined)
+    throw new Refused(
+      `${secret}: ${live === undefined ? "there is no such Secret" : `has no ${secretKeys.document}`} ` +
+        `in ${namespace}; give --file, or another --source than ${additionalSecretName}`,
+    );
+  const document = { name: secret, bytes: Buffer.from(text, "base64"), isTemplate: false };
+  return { documents: [document], protection: protectionOf(object) };
+}
+
+const words = {
+  accepts: "accepts",
+  refuses: "refuses",
+  unreachable: "cannot be reached",
+  notAsked: "is not asked",
+} as const;
+
+const inks = {
+  accepts: "good",
+  refuses: "bad",
+  unreachable: "doubt",
+  notAsked: "faint",
+} as const;
+
+function lines({ registries }: Answer, { terminal }: Pick<Io, "terminal">): string[] {
+  const count = registries.length;
+  const paint = paintFor(terminal);
+  const asked = registries.flatMap(({ registry, answer, why = "" }) =>
+    answer === undefined ? [] : [{ answer, row: [registry, words[answer], why] }],
+  );
+  const rows = columns(asked.map(({ row }) => row));
+  return [
+    paint.good(`accepted: ${count} ${count === 1 ? "registry" : "registries"}`),
+    ...rows.map((row, at) => paint[inks[asked[at]?.answer ?? "notAsked"]](row)),
+  ];
+}

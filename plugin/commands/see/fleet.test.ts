@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { wholeFleet } from "#api/whole-fleet.fixture.ts";
+import type { FleetSecret } from "#api/fleet-secret.ts";
+import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+
+/** With a Ready condition, and one cluster that is as it is since that second. */
+function told(ready: boolean, second = 0): FleetSecret {
+  const since = `2026-11-23T09:00:0${second}Z`;
+  const condition = { lastTransitionTime: since, reason: "Why", message: "so many have it" };
+  return {
+    ...wholeFleet,
+    status: {
+      ...wholeFleet.status,
+      clusters: [{ name: "guest-a", state: "Done", since }],
+      failures: [],
+      conditions: [
+        { ...condition, type: "Ready", status: ready ? "True" : "False" },
+        { ...condition, type: "Reconciling", status: ready ? "False" : "True" },
+      ],
+    },
+  };
+}
+
+test("`fleet --watch` in a pipe is a line for each change but of the times, until it is interrupted", async () => {
+  const cluster = new FakeCluster();
+  const enough = new AbortController();
+  const after = [
+    () => cluster.change(told(false)),
+    () => {
+      cluster.change(told(false, 6));
+      // By then what follows from that change has been shown, if anything.
+      setImmediate(() => cluster.change(told(true)));
+    },
+  ];
+  const heard = () => (after.shift() ?? (() => enough.abort()))();
+  const signal = AbortSignal.any([enough.signal, AbortSignal.timeout(5000)]);
+  const { code, out, err } = await call(["fleet", "-w"], { cluster, heard, signal });
+  assert.deepEqual(
+    [code, out, err],
+    [
+      0,
+      "there is no FleetSecret\n" +
+        "kube-system/pull-secret  Reconciling: so many have it\n" +
+        "kube-system/pull-secret  Ready: so many have it\n",
+      "",
+    ],
+  );
+});
+
+test("`fleet --watch` on a terminal draws in place, each change of the times too", async () => {
+  const cluster = new FakeCluster();
+  cluster.change(told(true));
+  const enough = new AbortController();
+  const heard = (text: string) => {
+    if (text.includes("09:00:00Z")) cluster.change(told(true, 6));
+    if (text.includes("09:00:06Z")) enough.abort();
+  };
+  const terminal = { columns: 80, colour: true };
+  const signal = AbortSignal.any([enough.signal, AbortSignal.timeout(5000)]);
+  const { out } = await call(["fleet", "-w"], { cluster, terminal, heard, signal });
+  const [before, first = "", second = "", ...more] = out.split("\u001b[H\u001b[J");
+  assert.deepEqual([before, more], ["", []]);
+  const ready = "\u001b[32mkube-system/pull-secret  Ready: so many have it\u001b[0m\n";
+  for (const [screen, time] of [
+    [first, "2026-11-23T09:00:00Z"],
+    [second, "2026-11-23T09:00:06Z"],
+  ] as const) {
+    assert.ok(screen.startsWith(ready), JSON.stringify(screen));
+    assert.match(screen, new RegExp(`guest-a +Done +${time}`));
+  }
+});

@@ -1,0 +1,103 @@
+/** `fleet`: how far a FleetSecret's clusters are, once or for as long as a person looks. */
+import { namespace as standard } from "#contract/names.ts";
+import type { Table } from "#contract/table.ts";
+import { toggle, Wrong } from "#contract/values.ts";
+import type { FleetSecret } from "#api/fleet-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { watchCollection } from "#kube/watch/collection.ts";
+import { fleetSecretsIn } from "#kube/client/paths.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { fleetHeadline, fleetLines } from "#plugin/show/fleet.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { Refused } from "#plugin/terminal/io.ts";
+import { outputFlag, print } from "#plugin/terminal/output.ts";
+import { paintFor } from "#plugin/terminal/paint.ts";
+
+/** A DNS label. It becomes part of a path, so nothing else is taken. */
+const label = (value: string): string | Wrong =>
+  /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
+    ? value
+    : new Wrong("is no namespace; give one such as kube-system");
+
+const flags = {
+  watch: { ...toggle, short: "w", what: "go on showing changes" },
+  ...outputFlag,
+  ...clusterFlags,
+  namespace: { read: label, standard, short: "n", what: "where the FleetSecrets are" },
+} as const satisfies Table;
+
+export const fleet = command(
+  {
+    group: "see",
+    what: "show the FleetSecrets, and how far each of their clusters is",
+    example: "--watch",
+    more:
+      "Reads the FleetSecrets of a namespace and nothing else. With -o json or yaml it prints a list\n" +
+      "of them. --watch shows each change: on a terminal in place, else as lines, until interrupted.",
+    flags,
+    rules: [
+      ({ watch, output }) =>
+        watch === true && output !== undefined && output !== "text"
+          ? "--watch: shows text only; leave out --output"
+          : undefined,
+    ],
+  },
+  async ({ namespace, watch, output, ...how }, io) => {
+    const cluster = await io.reach(how);
+    const paint = paintFor(io.terminal);
+    const said = (all: readonly FleetSecret[], lines: (one: FleetSecret) => string[]) =>
+      all.length === 0 ? ["there is no FleetSecret"] : all.flatMap((one) => lines(one));
+    const whole = (all: readonly FleetSecret[]) => said(all, (one) => fleetLines(one, paint));
+    const short = (all: readonly FleetSecret[]) => said(all, (one) => [fleetHeadline(one, paint)]);
+    const first = await read(cluster, namespace);
+    if (!watch) {
+      await print(output, first, whole, io);
+      return 0;
+    }
+    const { signal } = io;
+    let shown = "";
+    const show = async () => {
+      const all = await read(cluster, namespace);
+      // A pipe gets a line per change; the times, which change all the while, are for a terminal.
+      const lines = io.terminal === undefined ? short : whole;
+      const now = JSON.stringify(lines(all));
+      if (now === shown || signal.aborted) return;
+      shown = now;
+      if (io.terminal !== undefined) io.out(home);
+      await print("text", all, lines, io);
+    };
+    let last = Promise.resolve();
+    const failed = (error: Error) => io.err(error.message);
+    const hint = () => (last = last.then(show).catch(failed));
+    const path = fleetSecretsIn(namespace);
+    await watchCollection({ cluster, path, query: {}, hint, failed, signal });
+    await last;
+    return 0;
+  },
+);
+
+/** Moves the cursor home and erases what is below, so that redrawing does not flicker. */
+const home = "\u001b[H\u001b[J";
+
+async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]> {
+  const all: FleetSecret[] = [];
+  try {
+    await cluster.pages<FleetSecret>(fleetSecretsIn(namespace), {}, (page) => {
+      all.push(...page.map((one) => withoutFields(one)));
+    });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    throw new Refused("fleetsecrets: not served; is manifests/fleet applied here?");
+  }
+  return all;
+}
+
+/**
+ * The object without managedFields, which nobody asks for here and which are longer than all the
+ * rest.
+ */
+function withoutFields(object: FleetSecret): FleetSecret {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

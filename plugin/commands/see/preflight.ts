@@ -1,0 +1,33 @@
+/** `preflight`: what would happen on this cluster's nodes, before anything is installed. */
+import type { V1Node } from "@kubernetes/client-node";
+import { collections } from "#kube/client/paths.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { Preflighter, preflightLines } from "#plugin/show/preflight.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { outputFlag, print } from "#plugin/terminal/output.ts";
+import { paintFor } from "#plugin/terminal/paint.ts";
+
+export const preflight = command(
+  {
+    group: "see",
+    what: "show, before anything is installed, which nodes can be served and what would restart",
+    example: "",
+    more:
+      "Lists the nodes and nothing else, and changes nothing. By labels and by what kubelets report of\n" +
+      "themselves it shows for each kind of node the distribution, the kubelet's systemd unit that is\n" +
+      "expected, the possible modes of delivery, and whether the kubelet would restart. The duration\n" +
+      "is an estimate for the default rollout. The agent examines each node itself before a change.\n" +
+      "Exit code 1: no node can be served.",
+    flags: { ...outputFlag, ...clusterFlags },
+  },
+  async ({ output, ...how }, io) => {
+    const cluster = await io.reach(how);
+    const found = new Preflighter();
+    await cluster.pages<V1Node>(collections.nodes, {}, (page) => {
+      for (const node of page) found.add(node);
+    });
+    const result = found.result();
+    await print(output, result, (one) => preflightLines(one, paintFor(io.terminal)), io);
+    return result.groups.some(({ modes }) => modes.length > 0) ? 0 : 1;
+  },
+);

@@ -1,0 +1,77 @@
+/** `status`: the object, once or for as long as a person looks. */
+import { toggle } from "#contract/values.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { followObject, readObject } from "#plugin/cluster/object.ts";
+import { headline, statusLines, type Screen } from "#plugin/show/status.ts";
+import { command } from "#plugin/terminal/command.ts";
+import type { Io } from "#plugin/terminal/io.ts";
+import { outputFlag, print } from "#plugin/terminal/output.ts";
+import { paintFor } from "#plugin/terminal/paint.ts";
+
+/** Columns where the output is no terminal. */
+const columns = 80;
+
+export const status = command(
+  {
+    group: "see",
+    what: "show what is in force, who supplied it, and which nodes need help",
+    example: "--watch",
+    more:
+      "Reads globalpullsecret/cluster and nothing else. With -o json or yaml it prints that object.\n" +
+      "--watch shows each change: on a terminal in place, else as one line, until it is interrupted.",
+    flags: {
+      watch: { ...toggle, short: "w", what: "go on showing changes" },
+      ...outputFlag,
+      ...clusterFlags,
+    },
+    rules: [
+      ({ watch, output }) =>
+        watch === true && output !== undefined && output !== "text"
+          ? "--watch: shows text only; leave out --output"
+          : undefined,
+    ],
+  },
+  async ({ watch, output, ...how }, io) => {
+    const cluster = await io.reach(how);
+    const screen = (): Screen => ({
+      paint: paintFor(io.terminal),
+      columns: io.terminal?.columns ?? columns,
+      now: Date.now(),
+    });
+    const object = await readObject(cluster);
+    if (watch) {
+      const each = (now: GlobalPullSecret | undefined) => show(now, screen(), io);
+      await followObject(cluster, { seconds: undefined, signal: io.signal, each });
+      return 0;
+    }
+    await print(output, withoutFields(object), (one) => statusLines(one, screen()), io);
+    return 0;
+  },
+);
+
+/**
+ * The object without managedFields, which nobody asks for here and which are longer than all the
+ * rest.
+ */
+function withoutFields(object: GlobalPullSecret): GlobalPullSecret {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/** Moves the cursor home and erases what is below, so that redrawing does not flicker. */
+const home = "\u001b[H\u001b[J";
+
+function show(object: GlobalPullSecret | undefined, screen: Screen, io: Io): undefined {
+  if (object === undefined) {
+    io.err("globalpullsecret/cluster: not found");
+    return;
+  }
+  const short = (one: GlobalPullSecret) => [
+    `${one.status?.nodes?.summary ?? "-"}\t${headline(one, screen.paint)}`,
+  ];
+  const whole = (one: GlobalPullSecret) => statusLines(one, screen);
+  if (io.terminal === undefined) return void print("text", object, short, io);
+  io.out(home);
+  void print("text", object, whole, io);
+}

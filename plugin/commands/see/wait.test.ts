@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "#plugin/fake.fixture.ts";
+import { halted, inForce, object, rolling, source, standing } from "#plugin/object.fixture.ts";
+
+const served = object({ status: { sources: [source("812")], conditions: inForce } });
+const before = object({ status: { sources: [source("790")], conditions: inForce } });
+const onItsWay = object({ status: { sources: [source("812", "790")], conditions: rolling } });
+const failed = object({ status: { sources: [source("812", "790")], conditions: halted } });
+
+function cluster(told: GlobalPullSecret): FakeCluster {
+  const fake = new FakeCluster();
+  fake.objects.set(additionalPath, pullSecret({ "quay.io": "u:p" }));
+  fake.change(told);
+  return fake;
+}
+
+test("an edit that every node has is served at once", async () => {
+  assert.deepEqual(await call(["wait"], { cluster: cluster(served) }), {
+    code: 0,
+    out: "revision 7 is on every node that can be served\n",
+    err: "",
+  });
+});
+
+test("Ready of the version before is not believed, and each step is told once", async () => {
+  const fake = cluster(before);
+  fake.later.push(onItsWay, onItsWay, served);
+  const { code, out, err } = await call(["wait"], { cluster: fake });
+  assert.deepEqual([code, out], [0, "revision 7 is on every node that can be served\n"]);
+  assert.deepEqual(err.trimEnd().split("\n"), [
+    "additional-pull-secret: version 812 is not read by the controller yet",
+    "additional-pull-secret: version 812 is being rolled out (nodes: no node is counted yet)",
+  ]);
+});
+
+test("what only a person can end is told, with 1", async () => {
+  const { code, err } = await call(["wait"], { cluster: cluster(failed) });
+  assert.deepEqual([code, err], [1, "Halted: revision 8 failed on n7\n"]);
+});
+
+test("what a cluster says cannot fool a terminal, on neither stream", async () => {
+  const forged = "\u001b[2Kof n7\nrevision 7 is on every node";
+  const shown = "\\u{1b}[2Kof n7\\u{a}revision 7 is on every node";
+  const sources = [source("812", "790")];
+  const ill = object({ status: { sources, conditions: standing("person", "Halted", forged) } });
+  const { err } = await call(["wait", "--timeout", "2s"], { cluster: cluster(ill) });
+  assert.equal(err, `Halted: ${shown}\n`);
+  const conditions = standing("nobody", "InForce", forged);
+  const well = object({ status: { sources: [source("812")], conditions } });
+  const { out } = await call(["wait", "--timeout", "2s"], { cluster: cluster(well) });
+  assert.equal(out, `${shown}\n`);
+});
+
+test("what does not come in time is 3, and the last word is told", async () => {
+  const { code, err } = await call(["wait", "--timeout", "1s"], { cluster: cluster(onItsWay) });
+  assert.equal(code, 3);
+  assert.match(
+    err,
+    /\nnot served yet: additional-pull-secret: version 812 is being rolled out .*\n$/,
+  );
+});
+
+test("an interrupt ends the wait, with 3", async () => {
+  const enough = new AbortController();
+  const heard = () => enough.abort();
+  const setting = { cluster: cluster(onItsWay), heard, signal: enough.signal };
+  assert.equal((await call(["wait"], setting)).code, 3);
+});
+
+test("without the right to get the Secret the object is believed, which is said", async () => {
+  const fake = cluster(before);
+  fake.refusals.set(additionalPath, 403);
+  const { code, err } = await call(["wait"], { cluster: fake });
+  assert.equal(code, 0);
+  assert.match(err, /^additional-pull-secret: no right to get the Secret; waiting for Ready .*\n$/);
+});
+
+test("one of spec.sources is waited for by its name, and no other", async () => {
+  const spec = { sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] };
+  const status = { sources: [{ ...source("50"), name: "team-a" }], conditions: inForce };
+  const fake = cluster(object({ spec, status }));
+  const path = additionalPath.replace("additional-pull-secret", "team-a-pull");
+  fake.objects.set(path, pullSecret({ "a.io": "u:p" }, { resourceVersion: "50" }));
+  assert.equal((await call(["wait", "--source", "team-a"], { cluster: fake })).code, 0);
+  const { code, err } = await call(["wait", "--source", "team-b"], { cluster: fake });
+  assert.deepEqual(
+    [code, err],
+    [2, "--source: no source of spec.sources has this name; give additional-pull-secret, team-a\n"],
+  );
+});
+
+test("a cluster without the definition is told what it lacks", async () => {
+  const fake = new FakeCluster();
+  fake.missing = true;
+  const { code, err } = await call(["wait"], { cluster: fake });
+  assert.equal(code, 1);
+  assert.match(err, /not served; .*manifests\/crds/);
+});

@@ -1,0 +1,68 @@
+/** `wait`: until the edit that was just made is on every node that can be served. */
+import { escape } from "#pullsecret/problems/keypath.ts";
+import { clusterFlags, sourceFlag, timeoutFlag } from "#plugin/cluster/flags.ts";
+import { followObject, peekObject } from "#plugin/cluster/object.ts";
+import { sourceSecret, sourceSecrets, versionOf } from "#plugin/cluster/secrets.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { judgeServed, type PresentSource, type Served } from "#plugin/show/presence.ts";
+import { command } from "#plugin/terminal/command.ts";
+import type { Io } from "#plugin/terminal/io.ts";
+
+export const wait = command(
+  {
+    group: "see",
+    what: "wait until the edit just made is on every node that can be served",
+    example: "--timeout 5m",
+    more:
+      "Compares the version of each source's Secret, as it is now, with the one that the nodes have,\n" +
+      "so that it is true also in the instant in which the object is still Ready for the version before.\n" +
+      "That needs the right to get these Secrets by name, though their content is not asked for;\n" +
+      "without it the object alone is waited for. Exit codes: 0 served; 1 it will not come, and why;\n" +
+      "3 not in this time.",
+    flags: { ...timeoutFlag("10m"), ...sourceFlag, ...clusterFlags },
+  },
+  async ({ timeout, source, ...how }, io) => {
+    const cluster = await io.reach(how);
+    const present = await presentVersions(cluster, source, io);
+    let last: Served | undefined;
+    const answer = await followObject(cluster, {
+      seconds: timeout,
+      signal: io.signal,
+      each: (object) => {
+        const now = judgeServed(object, present);
+        if (now.is !== "waiting") return now;
+        if (now.why !== last?.why) io.err(now.why);
+        last = now;
+        return undefined;
+      },
+    });
+    if (answer?.is === "served") io.out(`${escape(answer.why || "served")}\n`);
+    if (answer?.is === "failed") io.err(answer.why);
+    if (answer === undefined)
+      io.err(`not served yet: ${last?.why ?? "the API server did not answer"}`);
+    return answer === undefined ? 3 : answer.is === "served" ? 0 : 1;
+  },
+);
+
+/**
+ * The present versions of the Secrets. Secrets that may not be read are left out, and the output
+ * says so.
+ */
+async function presentVersions(
+  cluster: Cluster,
+  source: string | undefined,
+  io: Io,
+): Promise<readonly PresentSource[]> {
+  const object = await peekObject(cluster);
+  const wanted = source === undefined ? sourceSecrets(object) : [sourceSecret(object, source)];
+  const found = await Promise.all(
+    wanted.map(async ({ source, secret }) => ({ source, now: await versionOf(cluster, secret) })),
+  );
+  const hidden = found.flatMap(({ source, now }) => (now === "hidden" ? [source] : []));
+  if (hidden.length > 0)
+    io.err(
+      `${hidden.join(", ")}: no right to get the Secret; waiting for Ready of the object, which may ` +
+        "speak of the version before",
+    );
+  return found.flatMap(({ source, now }) => (now === "hidden" ? [] : [{ source, ...now }]));
+}

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { call, FakeCluster, refusal } from "#plugin/fake.fixture.ts";
+import { object } from "#plugin/object.fixture.ts";
+
+type Body = Readonly<{
+  metadata: Readonly<{ annotations: Record<string, string>; resourceVersion?: string }>;
+  spec?: object;
+}>;
+
+/** What the last apply declared. */
+function declared({ writes }: FakeCluster): Body {
+  const [{ path, body, options } = { path: "", body: {}, options: {} }] = writes.slice(-1);
+  assert.equal(path, globalPullSecretPath);
+  assert.deepEqual(options, { manager: "kubectl-pull-secret", force: true });
+  // As it is sent.
+  return JSON.parse(JSON.stringify(body)) as Body;
+}
+
+function clusterWith(told: GlobalPullSecret): FakeCluster {
+  const cluster = new FakeCluster();
+  cluster.objects.set(globalPullSecretPath, told);
+  return cluster;
+}
+
+const reason = { "globalpullsecret.io/reason": "disk" };
+const steps: readonly (readonly [argv: string, spec: object, annotations: object, said: RegExp])[] =
+  [
+    ["pause", { managementState: "Paused" }, {}, /resume ends it/],
+    ["pause --reason disk", { managementState: "Paused" }, reason, /resume/],
+    ["resume", { managementState: "Managed" }, {}, /pull-secret wait/],
+    ["withdraw --yes", { managementState: "Withdrawn" }, {}, /pull-secret wait/],
+    [
+      "withdraw --now -y --reason disk",
+      { managementState: "Withdrawn" },
+      { ...reason, "globalpullsecret.io/withdraw-now": "true" },
+      /pull-secret wait/,
+    ],
+  ];
+for (const [argv, spec, annotations, said] of steps)
+  test(`\`${argv}\` writes one field, and why`, async () => {
+    const cluster = clusterWith(object({}));
+    const { code, out } = await call(argv.split(" "), { cluster });
+    assert.equal(code, 0);
+    assert.match(out, said);
+    const body = declared(cluster);
+    assert.deepEqual([body.spec, body.metadata.annotations], [spec, annotations]);
+    assert.equal(body.metadata.resourceVersion, "900");
+  });
+
+test("`retry` asks with a value that was not there before, and touches no spec", async () => {
+  const cluster = clusterWith(object({}));
+  assert.equal((await call(["retry"], { cluster })).code, 0);
+  const body = declared(cluster);
+  assert.equal(body.spec, undefined);
+  const asked = body.metadata.annotations["globalpullsecret.io/retry"] ?? "";
+  assert.ok(Math.abs(Date.parse(asked) - Date.now()) < 60_000, asked);
+});
+
+/** As the API server keeps it of an apply of the plugin's. */
+const pausedByUs = object({
+  spec: { managementState: "Paused" },
+  metadata: {
+    annotations: { "globalpullsecret.io/reason": "upgrade" },
+    managedFields: [
+      {
+        manager: "kubectl-pull-secret",
+        operation: "Apply",
+        fieldsV1: {
+          "f:metadata": { "f:annotations": { "f:globalpullsecret.io/reason": {} } },
+          "f:spec": { "f:managementState": {} },
+        },
+      },
+    ],
+  },
+});
+
+test("`retry` leaves a pause of ours, and why, as they are", async () => {
+  const cluster = clusterWith(pausedByUs);
+  await call(["retry"], { cluster });
+  const { spec, metadata } = declared(cluster);
+  assert.deepEqual(spec, { managementState: "Paused" });
+  assert.equal(metadata.annotations["globalpullsecret.io/reason"], "upgrade");
+});
+
+test("`resume` takes the reason for the pause away", async () => {
+  const cluster = clusterWith(pausedByUs);
+  await call(["resume"], { cluster });
+  assert.deepEqual(declared(cluster).metadata.annotations, {});
+});
+
+test("what Git declares is not written: Git would undo it", async () => {
+  const fieldsV1 = { "f:spec": { "f:managementState": {} } };
+  const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
+  const cluster = clusterWith(object({ metadata: { managedFields } }));
+  const { code, err } = await call(["pause"], { cluster });
+  assert.equal(code, 1);
+  assert.match(err, /spec\.managementState: declared by "argocd-controller", which would undo it/);
+  assert.deepEqual(cluster.writes, []);
+  assert.equal((await call(["retry"], { cluster })).code, 0);
+});
+
+test("a change by somebody else in between is looked at again", async () => {
+  const cluster = clusterWith(object({}));
+  let first = true;
+  cluster.before = ({ verb, path }) => {
+    if (!first) return;
+    first = false;
+    cluster.objects.set(path, object({ metadata: { resourceVersion: "901" } }));
+    throw refusal(409, verb, path);
+  };
+  assert.equal((await call(["pause"], { cluster })).code, 0);
+  assert.equal(declared(cluster).metadata.resourceVersion, "901");
+});
+
+test("`withdraw` asks on a terminal, and needs --yes elsewhere", async () => {
+  const cluster = clusterWith(object({}));
+  const alone = await call(["withdraw"], { cluster });
+  assert.equal(alone.code, 2);
+  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
+  const asked: string[] = [];
+  const answer = (yes: boolean) => (question: string) => {
+    asked.push(question);
+    return Promise.resolve(yes);
+  };
+  const no = await call(["withdraw"], { cluster, confirm: answer(false) });
+  assert.deepEqual([no.code, no.out, no.err], [1, "", "nothing is done\n"]);
+  assert.deepEqual(cluster.writes, []);
+  assert.equal((await call(["withdraw"], { cluster, confirm: answer(true) })).code, 0);
+  assert.equal(cluster.writes.length, 1);
+  assert.equal(asked[0], "Take the pull secret off every node of fake?");
+});
+
+test("an object that nobody made is made", async () => {
+  const cluster = new FakeCluster();
+  assert.equal((await call(["pause"], { cluster })).code, 0);
+  assert.deepEqual(cluster.writes[0]?.options, { manager: "kubectl-pull-secret", force: false });
+});
+
+for (const words of ["x".repeat(257), "two\nlines"])
+  test(`a reason that status cannot show is misuse: ${JSON.stringify(words.slice(0, 9))}`, async () => {
+    const { code, err } = await call(["pause", "--reason", words]);
+    assert.equal(code, 2);
+    assert.match(err, /^--reason .*: is longer than 256 characters, or has lines\n$/);
+  });

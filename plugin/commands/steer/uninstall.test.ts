@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
+import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { halted, object, rolling, standing } from "#plugin/object.fixture.ts";
+import { definition, deployment, installation } from "#plugin/removal/objects.ts";
+
+const spec = { managementState: "Withdrawn", sources: [] } as const;
+const told = (conditions: ReturnType<typeof standing>) => object({ spec, status: { conditions } });
+const withdrawn = told(standing("nobody", "Withdrawn", "withdrawn: nothing of ours is left"));
+const awaited = told(standing("nobody", "NodesAwaited", "others are waited for"));
+
+function installed(first: GlobalPullSecret): FakeCluster {
+  const fake = new FakeCluster();
+  for (const { path } of [...installation, definition])
+    fake.objects.set(path, { metadata: { uid: path } });
+  fake.change(first);
+  return fake;
+}
+
+const deletions = ({ writes }: FakeCluster) =>
+  writes.filter(({ verb }) => verb === "remove").map(({ path }) => path);
+
+test("the nodes come first, then the controller and its rights, and the definition last", async () => {
+  const fake = installed(object({}));
+  fake.later.push(told(rolling), withdrawn);
+  fake.before = ({ verb }) =>
+    assert.equal(verb === "remove", fake.later.length === 0 && fake.writes.length > 0);
+  const { code, out, err } = await call(["uninstall", "--yes"], { cluster: fake });
+  assert.equal(code, 0, err);
+  assert.deepEqual(deletions(fake), [...installation.map(({ path }) => path), definition.path]);
+  assert.match(
+    out,
+    /^uninstalled: PodDisruptionBudget\/.*CustomResourceDefinition\/\S+\nthe Secrets/,
+  );
+  assert.match(err, /60 of 100 nodes/);
+  assert.deepEqual(fake.writes[0]?.body, {
+    apiVersion: "globalpullsecret.io/v1alpha1",
+    kind: "GlobalPullSecret",
+    metadata: {
+      name: "cluster",
+      resourceVersion: "101",
+      annotations: { "globalpullsecret.io/reason": "kubectl pull-secret uninstall" },
+    },
+    spec: { managementState: "Withdrawn" },
+  });
+});
+
+test("what is withdrawn already, in Git even, is not written again", async () => {
+  const fieldsV1 = { "f:spec": { "f:managementState": {} } };
+  const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
+  const fake = installed({ ...withdrawn, metadata: { ...withdrawn.metadata, managedFields } });
+  assert.equal((await call(["uninstall", "--yes"], { cluster: fake })).code, 0);
+  assert.ok(fake.writes.every(({ verb }) => verb === "remove"));
+});
+
+const refusals: readonly (readonly [
+  what: string,
+  first: GlobalPullSecret,
+  code: number,
+  why: RegExp,
+])[] = [
+  ["a node that is away is waited for", awaited, 3, /nothing is deleted: others are waited for/],
+  ["a rollout that does not end is left", told(rolling), 3, /nothing is deleted: RollingOut: 60/],
+  ["what only a person can end is told", told(halted), 1, /Halted: revision 8 failed on n7/],
+  [
+    "what Git declares is not withdrawn",
+    object({
+      metadata: {
+        managedFields: [
+          {
+            manager: "argocd-controller",
+            operation: "Apply",
+            fieldsV1: { "f:spec": { "f:managementState": {} } },
+          },
+        ],
+      },
+    }),
+    1,
+    /declared by "argocd-controller"/,
+  ],
+];
+for (const [what, first, code, why] of refusals)
+  test(`${what}, and nothing is deleted`, async () => {
+    const fake = installed(first);
+    const ran = await call(["uninstall", "--yes", "--timeout", "1s"], { cluster: fake });
+    assert.equal(ran.code, code, ran.err);
+    assert.match(ran.err, why);
+    assert.deepEqual(deletions(fake), []);
+  });
+
+test("without --yes a person is asked, and nobody is taken for a no", async () => {
+  const fake = installed(withdrawn);
+  const alone = await call(["uninstall"], { cluster: fake });
+  assert.equal(alone.code, 2);
+  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
+  const asked: string[] = [];
+  const answer = (yes: boolean) => (question: string) => {
+    asked.push(question);
+    return Promise.resolve(yes);
+  };
+  const no = await call(["uninstall"], { cluster: fake, confirm: answer(false) });
+  assert.deepEqual([no.code, no.err], [1, "nothing is done\n"]);
+  assert.deepEqual(fake.writes, []);
+  assert.equal((await call(["uninstall"], { cluster: fake, confirm: answer(true) })).code, 0);
+  assert.match(asked[0] ?? "", /off every node of fake/);
+});
+
+test("repeated, it goes on where it was killed, and ends with nothing to do", async () => {
+  const fake = installed(withdrawn);
+  for (const { path } of installation.slice(0, 4)) fake.objects.delete(path);
+  const again = await call(["uninstall", "--yes"], { cluster: fake });
+  assert.equal(again.code, 0, again.err);
+  assert.deepEqual(deletions(fake), [
+    ...installation.slice(4).map(({ path }) => path),
+    definition.path,
+  ]);
+  fake.objects.delete(globalPullSecretPath);
+  const empty = await call(["uninstall", "--yes", "-o", "json"], { cluster: fake });
+  assert.equal(empty.code, 0);
+  assert.deepEqual(JSON.parse(empty.out), { deleted: [], kept: ["additional-pull-secret"] });
+});
+
+for (const [what, path] of [
+  ["controller", deployment.path],
+  ["definition of GlobalPullSecret", definition.path],
+] as const)
+  test(`agents without a ${what} are not given up`, async () => {
+    const fake = installed(withdrawn);
+    fake.objects.delete(path);
+    fake.objects.set(owned.daemonSet, {});
+    const { code, err } = await call(["uninstall", "--yes"], { cluster: fake });
+    assert.equal(code, 1);
+    assert.match(err, new RegExp(`is there, but no ${what}, without which`));
+    assert.deepEqual(deletions(fake), []);
+  });
+
+test("what Helm installed is left to Helm", async () => {
+  const fake = installed(object({}));
+  const annotations = { "meta.helm.sh/release-name": "gps" };
+  fake.objects.set(deployment.path, { metadata: { annotations } });
+  const { code, err } = await call(["uninstall", "--yes"], { cluster: fake });
+  assert.equal(code, 1);
+  assert.match(err, /of a Helm release; nothing is done: helm uninstall gps -n kube-system,/);
+  assert.deepEqual(fake.writes, []);
+});
+
+test("pods of the controller that do not end keep the definition", async () => {
+  const fake = installed(withdrawn);
+  fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
+  const { code, err } = await call(["uninstall", "--yes", "--timeout", "1s"], { cluster: fake });
+  assert.deepEqual(
+    [code, err],
+    [3, "the controller's pods have not ended yet; uninstall again, when they have\n"],
+  );
+  assert.equal(deletions(fake).at(-1), deployment.path);
+});
+
+const leftAt = "left is the rest, up to the definition of GlobalPullSecret; uninstall again";
+
+test("an interrupt while the controller's pods end is followed at once, and says what is left", async () => {
+  const fake = installed(withdrawn);
+  fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
+  const enough = new AbortController();
+  const pages = fake.pages.bind(fake);
+  fake.pages = async (...asked) => {
+    await pages(...asked);
+    setImmediate(() => enough.abort());
+  };
+  const setting = { cluster: fake, signal: enough.signal };
+  const { code, out, err } = await call(["uninstall", "--yes", "--timeout", "2s"], setting);
+  const deleted = installation.slice(0, 2).map(({ kind, name }) => `${kind}/${name}`);
+  assert.deepEqual(
+    [code, out, err],
+    [3, "", `interrupted; deleted: ${deleted.join(", ")}; ${leftAt}\n`],
+  );
+});
+
+test("an interrupt between two deletions is the end of them", async () => {
+  const fake = installed(withdrawn);
+  const enough = new AbortController();
+  fake.before = () => enough.abort();
+  const { code, err } = await call(["uninstall", "--yes"], {
+    cluster: fake,
+    signal: enough.signal,
+  });
+  const [{ kind, name, path } = definition] = installation;
+  assert.deepEqual([code, err], [3, `interrupted; deleted: ${kind}/${name}; ${leftAt}\n`]);
+  assert.deepEqual(deletions(fake), [path]);
+});

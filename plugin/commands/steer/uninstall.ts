@@ -1,0 +1,77 @@
+/** `uninstall`: the nodes first, then the controller, then the definition of our object. */
+import { clusterFlags, timeoutFlag } from "#plugin/cluster/flags.ts";
+import { peekObject } from "#plugin/cluster/object.ts";
+import { sourceSecrets } from "#plugin/cluster/secrets.ts";
+import { deleteAll, refuseOfHelm } from "#plugin/removal/delete.ts";
+import { giveBack } from "#plugin/removal/giveback.ts";
+import { agree, yesFlag } from "#plugin/terminal/agree.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { outputFlag, print } from "#plugin/terminal/output.ts";
+
+/** The result as `-o json` prints it: a stable shape. */
+type Answer = Readonly<{
+  /** The deleted objects, as KIND/NAME; empty where nothing was left to delete. */
+  deleted: readonly string[];
+  /** The user's own Secrets, which are kept. */
+  kept: readonly string[];
+}>;
+
+export const uninstall = command(
+  {
+    group: "steer",
+    what: "give the nodes back what they had, then delete the controller and its objects",
+    example: "--yes --timeout 30m",
+    more:
+      "As withdraw, and waits until no node has anything of ours; then deletes the controller, its\n" +
+      "rights, GlobalPullSecret and its definition. The Secrets that you made stay. It can be repeated,\n" +
+      "also after it was interrupted. What Helm installed is left to helm uninstall; a tool that\n" +
+      "declares these objects, such as Argo CD, has to be told as well. Exit codes: 1 it will not come,\n" +
+      "and why; 3 not in this time: the controller is still there, and goes on.",
+    flags: {
+      ...yesFlag,
+      ...timeoutFlag("15m"),
+      ...outputFlag,
+      ...clusterFlags,
+    },
+  },
+  async ({ yes, timeout, output, ...how }, io) => {
+    const cluster = await io.reach(how);
+    await refuseOfHelm(cluster);
+    const question = `Take the pull secret off every node of ${cluster.identity}, and uninstall?`;
+    await agree(yes, question, io);
+    const end = performance.now() + timeout * 1000;
+    const object = await peekObject(cluster);
+    const { signal, err } = io;
+    const { is, why } = await giveBack(cluster, { seconds: timeout, signal, err });
+    if (is !== "back") {
+      io.err(is === "failed" ? why : `not given back yet, nothing is deleted: ${why}`);
+      return is === "failed" ? 1 : 3;
+    }
+    const deleted: string[] = [];
+    const gone = await deleteAll(cluster, {
+      seconds: (end - performance.now()) / 1000,
+      signal,
+      deleted: ({ kind, name }) => void deleted.push(`${kind}/${name}`),
+    });
+    if (!gone) {
+      io.err(signal.aborted ? interrupted(deleted) : stillRunning);
+      return 3;
+    }
+    const kept = sourceSecrets(object).map(({ secret }) => secret);
+    await print(output, { deleted, kept }, lines, io);
+    return 0;
+  },
+);
+
+const stillRunning = "the controller's pods have not ended yet; uninstall again, when they have";
+
+const interrupted = (deleted: readonly string[]): string =>
+  `interrupted; deleted: ${deleted.join(", ") || "nothing"}; left is the rest, up to the ` +
+  "definition of GlobalPullSecret; uninstall again";
+
+function lines({ deleted, kept }: Answer): string[] {
+  return [
+    deleted.length === 0 ? "nothing of it is left" : `uninstalled: ${deleted.join(", ")}`,
+    `the Secrets that you made stay, where there are any: ${kept.join(", ")}`,
+  ];
+}

@@ -1,0 +1,187 @@
+/**
+ * For tests: a fake API server behind kube's interface, and a command run against it without a
+ * process. It keeps objects by path and judges nothing: what a real one makes of a request is
+ * asked in test/plugin/cluster.test.ts.
+ */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { FleetSecret } from "#api/fleet-secret.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
+import { collections, fleetSecretsIn, globalPullSecretPath } from "#kube/client/paths.ts";
+import { runCommandLine } from "./command-line.ts";
+import { Misuse, type Io, type Terminal } from "./terminal/io.ts";
+import { errTo } from "./terminal/writing.ts";
+
+/** An object whose changes watches tell. */
+type Watched = GlobalPullSecret | FleetSecret;
+
+const pathOf = ({ kind, metadata: { namespace = "", name } }: Watched): string =>
+  kind === "FleetSecret" ? `${fleetSecretsIn(namespace)}/${name}` : globalPullSecretPath;
+
+type Write = Readonly<{ verb: string; path: string; body?: unknown; options?: unknown }>;
+
+export class FakeCluster implements Cluster {
+  readonly identity = "fake";
+  /** Path → object. */
+  readonly objects = new Map<string, object>();
+  /** Path → HTTP status that reading it gives, instead of the object. */
+  readonly refusals = new Map<string, number>();
+  /** No collection with a query is served: there is no definition of ours. */
+  missing = false;
+  /** What the first watch tells, one after the other. */
+  readonly later: Watched[] = [];
+  readonly writes: Write[] = [];
+  /** Called before a write is made: what somebody else does first. Throwing refuses the write. */
+  before: (write: Write) => void = () => {};
+  readonly #watches = new Set<(line: string) => void>();
+  #version = 100;
+
+  get<T>(path: string): Promise<T | undefined> {
+    const status = this.refusals.get(path);
+    if (status !== undefined) return Promise.reject(refusal(status, "GET", path));
+    const [collection = "", query] = path.split("?");
+    if (query === undefined) return Promise.resolve(this.objects.get(path) as T | undefined);
+    if (this.missing) return Promise.resolve(undefined);
+    const name = /metadata\.name%3D(.+)/.exec(query)?.[1];
+    const item = this.objects.get(`${collection}/${name}`);
+    const metadata = { resourceVersion: String(this.#version) };
+    return Promise.resolve({ kind: "List", metadata, items: item ? [item] : [] } as T);
+  }
+
+  pages<T>(
+    path: string,
+    _: unknown,
+    each: (items: readonly T[], version: string) => void,
+  ): Promise<void> {
+    const all = [...this.objects].filter(([one]) => one.startsWith(`${path}/`));
+    each(
+      all.map(([, item]) => item as T),
+      String(this.#version),
+    );
+    return Promise.resolve();
+  }
+
+  apply<T>(path: string, body: object, options: object): Promise<T> {
+    return this.#write({ verb: "apply", path, body, options }) as Promise<T>;
+  }
+
+  create<T>(path: string, body: object): Promise<T> {
+    return this.#write({ verb: "create", path, body }) as Promise<T>;
+  }
+
+  patch<T>(path: string, body: object): Promise<T> {
+    return this.#write({ verb: "patch", path, body }) as Promise<T>;
+  }
+
+  replace<T>(path: string, body: object): Promise<T> {
+    return this.#write({ verb: "replace", path, body }) as Promise<T>;
+  }
+
+  remove(path: string, uid: string, resourceVersion?: string): Promise<void> {
+    return this.#write({
+      verb: "remove",
+      path,
+      options: { uid, resourceVersion },
+    }) as Promise<void>;
+  }
+
+  async stream(_: string, __: unknown, signal: AbortSignal, line: (text: string) => void) {
+    if (signal.aborted) return;
+    this.#watches.add(line);
+    for (const told of this.later.splice(0)) this.change(told);
+    if (!signal.aborted)
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    this.#watches.delete(line);
+  }
+
+  /** A change of the object, which every watch tells. */
+  change(object: Watched): void {
+    this.#version += 1;
+    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
+    this.objects.set(pathOf(object), { ...object, metadata });
+    const line = JSON.stringify({ type: "MODIFIED", object: { ...object, metadata } });
+    for (const told of this.#watches) told(line);
+  }
+
+  async #write(write: Write): Promise<unknown> {
+    this.before(write);
+    this.writes.push(write);
+    if (write.verb === "remove") this.objects.delete(write.path);
+    return await Promise.resolve(write.body);
+  }
+}
+
+export const refusal = (status: number, method: string, path: string): ApiError =>
+  new ApiError({ status, reason: "Refused", method, path });
+
+type Setting = Readonly<{
+  cluster?: FakeCluster;
+  input?: string | Uint8Array;
+  terminal?: Terminal;
+  /** Told every line as it is printed. */
+  heard?: (line: string) => void;
+  signal?: AbortSignal;
+  confirm?: (question: string) => Promise<boolean>;
+  /** Used in place of what is faked. */
+  io?: Partial<Io>;
+}>;
+
+export type Ran = Readonly<{ code: number; out: string; err: string }>;
+
+/** Runs a command; a word each in `argv`, but its name is the first. */
+export async function call(argv: readonly string[], setting: Setting = {}): Promise<Ran> {
+  const { cluster = new FakeCluster(), input = "", terminal, heard, signal, confirm } = setting;
+  let [out, err] = ["", ""];
+  const io: Io = {
+    read: (path, limit) =>
+      path === "-" ? Promise.resolve(Buffer.from(input).subarray(0, limit + 1)) : noFile(path),
+    out: (text) => {
+      out += text;
+      heard?.(text);
+    },
+    err: errTo((text) => {
+      err += text;
+      heard?.(text);
+    }),
+    write: (path) => noFile(path),
+    piped: false,
+    confirm,
+    terminal,
+    reach: () => Promise.resolve(cluster),
+    place: () => Promise.resolve(place),
+    contexts: () => Promise.resolve(["fake"]),
+    namespace: () => Promise.resolve("shop"),
+    documents: () => Promise.resolve([]),
+    yaml: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
+    signal: signal ?? new AbortController().signal,
+  };
+  // A command's name may be two words.
+  const words = argv.flatMap((word, at) => (at === 0 ? word.split(" ") : word));
+  const code = await runCommandLine(words, { ...io, ...setting.io });
+  return { code, out, err };
+}
+
+const place = { server: "https://fake.example", "certificate-authority-data": authority };
+const noFile = (path: string) => Promise.reject(new Misuse(`${path}: no such file`));
+
+export const additionalPath = `${collections.secrets}/additional-pull-secret`;
+
+/** A pull secret with one entry a pair, registry → user:password. */
+export function pullSecret(
+  entries: Readonly<Record<string, string>>,
+  metadata: object = {},
+): V1Secret {
+  const auths = Object.entries(entries).map(([registry, pair]) => [
+    registry,
+    { auth: Buffer.from(pair).toString("base64") },
+  ]);
+  const document = JSON.stringify({ auths: Object.fromEntries(auths) });
+  return {
+    type: "kubernetes.io/dockerconfigjson",
+    metadata: { name: "additional-pull-secret", uid: "u1", resourceVersion: "812", ...metadata },
+    data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
+  };
+}

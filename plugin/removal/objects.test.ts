@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { loadAll } from "js-yaml";
+import { definition, installation } from "./objects.ts";
+
+type Document = Readonly<{
+  apiVersion?: string;
+  kind?: string;
+  metadata?: Readonly<{ name?: string; namespace?: string }>;
+}> | null;
+
+/** What only kustomize reads. */
+const ofKustomize = /^kustomize\.config\.k8s\.io\//;
+
+/**
+ * Not of the cluster that is uninstalled: a fleet's controller is an installation of its own, and
+ * goes when its FleetSecrets are gone; a hosted one is in another cluster.
+ */
+const others = [
+  "manifests/fleet/**",
+  "manifests/crds/fleetsecrets/**",
+  "manifests/sync/**",
+  "manifests/crds/syncsecrets/**",
+  "manifests/hosted/**",
+];
+
+/** `Kind name` of all that manifests/ make; a chart's templates are no YAML, and make the same. */
+function made(): ReadonlySet<string> {
+  const exclude = ["manifests/argocd/**", ...others];
+  const files = globSync("manifests/**/*.yaml", { exclude });
+  const documents = files.flatMap((file) => {
+    const text = readFileSync(file, "utf8");
+    return text.includes("{{") ? [] : (loadAll(text) as Document[]);
+  });
+  const found = documents.flatMap((one) => {
+    const name = one?.metadata?.name;
+    return name === undefined || ofKustomize.test(one?.apiVersion ?? "")
+      ? []
+      : [`${one?.kind} ${name}`];
+  });
+  return new Set(found);
+}
+
+test("uninstall knows every object of manifests/, and no other but the Lease", () => {
+  const known = [...installation, definition].map(({ kind, name }) => `${kind} ${name}`);
+  assert.deepEqual(
+    known.filter((one) => !one.startsWith("Lease ")).toSorted(),
+    [...made()].toSorted(),
+    "list it in plugin/removal/objects.ts, in the order of its removal",
+  );
+});
+
+test("each is deleted once, and what runs before what it may", () => {
+  const names = installation.map(({ kind, name }) => `${kind} ${name}`);
+  assert.equal(new Set(names).size, names.length);
+  assert.ok(names.findIndex((one) => one.startsWith("Deployment ")) <= 1);
+  for (const { path, name } of installation) assert.ok(path.endsWith(`/${name}`), path);
+});

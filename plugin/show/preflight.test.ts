@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Node } from "@kubernetes/client-node";
+import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { kindOf, type Preflight } from "./preflight.ts";
+
+type Told = Readonly<{ labels?: Record<string, string>; version?: string; image?: string }>;
+
+const node = ({ labels = {}, version = "v1.34.0", image = "Debian" }: Told, name = "n"): V1Node =>
+  ({
+    metadata: { name, labels },
+    status: {
+      nodeInfo: { kubeletVersion: version, osImage: image, operatingSystem: "linux" },
+      conditions: [{ type: "Ready", status: "True" }],
+    },
+  }) as V1Node;
+
+const server = { "node-role.kubernetes.io/control-plane": "true" };
+
+for (const [told, distribution, unit, restarts, modes] of [
+  [{}, "kubeadm or another", "kubelet.service", true, 3],
+  [{ version: "v1.34.1+k3s1", labels: server }, "k3s server", "k3s.service", false, 2],
+  [{ version: "v1.34.1+k3s1" }, "k3s agent", "k3s-agent.service", true, 2],
+  [{ version: "v1.34.1+rke2r1", labels: server }, "rke2 server", "rke2-server.service", false, 2],
+  [{ version: "v1.34.1+rke2r1" }, "rke2 agent", "rke2-agent.service", true, 2],
+  [{ image: "Talos (v1.11.0)" }, "Talos", "-", false, 1],
+  [{ version: "v1.34.1-eks-113cf36" }, "EKS", "kubelet.service", true, 2],
+  [{ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "EKS Fargate", "-", false, 0],
+  [{ version: "v1.34.1-gke.100" }, "GKE", "kubelet.service", true, 2],
+  [{ labels: { "kubernetes.azure.com/cluster": "c" } }, "AKS", "kubelet.service", true, 2],
+  [{ labels: { "node.openshift.io/os_id": "rhel" } }, "OpenShift", "kubelet.service", false, 0],
+  [{ labels: { type: "virtual-kubelet" } }, "virtual kubelet", "-", false, 0],
+  [{ labels: { type: "kwok" } }, "virtual kubelet", "-", false, 0],
+  [{ labels: { "liqo.io/type": "virtual-node" } }, "virtual kubelet", "-", false, 0],
+] as const)
+  test(`expects ${distribution} with ${unit} of ${JSON.stringify(told)}`, () => {
+    const kind = kindOf(node(told));
+    assert.deepEqual(
+      [kind.distribution, kind.unit, kind.restarts, kind.modes.length],
+      [distribution, unit, restarts, modes],
+    );
+  });
+
+function cluster(...nodes: readonly V1Node[]): FakeCluster {
+  const fake = new FakeCluster();
+  for (const [at, one] of nodes.entries()) fake.objects.set(`/api/v1/nodes/n${at}`, one);
+  return fake;
+}
+
+test("shows 5,000 nodes on one screen, with what would restart and for how long", async () => {
+  const workers = Array.from({ length: 4997 }, (_, at) => node({}, `w${at}`));
+  const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "f0");
+  const fake = cluster(...workers, fargate, fargate, fargate);
+  const { code, out } = await call(["preflight"], { cluster: fake });
+  assert.equal(code, 0);
+  assert.match(out, /^4997 of 5000 nodes can be served\n.* restart 4997 kubelets, .*: about 99s; /);
+  assert.ok(out.split("\n").length < 10, out);
+  assert.deepEqual(fake.writes, []);
+});
+
+test("prints counts, restarts and seconds as JSON, one node after the other in a small cluster", async () => {
+  const fake = cluster(node({}), node({}), node({}), node({}));
+  const { out } = await call(["preflight", "-o", "json"], { cluster: fake });
+  const { nodes, restarts, seconds, groups } = JSON.parse(out) as Preflight;
+  assert.deepEqual([nodes, restarts, seconds, groups[0]?.ready], [4, 4, 36, 4]);
+});
+
+test("exits with 1 when no node can be served, and when there is none", async () => {
+  const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } });
+  assert.equal((await call(["preflight"], { cluster: cluster(fargate) })).code, 1);
+  assert.equal((await call(["preflight"], { cluster: cluster() })).code, 1);
+});

@@ -1,0 +1,84 @@
+/** The bundle that users install, run from its one file, with the Node that they may have. */
+import assert from "node:assert/strict";
+import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { version } from "#plugin/terminal/version.ts";
+import { east } from "#plugin/seal/seal.fixture.ts";
+import { file, folder, run, testCases, testRefusals } from "#plugin/cases.fixture.ts";
+
+const [bundle, likeNode20] = ["../../dist/kubectl-pull_secret.cjs", "like-node-20.cjs"].map(
+  (path) => fileURLToPath(new URL(path, import.meta.url)),
+) as [string, string];
+/** Alone in a folder: it needs nothing but its one file. */
+const plugin = join(folder, "kubectl-pull_secret.cjs");
+copyFileSync(bundle, plugin);
+
+/**
+ * The machine's own Node, as users have it; npm and our set-up put the pinned one before it. Where
+ * it is no Node 20, the second stands for it.
+ */
+const own =
+  (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((place) => !place.includes("node_modules"))
+    .map((place) => join(place, "node"))
+    .find((path) => existsSync(path)) ?? process.execPath;
+testCases([own, plugin], ", with the machine's own Node");
+testCases([process.execPath, "--require", likeNode20, plugin], ", with what Node 20 has");
+testRefusals([process.execPath, plugin], ", of the bundle");
+
+test("npm run build makes programs of the plugin and of its launcher", async () => {
+  const launcher = bundle.replace(/\.cjs$/, "");
+  for (const path of [launcher, bundle]) assert.equal(statSync(path).mode & 0o777, 0o755, path);
+  const { out } = await run([launcher, "version"]);
+  assert.equal(out, `${version} (Node ${process.versions.node})\n`);
+});
+
+test("what is newer than Node 20 is really taken away", async () => {
+  const source = `console.log(typeof Map.groupBy, typeof [].values().map, typeof new Set().union, typeof Iterator)`;
+  const { out, err } = await run([process.execPath, "--require", likeNode20, "--eval", source]);
+  assert.deepEqual([out, err], [`${"undefined ".repeat(4).trim()}\n`, ""]);
+});
+
+for (const node of [[own], [process.execPath, "--require", likeNode20]])
+  test(`reaches a cluster where Node has zstd, and else asks for a newer one in one line: ${node.length === 1 ? "the machine's own" : "like 20"}`, async () => {
+    const { code, err } = await run([...node, plugin, "status", "--kubeconfig", "nowhere.yaml"]);
+    const { out } = await run([...node, "-p", "'createZstdDecompress' in require('node:zlib')"]);
+    assert.equal(code, 2, err);
+    const tooOld = /^Node \S+ is too old .*; install Node 22\.15 or newer .*\n$/;
+    assert.match(err, out === "true\n" ? /^nowhere\.yaml: / : tooOld);
+  });
+
+test("the commands that SUPPORT.md lists for Node 20 run with what it has", async () => {
+  const [, row = ""] =
+    /^\| 20 or newer +\| (.*) \|$/m.exec(readFileSync("SUPPORT.md", "utf8")) ?? [];
+  file("pull.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
+  file("east.pem", east);
+  const lines = [
+    "check pull.json",
+    "merge --additional pull.json --output-file merged-for-20.json",
+    "explain a.io/x --file pull.json",
+    "seal -f pull.json --cert east=east.pem -o sealed-for-20",
+    "fleet rbac --target kube-system/pull-secret",
+    "tenant tenant-a",
+    "completion bash",
+    "version",
+  ];
+  const names = Array.from(row.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
+  assert.deepEqual(
+    lines.map((line) => names.find((name) => `${line} `.startsWith(`${name} `))),
+    names,
+  );
+  for (const node of [[own], [process.execPath, "--require", likeNode20]])
+    for (const line of lines) {
+      const { code, err } = await run([...node, plugin, ...line.split(" ")]);
+      assert.deepEqual([code, err], [0, line.startsWith("seal") ? err : ""], line);
+    }
+});
+
+test("the plugin starts on Node 20 or newer, whichever it was tried with", async () => {
+  const { out } = await run([own, "--version"]);
+  assert.ok(Number(/^v(\d+)\./.exec(out)?.[1]) >= 20, out);
+});

@@ -1,0 +1,145 @@
+/**
+ * The plugin against a real API server, as users with different rights. No controller runs: the
+ * test writes the status that one would.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { inForce, object, source } from "#plugin/object.fixture.ts";
+import { textOf } from "#tools/install/yaml.ts";
+import * as plane from "../controller/plane.ts";
+import { steer } from "../controller/steer.ts";
+import { loginTests } from "./login.ts";
+import { password, pluginOn } from "./rig.ts";
+import { shownTests } from "./shown.ts";
+import { supportTests } from "./support.ts";
+import { uninstallTests } from "./uninstall.ts";
+
+let on: plane.Plane;
+
+before(async () => {
+  on = await plane.startPlane();
+});
+after(async () => {
+  await on[Symbol.asyncDispose]();
+});
+
+const plugin = pluginOn(() => on);
+const rig = { on: () => on, plugin };
+
+async function tell(status: GlobalPullSecretStatus): Promise<void> {
+  const { apiVersion, kind, metadata } = object({});
+  const body = { apiVersion, kind, metadata: { name: metadata.name }, status };
+  const how = { manager: "global-pull-secret-status", force: true };
+  await on.api.apply(`${globalPullSecretPath}/status`, body, how);
+}
+
+const live = async () => await on.api.get<GlobalPullSecret>(globalPullSecretPath);
+const generation = async () => (await live())?.metadata.generation ?? 0;
+const secret = async () => await on.api.get<V1Secret>(plane.paths.additional);
+
+test("add makes the Secret, wait waits for its very version, remove deletes it", async () => {
+  const added = await plugin("add quay.io -u robot --password-stdin", `${password}\n`);
+  assert.deepEqual([added.code, added.err], [0, ""], JSON.stringify(added));
+  const first = (await secret())?.metadata?.resourceVersion ?? "";
+  assert.equal((await secret())?.type, "kubernetes.io/dockerconfigjson");
+
+  const observedGeneration = await generation();
+  await tell({ observedGeneration, sources: [source(first)], conditions: inForce });
+  assert.equal((await plugin("wait --timeout 20s")).code, 0);
+
+  const again = await plugin("add ghcr.io -u robot --password-stdin", password);
+  assert.equal(again.code, 0, again.err);
+  // The object is still Ready, of the version before.
+  const waited = await plugin("wait --timeout 10s");
+  assert.equal(waited.code, 3, JSON.stringify(waited));
+  assert.match(waited.err, /is not read by the controller yet/);
+  const second = (await secret())?.metadata?.resourceVersion ?? "";
+  const waiting = plugin("wait --timeout 60s");
+  await tell({ observedGeneration, sources: [source(second)], conditions: inForce });
+  assert.equal((await waiting).code, 0);
+
+  // The wait that the chart's notes show for users without the plugin.
+  const [, field = ""] = /--for=jsonpath='([^']+)'/.exec(textOf("chart/templates/NOTES.txt")) ?? [];
+  const waitFor = (version: string) => {
+    const object = ["globalpullsecret/cluster", "--timeout=2s"];
+    return on.cluster.kubectl("wait", ...object, `--for=jsonpath=${field}=${version}`);
+  };
+  await waitFor(second);
+  await assert.rejects(waitFor(first), /timed out/);
+
+  for (const registry of ["quay.io", "ghcr.io"]) {
+    const removed = await plugin(`remove ${registry} --yes`);
+    assert.equal(removed.code, 0, removed.err);
+  }
+  assert.equal(await secret(), undefined);
+  for (const { out, err } of [added, again, waited])
+    assert.ok(!`${out}${err}`.includes(password), "the password is printed");
+});
+
+test("pause, withdraw, resume and retry write their field, and Git's stays Git's", async () => {
+  const state = async () => (await live())?.spec?.managementState;
+  for (const [line, wanted] of [
+    ["pause --reason upgrade", "Paused"],
+    ["withdraw --now --yes", "Withdrawn"],
+    ["retry", "Withdrawn"],
+    ["resume", "Managed"],
+  ] as const) {
+    const { code, err } = await plugin(line);
+    assert.equal(code, 0, err);
+    assert.equal(await state(), wanted, line);
+  }
+  const annotations = (await live())?.metadata.annotations ?? {};
+  assert.deepEqual(Object.keys(annotations), ["globalpullsecret.io/retry"]);
+  // What others declare is as it was.
+  assert.equal((await live())?.spec?.rollout?.probation, "3s");
+
+  await steer(on, { managementState: "Paused" });
+  const { code, err } = await plugin("resume");
+  assert.equal(code, 1);
+  assert.match(err, /declared by "test", which would undo it; nothing is written/);
+  assert.equal(await state(), "Paused");
+  await steer(on, {});
+});
+
+test("status and nodes need no right on Secrets; wait says that it lacks one", async () => {
+  const observedGeneration = await generation();
+  await tell({ observedGeneration, sources: [source("1")], conditions: inForce });
+  const rules = [
+    "--verb=get,list,watch",
+    "--resource=globalpullsecrets.globalpullsecret.io,pods,events",
+  ];
+  await on.cluster.kubectl("create", "clusterrole", "looker", ...rules);
+  const bound = ["--clusterrole=looker", "--user=looker"];
+  await on.cluster.kubectl("create", "clusterrolebinding", "looker", ...bound);
+
+  const status = await plugin("status --as looker");
+  assert.equal(status.code, 0, status.err);
+  assert.match(status.out, /^Ready: revision 7/);
+  const json = JSON.parse((await plugin("status -o json --as looker")).out) as GlobalPullSecret;
+  assert.equal(json.status?.observedGeneration, observedGeneration);
+  assert.match(
+    (await plugin("status -o yaml --as looker")).out,
+    /^apiVersion: globalpullsecret.io/,
+  );
+  assert.match((await plugin("nodes --as looker")).out, /^No agent runs/);
+  const waited = await plugin("wait --as looker --timeout 20s");
+  assert.equal(waited.code, 0, waited.err);
+  assert.match(waited.err, /no right to get the Secret/);
+  const added = await plugin("add quay.io -u robot --password-stdin --as looker", password);
+  assert.equal(added.code, 1);
+  assert.match(added.err, /403 Forbidden.*; ask for that right, or use --as/);
+});
+
+test("a cluster that cannot be reached, or is not there, is told in a line", async () => {
+  const lost = await plugin("status --context nowhere");
+  assert.equal(lost.code, 2);
+  assert.match(lost.err, /has no context "nowhere"/);
+});
+
+loginTests(rig);
+supportTests(rig);
+shownTests(rig);
+uninstallTests(rig);

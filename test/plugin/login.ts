@@ -1,0 +1,81 @@
+/** `check --login` against a real registry, and over TLS that an authority of the test's signed. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { file } from "#plugin/cases.fixture.ts";
+import { say, serve } from "#plugin/login/server.fixture.ts";
+import { authorityAt } from "../cluster/host/certificates.ts";
+import { declare, document, paths, wipe } from "../controller/plane.ts";
+import { password, type PluginRig } from "./rig.ts";
+
+export function loginTests({ on, plugin }: PluginRig): void {
+  test("check --login asks the registries of the cluster's Secret", async () => {
+    const { registry } = on().cluster;
+    const pair = `additional:${registry.users["additional"]}`;
+    await declare(on(), document({ [registry.address]: pair }));
+    const good = await plugin(`check --login --plain-http ${registry.address}`);
+    assert.deepEqual(
+      [good.code, good.out],
+      [0, `accepted: 1 registry\n  ${registry.address}  accepts\n`],
+      good.err,
+    );
+
+    await declare(on(), document({ [registry.address]: `additional:${password}` }));
+    const bad = await plugin(`check --login --plain-http ${registry.address} -o json`);
+    assert.equal(bad.code, 1, bad.err);
+    const [told] = (JSON.parse(bad.out) as { registries: object[] }).registries;
+    const why = "/v2/ answers 401";
+    assert.deepEqual(told, { registry: registry.address, answer: "refuses", why });
+    assert.ok(!`${bad.out}${bad.err}`.includes(password));
+
+    const held = await plugin("check --login --as nobody");
+    assert.equal(held.code, 1);
+    assert.match(held.err, /403 Forbidden.*; ask for that right, or use --as/);
+    // Without TLS it is not asked at all: nobody said that it may be.
+    const plain = await plugin("check --login --request-timeout 5s");
+    assert.equal(plain.code, 1);
+    assert.match(plain.out, /cannot be reached {2}speaks no TLS/);
+    await wipe(on());
+    assert.equal(await on().api.get(paths.additional), undefined);
+  });
+
+  test("TLS: a foreign authority is told, and over TLS none without it gets the credential", async () => {
+    const authority = authorityAt(dirname(on().cluster.ca));
+    await authority.sign("registry", "/CN=registry", ["127.0.0.1"]);
+    await using tokens = await serve((_, response) => say(response, 200, {}, '{"token":"t"}'));
+    let realm = `http://${tokens.host}/token`;
+    const [key, cert] = ["key", "crt"].map((kind) =>
+      readFileSync(join(authority.directory, `registry.${kind}`)),
+    );
+    const server = createServer({ key, cert }, (request, response) => {
+      const known = request.headers.authorization === "Bearer t";
+      if (request.url?.startsWith("/token")) return say(response, 200, {}, '{"token":"t"}');
+      say(response, known ? 200 : 401, { "www-authenticate": `Bearer realm="${realm}"` });
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const secret = file("tls.json", document({ [host]: `robot:${password}` }));
+    try {
+      const foreign = await plugin(`check --login -f ${secret}`);
+      assert.equal(foreign.code, 1);
+      assert.match(foreign.out, /TLS: its certificate is not trusted here/);
+
+      process.env["NODE_EXTRA_CA_CERTS"] = on().cluster.ca;
+      const open = await plugin(`check --login -f ${secret}`);
+      assert.match(open.out, /a token service without TLS, which is told no credential/);
+      assert.deepEqual(tokens.asked, []);
+      realm = `https://${host}/token`;
+      const good = await plugin(`check --login -f ${secret}`);
+      assert.deepEqual([good.code, good.err], [0, ""], good.out);
+    } finally {
+      delete process.env["NODE_EXTRA_CA_CERTS"];
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+}

@@ -1,0 +1,67 @@
+/** Every command that README.md and docs show of the plugin and of our object, run as shown. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { test } from "node:test";
+import { file, folder, options } from "#plugin/cases.fixture.ts";
+import { east, west } from "#plugin/seal/seal.fixture.ts";
+import { document, startController, wipe } from "../controller/plane.ts";
+import { steer, untilCondition } from "../controller/steer.ts";
+import { password, program, type PluginRig } from "./rig.ts";
+import { endless, example, notRun, shownLines } from "./shown-lines.ts";
+
+export function shownTests({ on }: PluginRig): void {
+  const shown = shownLines();
+
+  test("every command that the pages show does what it says, with a real controller", async () => {
+    assert.ok(shown.length > 10, "hardly any command is found");
+    const { cluster, kubeconfig } = on();
+    const bin = join(folder, "shown-bin");
+    mkdirSync(bin);
+    symlinkSync(cluster.kit.parts.path("kubectl"), join(bin, "kubectl"));
+    const executable = join(bin, "kubectl-pull_secret");
+    writeFileSync(executable, `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`);
+    chmodSync(executable, 0o755);
+    const auths = document({ "quay.io": `robot:${password}` });
+    for (const name of ["pull-secret", "additional", "original", "merged"])
+      file(`${name}.json`, auths);
+    file("token", password);
+    file("globalpullsecret.yaml", example());
+    file("east.pem", east);
+    file("west.pem", west);
+    file("shared.pem", east);
+    const path = [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter);
+    const env = { ...options.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
+
+    // What a management cluster has besides.
+    await cluster.kubectl("apply", "-k", "manifests/crds/fleetsecrets");
+    // The team that the pages speak of.
+    await cluster.kubectl("create", "namespace", "team-a");
+    await cluster.kubectl("create", "serviceaccount", "builder", "-n", "team-a");
+    await steer(on(), {});
+    await using controller = startController(kubeconfig);
+    await untilCondition(on(), "Ready", "True", "NoSource");
+    for (const { page, line } of shown) {
+      if (Object.hasOwn(notRun, line)) continue;
+      const child = spawn("bash", ["-c", line], { ...options, env });
+      let told = "";
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
+      if (endless.has(line)) {
+        await once(child.stdout, "data");
+        child.kill("SIGKILL");
+        continue;
+      }
+      const [code] = (await once(child, "close")) as [number];
+      assert.equal(code, 0, `${page}: ${line}\n${told}`);
+      assert.ok(!told.includes(password), line);
+    }
+    await controller.stop();
+    // The pages leave it withdrawn.
+    await cluster.kubectl("delete", "gps", "cluster");
+    await steer(on(), {});
+    await wipe(on());
+  });
+}

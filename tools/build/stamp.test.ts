@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { freshBundle, stamp } from "./bundle.ts";
+import { isCurrent, stampOf } from "./stamp.ts";
+
+/** What happens to a source and what was built of it → whether the record still fits. */
+const table: readonly (readonly [string, (source: string, built: string) => void, boolean])[] = [
+  ["nothing changed", () => {}, true],
+  ["the same content has a newer time", (source) => utimesSync(source, 2e9, 2e9), true],
+  [
+    "a copy that keeps its old time replaces a source",
+    (source) => {
+      writeFileSync(source, "other");
+      utimesSync(source, 1, 1);
+    },
+    false,
+  ],
+  ["a source is deleted", (source) => rmSync(source), false],
+  ["what was built is deleted", (_, built) => rmSync(built), false],
+  ["what was built is replaced", (_, built) => writeFileSync(built, "older"), false],
+];
+
+for (const [when, change, expected] of table)
+  test(`builds ${expected ? "nothing" : "again"} when ${when}`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "stamp-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const [source, built, record] = ["a.ts", "a.cjs", "stamp"].map((one) => join(folder, one));
+    assert.ok(source !== undefined && built !== undefined && record !== undefined);
+    assert.equal(isCurrent(record), false);
+    for (const path of [source, built]) writeFileSync(path, path);
+    writeFileSync(record, stampOf([source, built]));
+    change(source, built);
+    assert.equal(isCurrent(record), expected);
+  });
+
+test("records every program, its sources, its packages and how it is built", async () => {
+  const [first = ""] = await freshBundle();
+  const recorded = Object.keys(JSON.parse(readFileSync(stamp, "utf8")) as object);
+  for (const path of [
+    first,
+    "dist/kubectl-pull_secret",
+    "agent/main.ts",
+    "plugin/main.ts",
+    "lib/contract/names.ts",
+    "node_modules/pino/pino.js",
+    "tools/build/bundle.ts",
+    "package-lock.json",
+  ])
+    assert.ok(recorded.includes(path), path);
+  const { ino } = statSync(first);
+  await freshBundle();
+  assert.equal(statSync(first).ino, ino);
+});

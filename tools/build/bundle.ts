@@ -1,25 +1,23 @@
 /**
- * `npm run build`: one minified CommonJS file per program in dist/. One file starts faster and
- * needs about 13 MiB less memory than the same modules loaded one by one; CommonJS because
- * write-file-atomic uses __filename.
+ * `npm run build`: minified CommonJS files in dist/. One file starts faster and needs about 13 MiB
+ * less memory than the same modules loaded one by one; CommonJS because write-file-atomic uses
+ * __filename. The agent's two programs and the users' plugin are a file each. The other programs
+ * share one, programs.cjs, so that the image holds the API client once.
  */
 import { build, type Plugin } from "esbuild";
 import { chmodSync, existsSync, globSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { launcher, plugin } from "./launcher.ts";
 import { licensesOf } from "./licenses.ts";
+import { programs } from "./programs.ts";
 import { isCurrent, stampOf } from "./stamp.ts";
 
 type Programs = Readonly<Record<string, string>>;
 
-/** Program → entry point, of what runs in our image. */
-const programs: Programs = {
-  agent: "agent/main.ts",
-  hidden: "agent/hidden.ts",
-  controller: "controller/main.ts",
-  fleet: "fleet/main.ts",
-  "sync-tenant": "tenants/tenant/main.ts",
-  "sync-management": "tenants/management/main.ts",
-};
+/** Program → entry point. These run on nodes, in our image. */
+const onNodes: Programs = { agent: "agent/main.ts", hidden: "agent/hidden.ts" };
+
+/** The programs beside an API server, in one file; each has a small file that runs it. */
+const shared: Programs = { programs: "tools/build/programs.ts" };
 
 /** Runs on users' machines, on Node 20 or newer. */
 const plugins: Programs = { [plugin]: "plugin/main.ts" };
@@ -64,6 +62,8 @@ const withoutUnused: Plugin = {
   },
 };
 
+const bundlePath = (name: string): string => `dist/${name}.cjs`;
+
 export type Bundle = Readonly<{
   path: string;
   /** Folders of the packages that it holds code of, as they stand in package-lock.json. */
@@ -86,16 +86,19 @@ export const stamp = "dist/.made-from";
  */
 export async function freshBundle(): Promise<string[]> {
   if (!isCurrent(stamp)) return await bundle();
-  return Object.keys({ ...programs, ...plugins }).map((name) => `dist/${name}.cjs`);
+  return Object.keys({ ...onNodes, ...shared, ...plugins }).map(bundlePath);
 }
 
 /** The same, with their licences and the plugin's launcher beside them; says what is in them. */
 export async function bundles(): Promise<Bundle[]> {
   const executable = "#!/usr/bin/env node";
   const made = [
-    ...(await bundleFor("node24", programs)),
+    ...(await bundleFor("node24", onNodes)),
+    ...(await bundleFor("node24", shared)),
     ...(await bundleFor("node20", plugins, executable)),
   ];
+  for (const name of Object.keys(programs))
+    replace(bundlePath(name), `require("./programs.cjs").programs["${name}"]();\n`);
   replace(`dist/${plugin}`, launcher, 0o755);
   replace("dist/LICENSES.txt", licensesOf(new Set(made.flatMap((one) => [...one.packages]))));
   const sources = new Set(made.flatMap((one) => [...one.sources]));
@@ -130,7 +133,7 @@ async function bundleFor(target: string, wanted: Programs, firstLine = ""): Prom
   const mode = firstLine === "" ? 0o644 : 0o755;
   for (const { path, contents } of outputFiles) replace(path, contents, mode);
   return entries.map(([name]) => {
-    const path = `dist/${name}.cjs`;
+    const path = bundlePath(name);
     const inputs = Object.entries(metafile.outputs[path]?.inputs ?? {});
     const used = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0);
     const packages = new Set(used.flatMap(([input]) => packageOf(input) ?? []));

@@ -3,17 +3,17 @@
  * again.
  */
 import type { Logger } from "pino";
-import { announcer } from "./report/events.ts";
+import { announcer } from "./status/events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
-import type { ControllerMetrics } from "./metrics/metrics.ts";
-import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
-import { platformClock } from "#controller/image/platform.ts";
+import type { ControllerMetrics } from "./status/metrics.ts";
+import type { AgentImage } from "./objects/agent.ts";
+import { platformClock } from "./platform.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Steering } from "./steering.ts";
-import { statusWriter } from "./report/status-writer.ts";
-import { createReport } from "./report/report.ts";
-import { noMemory } from "#controller/grants/memory.ts";
+import { statusWriter } from "./status/status-writer.ts";
+import { createReport } from "./status/report.ts";
+import { noMemory } from "./rollout/memory.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { Listings } from "./rollout/nodes.ts";
 import { Repairs } from "./rollout/repairs.ts";

@@ -13,8 +13,8 @@ import { pino } from "pino";
 import { issue } from "#test/harness/api/certificate.ts";
 import { until } from "../test/cluster/await.ts";
 import { openCluster } from "./cluster.ts";
-import { createMetrics } from "./metrics/metrics.ts";
-import { parseConfig } from "./policy/flags/config.ts";
+import { createMetrics } from "./status/metrics.ts";
+import { parseConfig } from "./policy/config.ts";
 
 /** An empty cluster whose Lease may be had; it stands for an API server that can be broken. */
 class EmptyCluster {

@@ -2,26 +2,26 @@
  * Runs of the whole controller on a cluster in memory that has no nodes: nobody is waited for.
  */
 import assert from "node:assert/strict";
-import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
+import { agent as agentFixture } from "./objects/agent.fixture.ts";
 import { test } from "node:test";
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
-import type { Report } from "./report/outcome.ts";
-import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
+import type { Report } from "./status/outcome.ts";
+import { noWishes } from "./policy/policy-in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource, ManagementState } from "./policy/policy.ts";
-import { ranked } from "#controller/sources/read/declared.ts";
-import { givenExtra } from "#controller/sources/read/input.ts";
+import { ranked } from "./sources/declared.ts";
+import { givenExtra } from "./sources/input.ts";
 import { reconcile } from "./reconcile.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { Admitted } from "#kube/apply/admission.ts";
-import { noMemory } from "#controller/grants/memory.ts";
+import { noMemory } from "./rollout/memory.ts";
 import { Listings } from "./rollout/nodes.ts";
 import { Repairs } from "./rollout/repairs.ts";
-import { annotations } from "./objects/daemonset/annotation-names.ts";
+import { annotations } from "./objects/annotation-names.ts";
 import { readState, stateSecret } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };

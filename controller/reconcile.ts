@@ -3,16 +3,10 @@
  * what exists, so a run may end anywhere, and any number of runs comes to the same end.
  */
 import { sourceIds } from "#contract/names.ts";
-import { platformPause } from "#controller/image/platform.ts";
-import { orphans, samePriorities } from "#controller/sources/read/declared.ts";
-import { givenAdditional, givenOriginal, type Given } from "#controller/sources/read/input.ts";
-import {
-  foreignOf,
-  isForeign,
-  observe,
-  ownedOf,
-  type Snapshot,
-} from "#controller/sources/read/snapshot.ts";
+import { platformPause } from "./platform.ts";
+import { orphans, samePriorities } from "./sources/declared.ts";
+import { givenAdditional, givenOriginal, type Given } from "./sources/input.ts";
+import { foreignOf, isForeign, observe, ownedOf, type Snapshot } from "./sources/snapshot.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";

@@ -1,8 +1,8 @@
 /** What a run is given: the policy, the clusters, and whom it tells. */
 import type { Cluster } from "#kube/client/cluster.ts";
-import type { Extras } from "#controller/sources/read/extras.ts";
-import type { OriginalPlace } from "#controller/sources/read/snapshot.ts";
-import type { Report } from "./report/outcome.ts";
+import type { Extras } from "./sources/extras.ts";
+import type { OriginalPlace } from "./sources/snapshot.ts";
+import type { Report } from "./status/outcome.ts";
 import type { Steering } from "./steering.ts";
 import type { Remover } from "./withdrawal/removal.ts";
 

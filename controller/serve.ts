@@ -1,5 +1,5 @@
 /** One step towards every node having what the sources say, unless a pause holds it. */
-import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import type { Snapshot } from "./sources/snapshot.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import type { Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";

@@ -5,7 +5,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { stateSecret, noState } from "./objects/state.ts";
-import { parseConfig } from "#controller/policy/flags/config.ts";
+import { parseConfig } from "./policy/config.ts";
 import { steeringOf } from "./steering.ts";
 
 const parsed = parseConfig(["--max-unavailable-limit=50%"]);

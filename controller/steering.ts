@@ -17,7 +17,7 @@ import {
   readAccepted,
   type DeclaredObject,
   type InForce,
-} from "#controller/policy/spec/policy-in-force.ts";
+} from "./policy/policy-in-force.ts";
 import type { Installed } from "./policy/policy.ts";
 import { readState } from "./objects/state.ts";
 

@@ -8,22 +8,16 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { warnOf } from "#kube/event.ts";
-import { fleetManager } from "./guest/connect.ts";
-import { Guests, takesOf, type Run } from "./guests.ts";
+import { fleetManager } from "./connect.ts";
+import { Guests, takesOf, type Run } from "./clusters.ts";
 import { selectedBy } from "./inventory/inventory.ts";
 import { servedVersion } from "./inventory/selector.ts";
-import { order, type Standing } from "./order/order.ts";
-import { isGivenUp } from "./order/standing.ts";
-import { judge, ownerOf, type Judged } from "./secret/content.ts";
-import { sentence } from "./secret/problems.ts";
-import { membersOf, rivalsOf, type Members } from "./status/members.ts";
-import {
-  stalledBy,
-  sameStatus,
-  statusOf,
-  type FoundClusters,
-  warningsOf,
-} from "./status/status.ts";
+import { order, type Standing } from "./rules/order.ts";
+import { isGivenUp } from "./rules/cluster-state.ts";
+import { judge, ownerOf, type Judged } from "./rules/content.ts";
+import { sentence } from "./rules/problems.ts";
+import { membersOf, rivalsOf, type Members } from "./rules/members.ts";
+import { stalledBy, sameStatus, statusOf, type FoundClusters, warningsOf } from "./rules/status.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
 export type FleetPlace = Readonly<{

@@ -12,7 +12,7 @@ import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { Fleet, type FleetPlace } from "./fleet.ts";
 import { servedVersion } from "./inventory/selector.ts";
-import { createKeeper } from "./joined/keeper.ts";
+import { createKeeper } from "./keeper.ts";
 import { pathOf } from "./write.ts";
 
 type Options = Readonly<{

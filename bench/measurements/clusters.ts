@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { clusterManager, clustersNamespace } from "#contract/joined/names.ts";
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { createKeeper } from "#fleet/joined/keeper.ts";
+import { createKeeper } from "#fleet/keeper.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { until } from "#test/cluster/await.ts";
 import { FakeApi } from "#test/harness/api/api.ts";

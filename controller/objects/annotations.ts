@@ -7,7 +7,7 @@ import { globalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { annotationManager } from "#kube/client/ownership.ts";
-import { annotations } from "./daemonset/annotation-names.ts";
+import { annotations } from "./annotation-names.ts";
 import { owned } from "#kube/client/paths.ts";
 
 export type Notes = Readonly<{

@@ -1,9 +1,9 @@
 /** What a rollout works with: its cluster, its policy, and what this process remembers. */
-import type { Now } from "#controller/grants/facts.ts";
-import type { View } from "#controller/grants/decision.ts";
-import type { Memory } from "#controller/grants/memory.ts";
-import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import type { Wishes } from "#controller/policy/spec/policy-in-force.ts";
+import type { Now } from "./facts.ts";
+import type { View } from "./decision.ts";
+import type { Memory } from "./memory.ts";
+import type { Agent } from "#controller/objects/agent.ts";
+import type { Wishes } from "#controller/policy/policy-in-force.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";

@@ -1,151 +1,194 @@
-/** From the objects to what the decisions about grants see. Pure. */
-import type { V1DaemonSet } from "@kubernetes/client-node";
-import { digestOf } from "#pullsecret/merge/digest.ts";
+/**
+ * What the decisions about grants see: one snapshot of the objects, and the time. Pure.
+ *
+ * Two kinds of time never meet. Times of the API (creation, publication, exits) are seconds since
+ * 1970 as the API server counts them, and are compared with each other and with `Now.api` alone.
+ * Everything shorter than an hour is measured with `Now.steady`, from the moment this process first
+ * saw it, because kubelets' clocks differ and clocks are set. After a restart of the controller
+ * these waits begin again, so they end later, never earlier.
+ */
+import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
 import type { DeliveryMode } from "#contract/names.ts";
-import type { NodesRead, SecretFacts, Snapshot } from "#controller/grants/facts.ts";
-import { contentDigest, isEdited, type Published } from "#controller/objects/global-secret.ts";
-import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import { templateDigest } from "#controller/objects/daemonset/daemonset.ts";
-import { readState } from "#controller/objects/state.ts";
-import type { Policy } from "#controller/policy/policy.ts";
-import type { Snapshot as Objects } from "#controller/sources/read/snapshot.ts";
-import type { WantedContent } from "#controller/sources/accept.ts";
-import type { RolloutContext } from "./context.ts";
-import { modeOf, templateOf, type AgentPod } from "./pods.ts";
-import { contentHash, contentIn, readRollout } from "./state.ts";
+import type { WordKind } from "#contract/word.ts";
 
-export type Seen = Readonly<{
-  objects: Pick<Objects, "global" | "state" | "daemonSet">;
-  published: Published | undefined;
-  wanted: WantedContent;
-  pods: Iterable<AgentPod>;
-  nodes: NodesRead;
+/** The time of one decision. */
+export type Now = Readonly<{
+  /** Seconds of a clock of this process that never goes back. Its zero has no meaning. */
+  steady: number;
+  /** Seconds since 1970 by the API server's clock, for instance from the header Date. */
+  api: number;
+}>;
+
+/** What global-pull-secret holds. */
+export type SecretFacts = Readonly<{
+  revision: number;
+  /** Salted digest of the newest content. */
+  digest: string;
+  mode: DeliveryMode;
+  intent: "apply" | "release";
+  /** 0: nothing. `revision`: the newest content. Otherwise the revision in the served slot. */
+  served: number;
+  /** API time at which the newest content was published. */
+  publishedAt: number;
+}>;
+
+/** The termination message of the agent's container, if it is about a grant. */
+type Word = GrantKey &
+  Readonly<{
+    kind: Exclude<WordKind, "released">;
+    /** The revision in the node's journal. */
+    journal: number;
+  }>;
+
+export type PodFacts = Readonly<{
+  uid: string;
+  node: string;
+  /** API time. */
+  created: number;
+  resourceVersion: string;
+  isDeleting: boolean;
+  /** The template that it was made from is the DaemonSet's present one. */
+  isCurrent: boolean;
+  /** The mode of its template; undefined for a template from before grants, which ignores them. */
+  mode: DeliveryMode | undefined;
+  grant: Grant | undefined;
+  /** The condition ContainersReady; `since` is its transition time, as written there. */
+  ready: Readonly<{ is: boolean; since: string }>;
+  /** Transition time of a condition Ready=False of a pod whose containers are Ready. */
+  unreachable: string | undefined;
+  word: Word | undefined;
+  /** API time at which its container last exited. */
+  lastExit: number | undefined;
+  /** Why its container waits, as the kubelet reports it: ImagePullBackOff, CreateContainerError. */
+  waitingReason: string | undefined;
+}>;
+
+export type NodeFacts = Readonly<{ uid: string; created: number }>;
+
+/** The Nodes that were read. A name without facts was read and does not exist. */
+export type NodesRead = Readonly<{
+  byName: ReadonlyMap<string, NodeFacts | undefined>;
+  /** All Nodes that the DaemonSet serves were listed, so every other name does not exist. */
+  all: boolean;
+}>;
+
+/** global-pull-secret-state. It belongs to one revision, except `replaced` and `retry`. */
+export type StateFacts = Readonly<{
+  revision: number;
+  /** A canary gave its word. */
+  word: boolean;
+  /** The highest creation time of the agents' pods at that moment. */
+  base: number;
   /**
-   * Whether the API server would change the DaemonSet if it were written as declared; `refused`: it
-   * refuses that, so the live one counts as current.
+   * While nodes that joined before the promotion hold something older: the highest creation time of
+   * the agents' pods at the promotion. Otherwise -1.
    */
-  drift: "none" | "some" | "refused";
+  awaited: number;
+  /** The canary's Node, recorded before its grant. */
+  canary: Readonly<{ node: string; uid: string }> | undefined;
+  halted: boolean;
+  /** Uids of Nodes that failed since the last retry. */
+  failed: readonly string[];
+  /** Uids of Nodes that had failed when a retry was requested: it begins with them. */
+  lost: readonly string[];
+  /** The requests for a retry that were followed. */
+  retry: string;
+  /** Names of Nodes whose Ready pod was deleted for an upgrade, until its successor is Ready. */
+  replaced: readonly string[];
+}>;
+
+type Wanted = Readonly<{
+  intent: "apply" | "release";
+  /** With the salt of the published revision, so that it equals its digest for the same content. */
+  digest: string;
+  /** It is what was published last, as the state records beside its facts. */
+  isKnown: boolean;
+  /** The mode of the template as the policy wants it. */
+  mode: DeliveryMode;
+  /** Whether the content of a slot has a source that the wanted content lacks. */
+  withdraws: Readonly<{ newest: boolean; served: boolean }>;
+}>;
+
+export type GrantPolicy = Readonly<{
+  /** A number of nodes, at least 1. */
+  maxUnavailable: number | "all";
+  maxFailures: number;
+  /** Seconds. */
+  forgetAfter: number;
+  /** Seconds. */
+  minInterval: number;
+  /** Seconds for which a restarted kubelet is watched. */
+  probation: number;
+}>;
+
+export type Snapshot = Readonly<{
+  secret: SecretFacts | undefined;
+  state: StateFacts;
+  /** The DaemonSet; `isCurrent` is false while its template differs from the wanted one. */
+  template: Readonly<{ isCurrent: boolean; mode: DeliveryMode | undefined }> | undefined;
+  pods: readonly PodFacts[];
+  nodes: NodesRead;
+  /** `status.desiredNumberScheduled` of the DaemonSet. */
+  desired: number;
+  wanted: Wanted;
+  policy: GrantPolicy;
+  isPaused: boolean;
+  /** The requests for a retry, as one text; the same as in the state if none of them is new. */
   retry: string;
 }>;
 
-export function factsOf(
-  { agent, policy }: Pick<RolloutContext, "agent" | "policy">,
-  { objects, published, wanted, pods, nodes, drift, retry }: Seen,
-): Snapshot {
-  const { global, daemonSet } = objects;
-  const { accepted, rollout } = readState(objects.state);
-  const live = templateOf(daemonSet?.spec?.template.metadata?.annotations);
-  const remain = Object.keys(accepted);
-  // Somebody edited it: agents may hold content under a revision that was never published.
-  const intact = isEdited(global) ? undefined : published;
-  const served = intact?.served === "nothing" ? undefined : intact?.served;
-  const { desiredNumberScheduled: desired = 0 } = daemonSet?.status ?? {};
-  return {
-    secret: intact && secretFacts(intact, agent.delivery.mode),
-    state: readRollout(rollout),
-    template: templateFacts(daemonSet, agent, { drift, isNeeded: wanted.intent === "release" }),
-    pods: Array.from(pods, (pod) => ({ ...pod, isCurrent: pod.template === live })),
-    nodes,
-    desired,
-    wanted: {
-      intent: wanted.intent === "release" ? "release" : "apply",
-      digest: intact === undefined ? "" : digestWith(intact.salt, wanted),
-      isKnown: contentIn(rollout) === contentHash(wanted),
-      mode: agent.delivery.mode,
-      withdraws: {
-        newest: takesBack(intact?.sources, wanted.sources, remain),
-        served: takesBack(served?.sources, wanted.sources, remain),
-      },
-    },
-    policy: grantPolicy(policy, desired),
-    isPaused: policy.managementState === "Paused",
-    retry,
-  };
-}
+/** Most Nodes in a list of the state: 2,000 uids and names are 200 kB of a Secret's 1 MiB. */
+export const mostListed = 2000;
 
-/**
- * The template. `isNeeded`: nodes must be asked, so a DaemonSet that somebody deleted is one that
- * has to be written.
- */
-function templateFacts(
-  live: V1DaemonSet | undefined,
-  agent: Agent,
-  { drift, isNeeded }: Readonly<{ drift: Seen["drift"]; isNeeded: boolean }>,
-): Snapshot["template"] {
-  if (live === undefined) return isNeeded ? { isCurrent: false, mode: undefined } : undefined;
-  return {
-    isCurrent:
-      drift === "refused" || (drift === "none" && declaredDigest(live) === templateDigest(agent)),
-    mode: modeOf(live.spec?.template.metadata?.annotations),
-  };
-}
-
-/** The template's digest, without the time of a `kubectl rollout restart`. */
-const declaredDigest = (live: V1DaemonSet): string =>
-  templateOf(live.spec?.template.metadata?.annotations).split(" ")[0] ?? "";
-
-const digestWith = (salt: Buffer, { document, sources, intent }: WantedContent): string =>
-  digestOf({ salt, intent, sources: Buffer.from(sources), document: Buffer.from(document) });
-
-function secretFacts(published: Published, mode: DeliveryMode): SecretFacts {
-  const { revision, intent, served, publishedAt } = published;
+/** The state of a revision of which nothing is known yet. */
+export function stateOf(
+  revision: number,
+  { retry, replaced }: Pick<StateFacts, "retry" | "replaced">,
+): StateFacts {
   return {
     revision,
-    digest: contentDigest(published),
-    mode: published.mode ?? mode,
-    intent: intent === "release" ? "release" : "apply",
-    served: served === undefined || served === "nothing" ? 0 : served.revision,
-    publishedAt,
+    word: false,
+    base: -1,
+    awaited: -1,
+    canary: undefined,
+    halted: false,
+    failed: [],
+    lost: [],
+    retry,
+    replaced,
   };
 }
 
-/** The budget in nodes, rounded up and at least 1, as the DaemonSet controller does. */
-export function budgetNodes(budget: number | string, desired: number): number {
-  const nodes =
-    typeof budget === "number" ? budget : Math.ceil((Number.parseInt(budget, 10) * desired) / 100);
-  return Math.max(1, nodes);
-}
+/** True if both are the same grant. */
+export const isSameGrant = (one: GrantKey, other: GrantKey): boolean => keyOf(one) === keyOf(other);
+
+/** True if the pod holds a grant of the newest content. */
+export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =>
+  grant?.revision === secret.revision && grant.digest === secret.digest;
 
 /**
- * How many nodes may fail before a rollout halts. A percentage is rounded down: 1% of 20 nodes
- * allows none.
+ * True if the Secret still holds what the grant names. Otherwise somebody edited or deleted the
+ * Secret, or wrote the annotations of the pod, and the agent can never fulfil the grant.
  */
-export function failuresAllowed(most: number | string, desired: number): number {
-  return typeof most === "number" ? most : Math.floor((Number.parseInt(most, 10) * desired) / 100);
-}
-
-function grantPolicy(
-  { rollout, withdrawal }: Pick<Policy, "rollout" | "withdrawal">,
-  desired: number,
-): Snapshot["policy"] {
-  const { maxUnavailable, maxFailures, minIntervalSeconds, probationSeconds } = rollout;
-  return {
-    maxUnavailable: maxUnavailable === "100%" ? "all" : budgetNodes(maxUnavailable, desired),
-    maxFailures: failuresAllowed(maxFailures, desired),
-    forgetAfter: withdrawal.forgetAfterSeconds,
-    minInterval: minIntervalSeconds,
-    probation: probationSeconds,
-  };
-}
+export const namesSlot = ({ revision, digest }: Grant, secret: SecretFacts): boolean =>
+  revision === secret.revision ? digest === secret.digest : revision === secret.served;
 
 /**
- * True when a source supplied a registry before, supplies none after, and is not among those that
- * `remain`: one whose entries another source overrides has taken nothing back. Both texts are JSON,
- * registry → source, as global-pull-secret holds them. A malformed one supplies nothing.
+ * True if the node reports that the newest content failed, by a word of a pod without a grant: its
+ * predecessor was deleted under the grant, and the successor ended the change.
  */
-export function takesBack(
-  before: string | undefined,
-  after: string | undefined,
-  remain: readonly string[],
-): boolean {
-  const left = new Set<unknown>([...suppliers(after), ...remain]);
-  return [...suppliers(before)].some((source) => !left.has(source));
-}
+export const inheritsFailure = ({ grant, word }: PodFacts, secret: SecretFacts): boolean =>
+  grant === undefined &&
+  word?.kind === "failed" &&
+  word.revision === secret.revision &&
+  word.digest === secret.digest;
 
-function suppliers(sources: string | undefined): ReadonlySet<unknown> {
-  try {
-    return new Set(Object.values(JSON.parse(sources ?? "{}") as object));
-  } catch {
-    return new Set();
-  }
+/**
+ * Whether the Node is gone: deleted, or replaced by one of the same name that is younger than
+ * `than`, an API time. Undefined if the Node was not read.
+ */
+export function isNodeGone(nodes: NodesRead, name: string, than: number): boolean | undefined {
+  const node = nodes.byName.get(name);
+  if (node !== undefined) return node.created > than;
+  return nodes.all || nodes.byName.has(name) ? true : undefined;
 }

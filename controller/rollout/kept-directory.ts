@@ -5,7 +5,7 @@
  */
 import { readPublished } from "#controller/objects/global-secret.ts";
 import { readState } from "#controller/objects/state.ts";
-import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { readRollout } from "./state.ts";
 
 /**

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
+import { agent } from "#controller/objects/agent.fixture.ts";
 import { collections } from "#kube/client/paths.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";

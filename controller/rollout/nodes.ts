@@ -1,9 +1,9 @@
 /** Reads Nodes, reduced to their names, uids and ages, and only those that a decision asks for. */
 import type { KubernetesObject } from "@kubernetes/client-node";
-import type { Reads } from "#controller/grants/decision.ts";
-import type { NodeFacts, NodesRead } from "#controller/grants/facts.ts";
-import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import { nodesOf } from "#controller/objects/daemonset/placement.ts";
+import type { Reads } from "./decision.ts";
+import type { NodeFacts, NodesRead } from "./facts.ts";
+import type { Agent } from "#controller/objects/agent.ts";
+import { nodesOf } from "#controller/objects/placement.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 

@@ -6,9 +6,9 @@ import type { KubernetesObject, V1ContainerStatus, V1Pod } from "@kubernetes/cli
 import { grantOf } from "#contract/grant.ts";
 import { agentContainer, agentName, deliveryModes, type DeliveryMode } from "#contract/names.ts";
 import { lineOf, parseWord } from "#contract/word.ts";
-import type { PodFacts } from "#controller/grants/facts.ts";
-import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
-import { restartedAt } from "#controller/objects/daemonset/daemonset.ts";
+import type { PodFacts } from "./facts.ts";
+import { annotations } from "#controller/objects/annotation-names.ts";
+import { restartedAt } from "#controller/objects/daemonset.ts";
 
 /** What is kept of a pod. */
 export type AgentPod = Omit<PodFacts, "isCurrent"> &

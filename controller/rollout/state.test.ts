@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { stateOf, type StateFacts } from "#controller/grants/facts.ts";
+import { stateOf, type StateFacts } from "./facts.ts";
 import { readRollout, retryOf } from "./state.ts";
 
 const names = fc.array(fc.string(), { maxLength: 20, size: "max" });

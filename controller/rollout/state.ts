@@ -1,7 +1,7 @@
 /** What a rollout must remember that no other object tells: read from and written to JSON. Pure. */
 import { createHash } from "node:crypto";
 import type { RevisionContent } from "#contract/names.ts";
-import { mostListed, stateOf, type StateFacts } from "#controller/grants/facts.ts";
+import { mostListed, stateOf, type StateFacts } from "./facts.ts";
 
 /** Reads what was remembered. Whatever is malformed reads as nothing. */
 export function readRollout(value: unknown): StateFacts {

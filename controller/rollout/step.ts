@@ -5,11 +5,11 @@
  */
 import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { retryAnnotation } from "#contract/names.ts";
-import type { Action, Decision, View } from "#controller/grants/decision.ts";
-import { decide } from "#controller/grants/decide.ts";
-import { publishUnseen } from "#controller/grants/publish.ts";
-import type { StateFacts } from "#controller/grants/facts.ts";
-import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
+import type { Action, Decision, View } from "./decision.ts";
+import { decide } from "./decide.ts";
+import { publishUnseen } from "./publish.ts";
+import type { StateFacts } from "./facts.ts";
+import { daemonSet } from "#controller/objects/daemonset.ts";
 import { recall, remember } from "#controller/objects/annotations.ts";
 import {
   globalSecret,
@@ -22,11 +22,11 @@ import {
 import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
 import { readState, writeState } from "#controller/objects/state.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
-import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import type { RolloutContext } from "./context.ts";
-import { factsOf, type Seen } from "./facts.ts";
+import { factsOf, type Seen } from "./observe.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { contentHash, readRollout, retryOf } from "./state.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Pod } from "@kubernetes/client-node";
 import type { Grant } from "#contract/grant.ts";
-import { noMemory, seePod, type Memory } from "#controller/grants/memory.ts";
+import { noMemory, seePod, type Memory } from "./memory.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";

@@ -2,9 +2,9 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { grantAnnotations, type Grant } from "#contract/grant.ts";
 import { syncAnnotation } from "#contract/names.ts";
-import type { Action } from "#controller/grants/decision.ts";
-import type { PodFacts } from "#controller/grants/facts.ts";
-import { afterError, afterRefusal, noting } from "#controller/grants/memory.ts";
+import type { Action } from "./decision.ts";
+import type { PodFacts } from "./facts.ts";
+import { afterError, afterRefusal, noting } from "./memory.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { annotate, quotable, removeVersion, type Conditional } from "#kube/client/conditional.ts";
 import { collections } from "#kube/client/paths.ts";

@@ -10,7 +10,7 @@ import {
   type AdditionalGiven,
   type ExtraGiven,
   type Original,
-} from "#controller/sources/read/input.ts";
+} from "./input.ts";
 import { globalSecret, newSalt, readPublished } from "../objects/global-secret.ts";
 import { noState, readState, stateSecret } from "../objects/state.ts";
 

@@ -9,7 +9,7 @@ import type { Problem } from "#pullsecret/problems/problems.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 import { choose, type JoinedSources, type SourceReading } from "./choice.ts";
-import type { Given } from "#controller/sources/read/input.ts";
+import type { Given } from "./input.ts";
 import { readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 

@@ -16,7 +16,7 @@ import {
   text,
   type Finds,
 } from "./accept.fixture.ts";
-import type { ExtraGiven } from "#controller/sources/read/input.ts";
+import type { ExtraGiven } from "./input.ts";
 import { noState } from "../objects/state.ts";
 
 const one = (registry: string, pair: string) => secret(text({ [registry]: pair }));

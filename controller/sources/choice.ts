@@ -8,7 +8,7 @@ import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
 import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
 import { merge, type Merged, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
-import type { Given } from "#controller/sources/read/input.ts";
+import type { Given } from "./input.ts";
 import type { ReadSource, Supply } from "./source.ts";
 
 /** A source as it was read; highest first, the original last. */

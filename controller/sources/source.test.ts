@@ -19,7 +19,7 @@ import {
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { accept } from "./accept.ts";
-import { withdrawn } from "#controller/sources/read/input.ts";
+import { withdrawn } from "./input.ts";
 import { noState } from "../objects/state.ts";
 
 const one = (pair: string) => secret(text({ "quay.io": pair }));

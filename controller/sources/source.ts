@@ -7,13 +7,8 @@ import { additionalSecretName, secretKeys, secretType, sourceIds } from "#contra
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/findings.ts";
-import { finding } from "#controller/sources/read/problems.ts";
-import type {
-  AdditionalGiven,
-  ExtraGiven,
-  Given,
-  OriginalGiven,
-} from "#controller/sources/read/input.ts";
+import { finding } from "./problems.ts";
+import type { AdditionalGiven, ExtraGiven, Given, OriginalGiven } from "./input.ts";
 import { grantFor } from "./rights.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";

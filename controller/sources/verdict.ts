@@ -5,7 +5,7 @@ import { expiryOf } from "#pullsecret/document/expiry.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { MergedEntry } from "#pullsecret/merge/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
-import type { Given } from "#controller/sources/read/input.ts";
+import type { Given } from "./input.ts";
 
 /** The outcome of one source. A run's verdict lists them highest first. */
 export type SourceVerdict = Readonly<{

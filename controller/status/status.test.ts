@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { idleView } from "#controller/grants/view.ts";
+import { idleView } from "#controller/rollout/view.ts";
 import { listed, progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import type { Removal } from "../withdrawal/removal.ts";
 import type { StatusFacts, SourceFacts } from "./facts.ts";

@@ -3,7 +3,7 @@
  * Reconciling and Stalled are two values of one field, so they cannot both be True.
  */
 import type { StatusCondition } from "#api/global-pull-secret.ts";
-import type { View } from "#controller/grants/decision.ts";
+import type { View } from "#controller/rollout/decision.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { StatusFacts } from "./facts.ts";
 import type { ReadyReason, ReconcilingReason, StalledReason } from "#api/reasons.ts";

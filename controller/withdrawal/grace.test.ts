@@ -3,9 +3,9 @@ import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { absenceOf, withdrawal, type Absence } from "./grace.ts";
-import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
+import { noWishes } from "#controller/policy/policy-in-force.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
 
 const at = (seconds: number) => new Date(1e12 + seconds * 1000);
 const absence = (changes: Partial<Absence>): Absence => ({

@@ -5,12 +5,12 @@
  * them back, with two kubelet restarts.
  */
 import { withdrawNowAnnotation } from "#contract/names.ts";
-import { isForeign, type Snapshot } from "#controller/sources/read/snapshot.ts";
+import { isForeign, type Snapshot } from "#controller/sources/snapshot.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Wishes } from "#controller/policy/spec/policy-in-force.ts";
+import type { Wishes } from "#controller/policy/policy-in-force.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
-import type { Given } from "#controller/sources/read/input.ts";
+import type { Given } from "#controller/sources/input.ts";
 import { lastGood } from "../sources/source.ts";
 
 export type Absence = Readonly<{

@@ -1,6 +1,6 @@
 /** The revision by which every node gives back our entries, until the last one has. */
-import { withdrawn } from "#controller/sources/read/input.ts";
-import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import { withdrawn } from "#controller/sources/input.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { readState, writeState } from "../objects/state.ts";
 import { takeStep, type Progress } from "../rollout/step.ts";

@@ -1,6 +1,6 @@
 /** One step of taking everything away again, after the additional Secret is gone. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import { ownedOf, type Snapshot } from "#controller/sources/read/snapshot.ts";
+import { ownedOf, type Snapshot } from "#controller/sources/snapshot.ts";
 import { isOurs } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { recall } from "../objects/annotations.ts";

@@ -8,7 +8,7 @@ import { Access } from "#kube/kubeconfig/access.ts";
 import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
-import { sentence } from "../secret/problems.ts";
+import { sentence } from "../rules/problems.ts";
 import { reading, type AccessReading } from "./access.ts";
 import { wayOf, type AccessWay } from "./provider.ts";
 import { queryOf } from "./selector.ts";

@@ -12,7 +12,7 @@ import {
   type V1Pod,
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import type { Agent } from "#controller/objects/daemonset/agent.ts";
+import type { Agent } from "#controller/objects/agent.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { callsOver, connect } from "#kube/client/client.ts";

@@ -1,8 +1,8 @@
 /**
  * The oracle's own view of a pod: since when it is as it is, and what its grant has come to. It is
- * written from the design's text, apart from controller/grants/verdict.ts.
+ * written from the design's text, apart from controller/rollout/node-state.ts.
  */
-import type { Memory, Seen } from "#controller/grants/memory.ts";
+import type { Memory, Seen } from "#controller/rollout/memory.ts";
 import { keyOf, RELEASE, type Api, type Grant, type Mode, type Pod } from "./world.ts";
 
 export const AWAY = 60;

@@ -1,9 +1,9 @@
 /** The product's decisions in charge of the model's world, and beside them the oracle. */
-import { decide } from "#controller/grants/decide.ts";
-import type { Action, Decision } from "#controller/grants/decision.ts";
+import { decide } from "#controller/rollout/decide.ts";
+import type { Action, Decision } from "#controller/rollout/decision.ts";
 import type { Grant as Granted } from "#contract/grant.ts";
-import type { NodeFacts, Snapshot, StateFacts } from "#controller/grants/facts.ts";
-import { afterRefusal, noting, type Memory } from "#controller/grants/memory.ts";
+import type { NodeFacts, Snapshot, StateFacts } from "#controller/rollout/facts.ts";
+import { afterRefusal, noting, type Memory } from "#controller/rollout/memory.ts";
 import { realHands, recorder, type Answer, type Hands } from "./hands.ts";
 import { oracle } from "./oracle.ts";
 import {

@@ -6,7 +6,7 @@
  * controller's memory, so that both can decide on the same snapshot.
  */
 import { Random } from "#test/random.ts";
-import { noMemory, type Memory } from "#controller/grants/memory.ts";
+import { noMemory, type Memory } from "#controller/rollout/memory.ts";
 
 export type Mode = "Restart" | "Reread" | "CredentialProvider";
 

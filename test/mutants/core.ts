@@ -32,10 +32,10 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H4",
     effect: "nodes with a taint get no agent",
-    file: "controller/objects/daemonset/daemonset.ts",
+    file: "controller/objects/daemonset.ts",
     text: 'tolerations: [{ operator: "Exists" }],',
     instead: "tolerations: [],",
-    test: "controller/objects/daemonset/daemonset.test.ts",
+    test: "controller/objects/daemonset.test.ts",
     tier: "test",
   },
   {
@@ -68,7 +68,7 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H8",
     effect: "the original is looked for in the cluster itself, whatever --original-kubeconfig says",
-    file: "controller/sources/read/original-place.ts",
+    file: "controller/sources/original-place.ts",
     text: "file === undefined ? home : reopened(file, () => connect(loadKubeConfig(file), asked));",
     instead: "home;",
     test: "test/controller/hosted.test.ts",
@@ -107,7 +107,7 @@ export const core: readonly Mutant[] = [
     file: "controller/objects/rbac.ts",
     text: 'kind: "Role", name: agentName }',
     instead: 'kind: "Role", name: "view" }',
-    test: "controller/objects/daemonset/daemonset.test.ts",
+    test: "controller/objects/daemonset.test.ts",
     tier: "test",
   },
   {
@@ -116,7 +116,7 @@ export const core: readonly Mutant[] = [
     file: "contract/names.ts",
     text: 'export const agentName = "global-pull-secret-syncer";',
     instead: 'export const agentName = "pull-secret-syncer";',
-    test: "controller/objects/daemonset/daemonset.test.ts",
+    test: "controller/objects/daemonset.test.ts",
     tier: "test",
   },
   {
@@ -125,16 +125,16 @@ export const core: readonly Mutant[] = [
     file: "contract/names.ts",
     text: "export const agentLabels = { name: agentName } as const;",
     instead: "export const agentLabels = { app: agentName } as const;",
-    test: "controller/objects/daemonset/daemonset.test.ts",
+    test: "controller/objects/daemonset.test.ts",
     tier: "test",
   },
   {
     breaks: "H14",
     effect: "an installer's label takes the agents' pods out of what kubectl is asked for",
-    file: "controller/objects/daemonset/daemonset.ts",
+    file: "controller/objects/daemonset.ts",
     text: "{ ...agent.pod.labels, ...names.agentLabels, ...ownerLabels }",
     instead: "{ ...names.agentLabels, ...ownerLabels, ...agent.pod.labels }",
-    test: "controller/objects/daemonset/daemonset.test.ts",
+    test: "controller/objects/daemonset.test.ts",
     tier: "test",
   },
   {
@@ -329,10 +329,10 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H23",
     effect: "the agents' pods hold a token",
-    file: "controller/objects/daemonset/daemonset.ts",
+    file: "controller/objects/daemonset.ts",
     text: "automountServiceAccountToken: false,",
     instead: "automountServiceAccountToken: true,",
-    test: "controller/objects/daemonset/daemonset.test.ts",
+    test: "controller/objects/daemonset.test.ts",
     tier: "test",
   },
   {
@@ -383,10 +383,10 @@ export const core: readonly Mutant[] = [
   {
     breaks: "K11",
     effect: "agents run whatever a tag says today, not what the controller runs",
-    file: "controller/image/image-digest.ts",
+    file: "controller/image-digest.ts",
     text: 'return `${written.replace(/:[^:/]*$/, "")}@${digest}`;',
     instead: "return written;",
-    test: "controller/image/image-digest.test.ts",
+    test: "controller/image-digest.test.ts",
     tier: "test",
   },
 ];

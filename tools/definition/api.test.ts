@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { whole } from "#api/whole.fixture.ts";
 import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import { wholeSync } from "#api/whole-sync.fixture.ts";
-import { defaults } from "#controller/policy/spec/defaults.ts";
+import { defaults } from "#controller/policy/defaults.ts";
 import { providerDefaults } from "#controller/policy/delivery.ts";
 import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, syncCrdFile, type Schema } from "./crd.ts";
 

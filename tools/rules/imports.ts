@@ -1,92 +1,28 @@
 /**
- * Which room may import which. Rooms stand in the order of the credential's way; a room imports
- * only rooms before it, so that no two rooms need each other. Nothing that ships imports from
- * build/, tools/, test/ or bench/.
+ * Which folder may import which. A folder imports only folders before it in the order, so no two
+ * folders need each other. Code that ships imports nothing from build/, tools/, test/ or bench/.
  */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cyclesIn } from "./cycles.ts";
 import { effectIn, effectOf, isPure, isPureImport, saysPure } from "./purity.ts";
 
-/** The shipped rooms, each after those that it may import. */
+/** The folders that ship, each after those that it may import; `.` is the folder itself. */
 const order: readonly string[] = [
-  "contract",
-  "contract/joined",
-  "pullsecret/problems",
-  "pullsecret/json",
-  "pullsecret/registry",
-  "pullsecret/document",
-  "pullsecret/kubelet",
-  "pullsecret/merge",
-  "pullsecret/provider",
-  "pullsecret",
-  "kube/kubeconfig",
-  "kube/client",
-  "kube",
-  "kube/watch",
-  "kube/lease",
-  "kube/apply",
-  "program",
-  "api",
-  "agent/config",
-  "agent/files",
-  "agent/systemd",
-  "agent/journal",
-  "agent/delivery",
-  "agent/delivery/config-json",
-  "agent/delivery/provider",
-  "agent/facts",
-  "agent/restart",
-  "agent/decide",
-  "agent/observe",
-  "agent/report",
-  "agent",
-  "controller/policy",
-  "controller/policy/flags",
-  "controller/policy/spec",
-  "controller/grants",
-  "controller/objects/daemonset",
-  "controller/objects",
-  "controller/image",
-  "controller/sources/read",
-  "controller/sources",
-  "controller/rollout",
-  "controller/withdrawal",
-  "controller/status",
-  "controller/metrics",
-  "controller/report",
-  "controller",
-  "fleet/order",
-  "fleet/secret",
-  "fleet/way",
-  "fleet/status",
-  "fleet/inventory",
-  "fleet/guest",
-  "fleet/joined",
-  "fleet",
-  "sync/rules",
-  "sync",
-  "sync/tenant",
-  "sync/management",
-  "cli/terminal",
-  "cli/login",
-  "cli/cluster",
-  "cli/document",
-  "cli/clusters",
-  "cli/joining",
-  "cli/seal",
-  "cli/show",
-  "cli/pods",
-  "cli/removal",
-  "cli/bundle",
-  "cli/completion",
-  "cli/commands/see",
-  "cli/commands/change",
-  "cli/commands/steer",
-  "cli/commands/clusters",
-  "cli/commands/local",
-  "cli",
-];
+  "contract: . joined",
+  "pullsecret: problems json registry document kubelet merge provider .",
+  "kube: kubeconfig client . watch lease apply",
+  "program: .",
+  "api: .",
+  "agent: config files systemd journal delivery delivery/config-json delivery/provider facts restart decide observe report .",
+  "controller: policy objects sources rollout withdrawal status .",
+  "fleet: rules transport inventory .",
+  "sync: rules . tenant management",
+  "cli: terminal login cluster document clusters joining seal show pods removal bundle completion commands/see commands/change commands/steer commands/clusters commands/local .",
+].flatMap((line) => {
+  const [top = "", ...folders] = line.split(/:? /);
+  return folders.map((one) => (one === "." ? top : `${top}/${one}`));
+});
 
 /** Programs: they meet in contract/, pullsecret/, kube/ and api/ only. */
 const programs: ReadonlySet<string> = new Set(["agent", "controller", "fleet", "sync", "cli"]);
@@ -186,7 +122,7 @@ function judge(file: string, one: Import): string | undefined {
 
 function judgeRooms(file: string, target: string): string | undefined {
   const [from, to] = [dirname(file), dirname(target)];
-  if (!order.includes(from)) return `${from}/ is no room; add it to the order`;
+  if (!order.includes(from)) return `${from}/ is not in the order of folders; add it there`;
   const apart = programs.has(topOf(file)) && programs.has(topOf(target));
   if (apart && topOf(file) !== topOf(target))
     return `imports from ${topOf(target)}/, another program`;

@@ -10,12 +10,30 @@ const pure: readonly string[] = [
   "agent/facts",
   "agent/restart",
   "agent/decide",
-  "controller/grants",
-  "controller/status",
-  "fleet/order",
-  "fleet/secret",
-  "fleet/way",
-  "fleet/status",
+  "controller/rollout/decide.ts",
+  "controller/rollout/decision.ts",
+  "controller/rollout/facts.ts",
+  "controller/rollout/halt.ts",
+  "controller/rollout/survey.ts",
+  "controller/rollout/memory.ts",
+  "controller/rollout/places.ts",
+  "controller/rollout/promotion.ts",
+  "controller/rollout/publish.ts",
+  "controller/rollout/replace.ts",
+  "controller/rollout/node-state.ts",
+  "controller/rollout/view.ts",
+  "controller/rollout/budget.ts",
+  "controller/rollout/completion.ts",
+  "controller/status/conditions.ts",
+  "controller/status/facts.ts",
+  "controller/status/nodes.ts",
+  "controller/status/served-versions.ts",
+  "controller/status/sources.ts",
+  "controller/status/status.ts",
+  "controller/status/summary.ts",
+  "controller/status/troubles.ts",
+  "fleet/rules",
+  "fleet/transport",
   "sync/rules",
 ];
 
@@ -32,7 +50,8 @@ const pureNames: Readonly<Record<string, RegExp>> = {
 const effects =
   /\b(?:Date\.now|new Date\(\)|performance\.|process\.|Math\.random|fetch\(|set(?:Timeout|Interval|Immediate)\b)/;
 
-export const isPure = (path: string): boolean => pure.some((room) => path.startsWith(`${room}/`));
+export const isPure = (path: string): boolean =>
+  pure.some((one) => path === one || path.startsWith(`${one}/`));
 
 type Loaded = Readonly<{ specifier: string; names: string }>;
 

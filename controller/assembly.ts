@@ -9,15 +9,16 @@ import type { ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "./status/metrics.ts";
 import type { AgentImage } from "./objects/agent.ts";
 import { platformClock } from "./platform.ts";
-import type { Reconciler } from "./reconciler.ts";
 import type { Steering } from "./steering.ts";
 import { statusWriter } from "./status/status-writer.ts";
-import { createReport } from "./status/report.ts";
-import { noMemory } from "./rollout/memory.ts";
+import { createReport, type Report } from "./status/report.ts";
+import { noMemory } from "./rollout/facts.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { Listings } from "./rollout/nodes.ts";
-import { Repairs } from "./rollout/repairs.ts";
-import { stillClock } from "./withdrawal/standstill.ts";
+import { Repairs } from "./rollout/write.ts";
+import { stillClock, type Remover } from "./withdrawal/withdrawal.ts";
+import type { Extras } from "./sources/extras.ts";
+import type { OriginalPlace } from "./sources/snapshot.ts";
 
 /** `live` is `cluster` without informers. */
 type Open = Readonly<{
@@ -100,3 +101,16 @@ export function assembled(
     };
   };
 }
+
+export type Reconciler = Remover &
+  Readonly<{
+    /** Policy, wishes and agents of this run come from it. */
+    steering: Steering;
+    /** The same cluster without informers. */
+    live: Cluster;
+    original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
+    extras: Extras;
+    /** The API group of another operator that owns the nodes' pull secrets, where there is one. */
+    platform: () => Promise<string | undefined>;
+    report: Report;
+  }>;

@@ -14,7 +14,6 @@ import {
 import { ApiError } from "#kube/client/api-error.ts";
 import type { ControllerConfig } from "./policy/config.ts";
 import { stand } from "#kube/lease/stand.ts";
-import { patiently } from "./start-patience.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { imageOf } from "./image.ts";
 import { contested } from "#kube/contested-client.ts";
@@ -30,7 +29,7 @@ import { followCollection } from "#kube/watch/collection.ts";
 import { CollectionInformer, Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import { followExtras } from "./sources/extras.ts";
-import { openOriginal } from "./sources/original-place.ts";
+import { openOriginal } from "./sources/original.ts";
 import { collections, leaseIn } from "#kube/client/paths.ts";
 import { wantedOf } from "./objects/global-secret.ts";
 import { assembled } from "./assembly.ts";
@@ -40,6 +39,9 @@ import { steeringOf } from "./steering.ts";
 import type { Health } from "#program/server.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import { watchOver, watchPolicy } from "./watches.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoff } from "#kube/client/retry.ts";
+import { reminder } from "#kube/reminder.ts";
 
 /** The only names that are ever read or watched, besides the original's and the extra sources'. */
 const targets: readonly WatchTarget[] = [
@@ -186,4 +188,34 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       await Promise.all([campaign, ...watches]);
     },
   };
+}
+
+type PatienceOptions = Readonly<{
+  /** Called at once with the reason of a failure, and then once a minute while it lasts. */
+  failed: (error: ApiError) => void;
+  due?: ReturnType<typeof reminder>;
+  pause?: (milliseconds: number) => Promise<unknown>;
+}>;
+
+/**
+ * Repeats a request while the API server is away. A process that exits instead is restarted with
+ * growing delays (CrashLoopBackOff).
+ */
+export async function patiently<T>(
+  ask: () => Promise<T>,
+  { failed, due = reminder(), pause = sleep }: PatienceOptions,
+): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (
+        !(error instanceof ApiError) ||
+        (error.status > 0 && error.status < 500 && error.status !== 429)
+      )
+        throw error;
+      if (due(error.message)) failed(error);
+      await pause(backoff(failures));
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { byDigest } from "./image-digest.ts";
+import { byDigest } from "./image.ts";
 
 const digest = `sha256:${"a1".repeat(32)}`;
 const other = `sha256:${"b2".repeat(32)}`;

@@ -3,9 +3,9 @@ import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, podsIn } from "#kube/client/paths.ts";
-import { byDigest } from "./image-digest.ts";
 import type { AgentImage } from "./objects/agent.ts";
 import type { ControllerConfig } from "./policy/config.ts";
+import { repositoryOf } from "#pullsecret/registry/image.ts";
 
 /** Seconds for an answer: a server that is busy is reported soon, and asked again by the caller. */
 const answer = { seconds: 5 };
@@ -77,4 +77,30 @@ async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
     (nodes) => (found = nodes[0]?.status?.nodeInfo?.containerRuntimeVersion ?? ""),
   );
   return found;
+}
+
+/**
+ * The image by the digest that this pod runs, so that a tag which is moved meanwhile cannot give
+ * nodes an agent that the controller does not know. It stays as it is written wherever another node
+ * might not be able to pull that digest (docs/decisions/0031):
+ *
+ * - it is written by digest already;
+ * - the runtime reports the image's own id, which no registry knows, or a digest of another
+ *   repository, as for images that were loaded by hand;
+ * - the runtime is not containerd. Only containerd is known to report the digest that was pulled,
+ *   which is that of all platforms together; CRI-O may report that of one.
+ */
+export function byDigest(written: string, imageID: string, runtime: string): string {
+  const [, pulled = "", digest] = /^([^@]+)@(sha256:[a-f0-9]{64})$/.exec(imageID) ?? [];
+  const repository = repositoryOf(written);
+  const same = repository !== undefined && repository === repositoryOf(pulled);
+  if (
+    digest === undefined ||
+    !same ||
+    written.includes("@") ||
+    !runtime.startsWith("containerd://")
+  )
+    return written;
+  // The name as the Deployment spells it, without the tag: not every runtime takes both.
+  return `${written.replace(/:[^:/]*$/, "")}@${digest}`;
 }

@@ -4,14 +4,19 @@
  */
 import { sourceIds } from "#contract/names.ts";
 import { platformPause } from "./platform.ts";
-import { orphans, samePriorities } from "./sources/declared.ts";
-import { givenAdditional, givenOriginal, type Given } from "./sources/input.ts";
+import {
+  orphans,
+  samePriorities,
+  givenAdditional,
+  givenOriginal,
+  type Given,
+} from "./sources/input.ts";
 import { foreignOf, isForeign, observe, ownedOf, type Snapshot } from "./sources/snapshot.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
-import type { Reconciler } from "./reconciler.ts";
-import { keptDirectory } from "./rollout/kept-directory.ts";
+import type { Reconciler } from "./assembly.ts";
+import { keptDirectory } from "./rollout/observe.ts";
 import { againAfter, serve } from "./serve.ts";
 import { accept, nobodyAsks } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";

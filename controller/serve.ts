@@ -4,7 +4,7 @@ import type { Admitted } from "#kube/apply/admission.ts";
 import type { Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
-import type { Reconciler } from "./reconciler.ts";
+import type { Reconciler } from "./assembly.ts";
 import { takeStep, type Progress } from "./rollout/step.ts";
 import type { SourcesVerdict } from "./sources/accept.ts";
 import { sincesOf, type Withdrawal } from "./withdrawal/grace.ts";

@@ -5,13 +5,12 @@ import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { backoff } from "#kube/client/retry.ts";
 import type { AccessReading } from "./inventory/access.ts";
-import { fleetManager } from "./connect.ts";
+import { fleetManager, Link, away, told } from "./connection.ts";
 import type { ClusterFacts } from "./rules/cluster-state.ts";
 import { isPlacedBy, ownerMark, type Content, has } from "./rules/content.ts";
 import { isLasting, sentence } from "./rules/problems.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import type { Placement, Way } from "./transport/transport.ts";
-import { Link, away, told } from "./connection.ts";
 import { Contest } from "#kube/contest.ts";
 
 /** Most milliseconds until a write that got no answer is tried again. */

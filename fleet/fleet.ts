@@ -8,7 +8,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { warnOf } from "#kube/event.ts";
-import { fleetManager } from "./connect.ts";
+import { fleetManager } from "./connection.ts";
 import { Guests, takesOf, type Run } from "./clusters.ts";
 import { selectedBy } from "./inventory/inventory.ts";
 import { servedVersion } from "./inventory/selector.ts";

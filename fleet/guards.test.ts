@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { covers, isGuarded } from "./guards.ts";
+import { covers, isGuarded } from "./joined.ts";
 
 const [policy, binding] = joinedGuards
   .flatMap((one) => objectsOf(one))

@@ -8,7 +8,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { inLanes } from "#kube/lanes.ts";
 import { createLoop, type Again } from "#kube/loop.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
-import { fleetManager } from "./connect.ts";
+import { fleetManager } from "./connection.ts";
 import { readProfile } from "./inventory/cluster-profiles.ts";
 import { says, statusOf, ageOf } from "./joined-status.ts";
 import { Joined } from "./joined.ts";

@@ -1,6 +1,7 @@
 /** The agents, as the controller declares them. */
-import type { V1ResourceRequirements } from "@kubernetes/client-node";
-import type { AgentPolicy, RolloutPolicy } from "#controller/policy/policy.ts";
+import type { V1ResourceRequirements, V1Affinity, V1DaemonSet } from "@kubernetes/client-node";
+import type { AgentPolicy, RolloutPolicy, DeliveryPolicy } from "#controller/policy/policy.ts";
+import { agentContainer } from "#contract/names.ts";
 
 /** The image that an agent runs, and the Secrets of kube-system that it is pulled with. */
 export type AgentImage = Readonly<{ image: string; imagePullSecrets: readonly string[] }>;
@@ -16,4 +17,47 @@ export function resourcesOf({ pod: { requests, limits } }: Agent): V1ResourceReq
     ...(Object.keys(requests).length > 0 && { requests: { ...requests } }),
     ...(Object.keys(limits).length > 0 && { limits: { ...limits } }),
   };
+}
+
+const linux = { label: "kubernetes.io/os", value: "linux" };
+
+export const nodeSelector = { [linux.label]: linux.value };
+
+/** The affinity of the agents. */
+export function affinityOf({ pod }: Agent): V1Affinity | undefined {
+  const matchExpressions = pod.nodes.requirements.map(({ values, ...one }) => ({
+    ...one,
+    ...(values && { values: [...values] }),
+  }));
+  if (matchExpressions.length === 0) return undefined;
+  const nodeSelectorTerms = [{ matchExpressions }];
+  return {
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+  };
+}
+
+/** The label selector of the nodes that have agents. */
+export function nodesOf({ pod }: Agent): string {
+  return [`${linux.label}=${linux.value}`, pod.nodes.text].filter(Boolean).join(",");
+}
+
+/**
+ * The agent's flags of mode CredentialProvider. Other modes have none, because they are the agent's
+ * default.
+ */
+export function providerFlags(delivery: DeliveryPolicy): Readonly<Record<string, string>> {
+  if (delivery.mode !== "CredentialProvider") return {};
+  const { mode, scope } = delivery;
+  return { delivery: mode, scope };
+}
+
+/**
+ * True when the live template has all of these flags. Somebody's admission may have removed some,
+ * which we leave so; its agents then do something else.
+ */
+export function tellsProvider(live: V1DaemonSet | undefined, delivery: DeliveryPolicy): boolean {
+  const containers = live?.spec?.template.spec?.containers ?? [];
+  const { args = [] } = containers.find(({ name }) => name === agentContainer) ?? {};
+  const flags = Object.entries(providerFlags(delivery));
+  return flags.every(([name, value]) => args[args.indexOf(`--${name}`) + 1] === value);
 }

@@ -7,10 +7,8 @@ import type {
 } from "@kubernetes/client-node";
 import { grantAnnotations, grantFiles } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
-import { restartOf } from "#controller/policy/delivery.ts";
-import { resourcesOf, type Agent } from "./agent.ts";
-import { providerFlags } from "./delivery.ts";
-import { confined } from "./first-container.ts";
+import { restartOf } from "#controller/policy/policy.ts";
+import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
 
 /**
  * Node's flags. They keep V8's heap small: a 1 MiB Secret needs 12 MiB of it, and 26 MiB with the
@@ -179,3 +177,47 @@ const mounted: V1ProjectedVolumeSource = {
     },
   ],
 };
+
+/** Security context of every container of ours. */
+const confined: NonNullable<V1Container["securityContext"]> = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+};
+
+/**
+ * Looks once, before the agent starts, where else the kubelet may have its credentials
+ * (docs/decisions/0017). It alone has the node's root directory, read-only and for a moment. Node
+ * lets it open these few paths only, and write to the pod's own directory. Neither keeps it from a
+ * socket (SECURITY.md).
+ */
+export function firstContainer(agent: Agent): V1Container {
+  const { root, pod } = names.mountPaths;
+  const readable = [
+    ...names.credentialFiles,
+    `${agent.kubeletDirectory}/${names.nodeFiles.journal}`,
+  ];
+  return {
+    name: names.firstContainerName,
+    image: agent.image,
+    imagePullPolicy: "IfNotPresent",
+    command: [
+      "/nodejs/bin/node",
+      "--max-old-space-size=32",
+      "--permission",
+      "--allow-fs-read=/app/hidden.cjs",
+      ...readable.map((path) => `--allow-fs-read=${root}${path}`),
+      `--allow-fs-write=${pod}/*`,
+      "--allow-fs-write=/proc/self/coredump_filter",
+      "/app/hidden.cjs",
+    ],
+    args: ["--kubelet-directory", agent.kubeletDirectory],
+    resources: resourcesOf(agent),
+    securityContext: confined,
+    volumeMounts: [
+      // With what is mounted below it, such as /run: readOnly alone leaves that writable.
+      { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "IfPossible" },
+      { name: "pod", mountPath: pod },
+    ],
+  };
+}

@@ -2,12 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { agent } from "./agent.fixture.ts";
-import type { Agent } from "./agent.ts";
-import { tellsProvider } from "./delivery.ts";
-import { daemonSet, templateDigest } from "./daemonset.ts";
-import { nodesOf } from "./placement.ts";
+import { type Agent, nodesOf, tellsProvider } from "./agent.ts";
+import { daemonSet, templateDigest, role, roleBinding, serviceAccount } from "./daemonset.ts";
 import { globalSecret, newSalt } from "./global-secret.ts";
-import { role, roleBinding, serviceAccount } from "./rbac.ts";
 
 const { spec } = daemonSet(agent);
 const pod = spec?.template.spec;

@@ -1,13 +1,18 @@
 /** The DaemonSet of the agents, as we declare it. */
 import { createHash } from "node:crypto";
-import type { V1DaemonSet, V1PodTemplateSpec } from "@kubernetes/client-node";
+import type {
+  V1DaemonSet,
+  V1PodTemplateSpec,
+  V1Role,
+  V1RoleBinding,
+  V1ServiceAccount,
+} from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import type { Agent } from "./agent.ts";
-import { container, volumes } from "./container.ts";
-import { firstContainer } from "./first-container.ts";
+import { type Agent, affinityOf, nodeSelector } from "./agent.ts";
+import { container, volumes, firstContainer } from "./container.ts";
 import { ownerLabels } from "#kube/client/ownership.ts";
-import { annotations } from "./annotation-names.ts";
-import { affinityOf, nodeSelector } from "./placement.ts";
+import { annotations } from "./annotations.ts";
+import { namespace, agentName } from "#contract/names.ts";
 
 /** On a template: set by `kubectl rollout restart`. */
 export const restartedAt = "kubectl.kubernetes.io/restartedAt";
@@ -93,3 +98,23 @@ function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["s
     volumes: volumes(agent),
   };
 }
+
+const metadata = { name: agentName, namespace, labels: { ...ownerLabels } };
+const rbac = "rbac.authorization.k8s.io";
+
+export const serviceAccount: V1ServiceAccount = {
+  apiVersion: "v1",
+  kind: "ServiceAccount",
+  metadata,
+  automountServiceAccountToken: false,
+};
+
+export const role: V1Role = { apiVersion: `${rbac}/v1`, kind: "Role", metadata, rules: [] };
+
+export const roleBinding: V1RoleBinding = {
+  apiVersion: `${rbac}/v1`,
+  kind: "RoleBinding",
+  metadata,
+  roleRef: { apiGroup: rbac, kind: "Role", name: agentName },
+  subjects: [{ kind: "ServiceAccount", name: agentName, namespace }],
+};

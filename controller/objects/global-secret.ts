@@ -15,7 +15,7 @@ import {
 } from "#contract/names.ts";
 import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
-import { annotations } from "./annotation-names.ts";
+import { annotations } from "./annotations.ts";
 
 /** A content under its number. `salt`: empty in what other versions wrote. */
 export type Numbered = RevisionContent & Readonly<{ revision: number; salt: Buffer }>;

@@ -4,10 +4,8 @@ import { readFlags, type ParsedFlags, type Rule } from "#contract/flags.ts";
 import type { TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
-import { moved } from "./moved-flags.ts";
 import { podOf, requestsFit } from "./pod.ts";
-import type { Installed } from "./policy.ts";
-import { standardModes } from "./delivery.ts";
+import { type Installed, standardModes } from "./policy.ts";
 
 export type ControllerConfig = Readonly<{
   /** The installer's part of the policy. */
@@ -102,3 +100,27 @@ function installedOf(given: TableValues<typeof flags>): Installed {
     },
   };
 }
+
+const fields = {
+  conflicts: "conflictPolicy",
+  "max-unavailable": "rollout.maxUnavailable",
+  "max-failures": "rollout.maxFailures",
+  probation: "rollout.probation",
+  "min-interval": "rollout.minInterval",
+  restart: "delivery.mode",
+  "withdrawal-grace": "withdrawal.grace",
+  "withdrawal-deadline": "withdrawal.deadline",
+  "forget-after": "withdrawal.forgetAfter",
+  // Their names in version 0.1.
+  "min-ready-seconds": "rollout.probation",
+  "removal-grace": "withdrawal.grace",
+  "drain-deadline": "withdrawal.deadline",
+} as const;
+
+/** Flag → the message about it. */
+export const moved: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(fields).map(([flag, field]) => [
+    flag,
+    `is spec.${field} of GlobalPullSecret cluster; set it there and remove the flag`,
+  ]),
+);

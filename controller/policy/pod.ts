@@ -7,9 +7,8 @@ import { dnsName, pullSecretName } from "./values.ts";
 import type { Rule } from "#contract/flags.ts";
 import type { Table, TableValues } from "#contract/table.ts";
 import { Wrong } from "#contract/values.ts";
-import { annotation, label } from "./labels.ts";
+import { annotation, label, selector } from "./labels.ts";
 import { beyond, limits, resources, standardLimits, standardRequests } from "./resources.ts";
-import { selector } from "./selector.ts";
 
 /** Excludes nodes without a kubelet of their own: of virtual-kubelet, KWOK, Fargate, and Liqo. */
 const withKubelet =

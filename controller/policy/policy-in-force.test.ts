@@ -7,15 +7,14 @@ import type {
   GlobalPullSecretSpec,
 } from "#api/global-pull-secret.ts";
 import { parseConfig } from "./config.ts";
-import { allowedDefaults, defaults } from "./defaults.ts";
-import type { DeliveryPolicy, DeliveryMode } from "./delivery.ts";
+import { allowedDefaults, defaults, beyondLimits } from "./defaults.ts";
+import type { DeliveryPolicy, DeliveryMode } from "./policy.ts";
 import {
   inForce,
   readAccepted,
   type AcceptedSpec,
   type DeclaredObject,
 } from "./policy-in-force.ts";
-import { beyondLimits } from "./limits.ts";
 import { policyOf } from "./spec.ts";
 import { policyWith } from "./policy.fixture.ts";
 

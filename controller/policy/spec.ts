@@ -2,11 +2,8 @@
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
-import { allowedDefaults } from "./defaults.ts";
-import { deliveryOf } from "./delivery.ts";
-import { secondsOf } from "./durations.ts";
-import { beyondLimits } from "./limits.ts";
-import type { Installed, NodeCount, Policy } from "./policy.ts";
+import { allowedDefaults, beyondLimits } from "./defaults.ts";
+import { deliveryOf, type Installed, type NodeCount, type Policy } from "./policy.ts";
 import { budget, failures } from "./values.ts";
 
 /**
@@ -73,4 +70,17 @@ function translated(installed: Installed, spec: GlobalPullSecretSpec): Translate
     agent: { ...installed.agent, delivery: deliveryOf(spec.delivery, standard.delivery.mode) },
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, policy };
+}
+
+const seconds = { h: 3600, m: 60, s: 1 } as const;
+
+/**
+ * Seconds of `5s`, `10m` or `1h30m0s`. The API server checks the bounds (manifests/crds); whatever
+ * it let in is used.
+ */
+function secondsOf(text: string): number | Wrong {
+  const parts = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?$/.exec(text);
+  if (parts === null || text === "") return new Wrong("is no duration; give one such as 10m");
+  const [, h = 0, m = 0, s = 0] = parts;
+  return Number(h) * seconds.h + Number(m) * seconds.m + Number(s) * seconds.s;
 }

@@ -1,6 +1,6 @@
 /** Readers of the values that only the controller's flags take. */
 import { oneOf, Wrong } from "#contract/values.ts";
-import { allModes, type DeliveryMode } from "./delivery.ts";
+import { allModes, type DeliveryMode } from "./policy.ts";
 
 /** Reads one mode or several, separated by commas. */
 export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { having, pass, servedCluster, until } from "#test/model/cluster.ts";
 import { decided } from "#test/model/product.ts";
-import { mostListed } from "./facts.ts";
-import { afterRefusal, noMemory, noting, type Seen } from "./memory.ts";
+import { mostListed, noMemory, type Seen } from "./facts.ts";
+import { afterRefusal, noting } from "./node-state.ts";
 
 const driver = { isLockstep: false, rewrite: {} };
 

@@ -2,25 +2,22 @@
  * Whom to grant the newest content: one canary first, then `maxUnavailable` nodes at a time. Pure.
  */
 import type { Grant } from "#contract/grant.ts";
-import { holdsNewest, inheritsFailure, type PodFacts, type SecretFacts } from "./facts.ts";
+import {
+  holdsNewest,
+  inheritsFailure,
+  type PodFacts,
+  type SecretFacts,
+  mostListed,
+} from "./facts.ts";
 import { isLost, lostOf } from "./halt.ts";
 import type { JudgedPod, Look } from "./survey.ts";
-import { againAfter, isAway, syncSeconds } from "./node-state.ts";
+import { againAfter, isAway, syncSeconds, absenceSeconds } from "./node-state.ts";
 
 /** Seconds within which a container that exits again is started with a growing delay. */
 const restedSeconds = 600;
 
 /** Seconds after which a grant that was sent and is not seen is sent again. */
 const resendSeconds = 2;
-
-/** True while only one node may hold the newest content. */
-export function isAlone(look: Look): boolean {
-  return lacksWord(look) && look.snapshot.policy.maxUnavailable !== "all";
-}
-
-/** No node has proved the newest content by its word, which a promotion needs. */
-const lacksWord = (look: Look): boolean =>
-  !look.isRelease() && !look.isPromoted() && !look.state.word;
 
 /**
  * The nodes of which only a number may hold an unproved grant. During a canary these are all nodes.
@@ -36,7 +33,7 @@ class Window {
   constructor(look: Look) {
     const { maxUnavailable } = look.snapshot.policy;
     this.#look = look;
-    this.#alone = isAlone(look);
+    this.#alone = look.isAlone();
     const rest = maxUnavailable === "all" ? Infinity : maxUnavailable;
     this.#most = this.#alone ? 1 : rest;
     this.#nodes = new Set([...look.taken].filter((node) => this.#counts(node)));
@@ -118,7 +115,7 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
   if (!look.isRelease() && (look.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
   // A word may be lost with the state. A node that has the content gives it without another change.
   if (holdsNewest(pod, secret))
-    return lacksWord(look) && one.verdict.is === "proved" && pod.grant?.word === false;
+    return look.lacksWord() && one.verdict.is === "proved" && pod.grant?.word === false;
   if (!pod.ready.is && !takesUnready(look, one)) return false;
   if (!look.mayPatch(seen)) return false;
   const hasEnded =
@@ -156,7 +153,7 @@ function inOrder(
   candidates: readonly JudgedPod[],
   lost: ReadonlySet<string>,
 ): readonly JudgedPod[] {
-  const alone = isAlone(look);
+  const alone = look.isAlone();
   const { publishedAt } = look.secret;
   const { canary } = look.state;
   // One number: the first difference decides. Revisions stay below 2^40.
@@ -184,7 +181,7 @@ function inOrder(
 /** Grants the newest content. A canary is recorded first, with its Node, which may disappear. */
 function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
   const { secret, now } = look;
-  const alone = isAlone(look);
+  const alone = look.isAlone();
   // The pod of a deleted Node exists for another minute. That Node could not prove anything, and
   // would count as a canary that disappeared. It takes no place from another candidate.
   if (alone && look.isGone(pod.node, pod.created) === true) return;
@@ -199,7 +196,7 @@ function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
       look.save();
     }
   }
-  const word = look.isRelease() || lacksWord(look);
+  const word = look.isRelease() || look.lacksWord();
   const { revision, digest } = secret;
   const given: Grant = { revision, digest, since: pod.ready.since, word };
   look.actions.push({ kind: "grant", pod, grant: given });
@@ -208,4 +205,66 @@ function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
   look.taken.add(pod.node);
   const sent = { resourceVersion: pod.resourceVersion, at: now.steady, held: seen.holds };
   look.seen.set(pod.uid, { ...seen, holds: true, sent });
+}
+
+/**
+ * Records nodes and deletes their pods. At most `maxUnavailable` recorded nodes wait for a
+ * successor that is Ready, so an image that cannot start takes away no more agents than that. A pod
+ * that has not been Ready for 60 s is replaced without a record, because nothing is lost with it. A
+ * pod whose deletion is refused gives up its record, so that the others are replaced.
+ */
+export function replacePods(look: Look): void {
+  const { snapshot, state } = look;
+  const { maxUnavailable } = snapshot.policy;
+  const most = Math.min(mostListed, maxUnavailable === "all" ? Infinity : maxUnavailable);
+  const replaced = new Set(state.replaced.filter((node) => !hasArrived(look, node)));
+  const deleted: JudgedPod[] = [];
+  for (const one of look.pods) {
+    if (!isReplaced(look, one)) continue;
+    const { pod, seen } = one;
+    if (seen.kept !== undefined) replaced.delete(pod.node);
+    if (!look.mayPatch({ refused: seen.kept })) continue;
+    const notReady = look.now.steady - seen.readyAt;
+    if (!pod.ready.is && notReady < absenceSeconds) look.lookIn(absenceSeconds - notReady);
+    const isCounted = pod.ready.is || notReady < absenceSeconds;
+    if (isCounted && !replaced.has(pod.node)) {
+      if (replaced.size >= most) continue;
+      replaced.add(pod.node);
+    }
+    deleted.push(one);
+  }
+  const names = [...replaced];
+  if (
+    names.length !== state.replaced.length ||
+    names.some((name, at) => name !== state.replaced[at])
+  ) {
+    look.change({ replaced: names });
+    look.save();
+  }
+  for (const { pod } of deleted) {
+    look.actions.push({ kind: "delete", pod });
+    look.written.add(pod.uid);
+  }
+}
+
+/**
+ * Its successor is Ready, or the Node is gone. A withdrawal leaves Ready pods in place, also
+ * those of a template that is not the newest any more.
+ */
+function hasArrived(look: Look, node: string): boolean {
+  const found = look.byNode.get(node)?.pod;
+  if (found === undefined) return look.isGone(node, Infinity) === true;
+  const remains = look.isRelease() && found.mode !== undefined;
+  return found.ready.is && (found.isCurrent || remains);
+}
+
+function isReplaced(look: Look, { pod, verdict }: JudgedPod): boolean {
+  if (pod.isCurrent || pod.isDeleting || pod.unreachable !== undefined) return false;
+  if (look.written.has(pod.uid)) return false;
+  // A pod that is deleted under a grant would keep its place, and its node's kubelet may be down.
+  if (look.taken.has(pod.node)) return false;
+  // During a withdrawal only pods that cannot take it: not Ready, or from before grants.
+  if (!look.isRelease()) return true;
+  const hasConfirmed = verdict.is === "proved" && holdsNewest(pod, look.secret);
+  return pod.mode === undefined || (!pod.ready.is && !hasConfirmed);
 }

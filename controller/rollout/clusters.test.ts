@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noMemory } from "./memory.ts";
+import { noMemory } from "./facts.ts";
 import {
   emptyCluster,
   having,

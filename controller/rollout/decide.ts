@@ -7,18 +7,25 @@
  * A step that changes what all others rest on (a retry, a halt, the Secret, the template) ends the
  * decision. The next one sees its effect.
  */
-import type { Decision, Reads, View } from "./decision.ts";
-import { recordNews, steer, takeBack } from "./halt.ts";
-import { Look } from "./survey.ts";
-import { seePodless, type Memory } from "./memory.ts";
-import type { Now, SecretFacts, Snapshot } from "./facts.ts";
-import { settlePlaces } from "./places.ts";
-import { promote } from "./promotion.ts";
-import { newerOf, publication, publishNewer, type Newer } from "./publish.ts";
-import { replacePods } from "./replace.ts";
-import { idleView, viewOf } from "./view.ts";
-import { completeWithdrawal } from "./completion.ts";
-import { fillWindow, raiseSync } from "./budget.ts";
+import {
+  type Newer,
+  type Decision,
+  type Reads,
+  type View,
+  type Now,
+  type SecretFacts,
+  type Snapshot,
+  type PodFacts,
+  type Action,
+  type Cause,
+  holdsNewest,
+  type Memory,
+} from "./facts.ts";
+import { recordNews, steer, takeBack, promote } from "./halt.ts";
+import { Look, settlePlaces, idleView, viewOf, type JudgedPod } from "./survey.ts";
+import { seePodless, againAfter } from "./node-state.ts";
+import { replacePods, fillWindow, raiseSync } from "./budget.ts";
+import { mostRevision } from "#contract/revision.ts";
 
 /**
  * What to do now. `memory` is that of the decision before, with the answers to its patches
@@ -129,4 +136,177 @@ function listingOf(look: Look, { list, podless }: Memory): Memory["list"] {
   if (now.steady >= due) look.readAll = true;
   else look.lookIn(due - now.steady);
   return { ...list, since };
+}
+
+type Publication = Extract<Action, { kind: "publish" }>;
+
+/**
+ * Whether the Secret must be published again. While newer content waits for minInterval or for the
+ * end of a pause, the rollout of what is published goes on.
+ */
+function newerOf(look: Look): Newer {
+  const { snapshot, secret, now } = look;
+  const { wanted, policy, template } = snapshot;
+  const isOther = wanted.digest !== secret.digest || wanted.intent !== secret.intent;
+  if (isOther && snapshot.isPaused)
+    return { cause: undefined, waitsFor: "paused", waits: Infinity };
+  if (isOther) {
+    const left = secret.publishedAt + policy.minInterval - now.api;
+    // A clock that was set back cannot make this longer than it is.
+    const waits = Math.min(left, policy.minInterval);
+    return !isWithdrawal(wanted) && waits > 0
+      ? { cause: undefined, waitsFor: "interval", waits }
+      : { cause: "content", waitsFor: undefined, waits: 0 };
+  }
+  const isOtherMode =
+    template?.mode !== undefined && template.mode !== secret.mode && wanted.intent === "apply";
+  const cause = isOtherMode ? "mode" : isBehind(look) ? "behind" : undefined;
+  return { cause, waitsFor: undefined, waits: 0 };
+}
+
+/** Also if only one source of several leaves: a withdrawal never waits for an interval. */
+const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
+  intent === "release" || withdraws.newest || withdraws.served;
+
+/** A node has proved a higher revision than the Secret has: etcd was restored. */
+const isBehind = (look: Look): boolean => look.pods.some(({ pod }) => mayRaise(look, pod));
+
+/**
+ * Whether the word of this node is a reason to publish again. One publication exceeds whatever the
+ * node has, so a node that repeats it is damaged or lies. It is excused, and believed again after a
+ * pause that doubles. If etcd was restored once more, what it caused is gone, and it is believed.
+ */
+function mayRaise(look: Look, { node, word }: PodFacts): boolean {
+  const { secret, now } = look;
+  if (word?.kind !== "behind" || word.journal <= secret.revision) return false;
+  if (word.journal > mostBelieved(look.snapshot)) return false;
+  const before = look.raised.get(node);
+  if (before === undefined || secret.revision < before.revision) return true;
+  const left = before.at + againAfter(before.count) - now.steady;
+  if (left > 0) look.lookIn(left);
+  return left <= 0;
+}
+
+/** Remembers the nodes that are the reason for a publication. */
+function noteRaised(look: Look, revision: number): void {
+  for (const { pod } of look.pods) {
+    if (!mayRaise(look, pod)) continue;
+    const before = look.raised.get(pod.node);
+    const isSame = before !== undefined && look.secret.revision < before.revision;
+    const count = (before?.count ?? 0) + (isSame ? 0 : 1);
+    look.raised.set(pod.node, { at: look.now.steady, count, revision });
+  }
+}
+
+/**
+ * Publishes newer content when no grant is unproved, and a withdrawal at once. Until then a served
+ * slot with a source that is being withdrawn is emptied. True if this is all for now.
+ */
+function publishNewer(look: Look, { cause, waitsFor }: Newer): boolean {
+  const { snapshot, secret } = look;
+  const { wanted } = snapshot;
+  if (cause !== undefined && (wanted.intent === "release" || look.taken.size === 0)) {
+    const action = publication(snapshot, cause);
+    look.actions.push(action);
+    if (cause === "behind") noteRaised(look, action.revision);
+    return true;
+  }
+  const isOther = waitsFor === "interval" || cause === "content";
+  if (!isOther || secret.served === 0 || !withdrawsServed(snapshot, secret)) return false;
+  look.actions.push({ kind: "empty-served" });
+  return true;
+}
+
+/**
+ * What does not wait until the pods are known: a withdrawal, and the end of what new nodes may take
+ * of it. The revision may be too low after a restore of etcd, which is found as soon as pods are.
+ */
+export function publishUnseen(snapshot: Snapshot): readonly Action[] {
+  const { secret, wanted, isPaused } = snapshot;
+  if (secret === undefined || isPaused || wanted.digest === secret.digest) return [];
+  if (wanted.intent === "release")
+    return secret.intent === "release" ? [] : [publication(snapshot, "content")];
+  return secret.served > 0 && withdrawsServed(snapshot, secret) ? [{ kind: "empty-served" }] : [];
+}
+
+const withdrawsServed = ({ wanted }: Snapshot, secret: SecretFacts): boolean =>
+  wanted.intent === "release" ||
+  (secret.served === secret.revision ? wanted.withdraws.newest : wanted.withdraws.served);
+
+/** The next publication. The served slot stays only if new nodes may have its content. */
+function publication(snapshot: Snapshot, because: Cause): Publication {
+  const { secret, template, wanted } = snapshot;
+  const mode =
+    template === undefined ? wanted.mode : (template.mode ?? secret?.mode ?? wanted.mode);
+  const stays =
+    secret !== undefined &&
+    secret.served > 0 &&
+    secret.mode === mode &&
+    secret.intent === "apply" &&
+    wanted.intent === "apply" &&
+    !withdrawsServed(snapshot, secret);
+  const served = !stays ? "nothing" : secret.served === secret.revision ? "newest" : "same";
+  return { kind: "publish", revision: nextRevision(snapshot), mode, served, because };
+}
+
+/** More revisions than a restored etcd can lack. A node that reports more is damaged or lies. */
+const mostLacking = 2 ** 20;
+
+/** The highest number of our own objects. */
+const ownRevision = ({ secret, state }: Snapshot): number =>
+  Math.max(
+    0,
+    ...[secret?.revision ?? 0, secret?.served ?? 0, state.revision].filter(
+      (one) => one < mostRevision,
+    ),
+  );
+
+/** The highest number of a pod that is believed: anybody on a node can write a higher one. */
+const mostBelieved = (snapshot: Snapshot): number =>
+  Math.min(ownRevision(snapshot) + mostLacking, mostRevision - 1);
+
+/** Higher than every believed revision that the Secret, a grant or an agent's word has. */
+function nextRevision(snapshot: Snapshot): number {
+  const most = mostBelieved(snapshot);
+  const ofPod = ({ grant, word }: PodFacts): number =>
+    [grant?.revision, word?.revision, word?.journal].reduce<number>(
+      (highest, one = 0) => (one <= most ? Math.max(highest, one) : highest),
+      0,
+    );
+  const start = ownRevision(snapshot);
+  return 1 + snapshot.pods.reduce((highest, pod) => Math.max(highest, ofPod(pod)), start);
+}
+
+/**
+ * Completes the withdrawal when every Node older than the release has confirmed it by word, or when
+ * `forgetAfter` is over. A younger Node never had anything: since the release nothing is served.
+ */
+function completeWithdrawal(look: Look): void {
+  const { snapshot, secret, now } = look;
+  if (!look.isRelease() || snapshot.wanted.intent !== "release") return;
+  const left = secret.publishedAt + snapshot.policy.forgetAfter - now.api;
+  const isConfirmed = hasEveryNode(look);
+  if (isConfirmed || left < 0) look.actions.push({ kind: "complete", isConfirmed });
+  else look.lookIn(left + 1);
+}
+
+const hasConfirmed = (look: Look, { pod, verdict }: JudgedPod): boolean =>
+  !look.granted.has(pod.uid) && verdict.is === "proved" && holdsNewest(pod, look.secret);
+
+function hasEveryNode(look: Look): boolean {
+  const { publishedAt } = look.secret;
+  const { byName, all } = look.snapshot.nodes;
+  const confirmed = new Set<string>();
+  for (const one of look.pods) {
+    if (hasConfirmed(look, one)) confirmed.add(one.pod.node);
+    // A Node is not younger than its pods. So an old pod answers without reading its Node.
+    else if (one.pod.created <= publishedAt) return false;
+  }
+  if (!all) {
+    look.readAll = true;
+    return false;
+  }
+  for (const [name, node] of byName)
+    if (node !== undefined && node.created <= publishedAt && !confirmed.has(name)) return false;
+  return true;
 }

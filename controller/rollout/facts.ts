@@ -192,3 +192,189 @@ export function isNodeGone(nodes: NodesRead, name: string, than: number): boolea
   if (node !== undefined) return node.created > than;
   return nodes.all || nodes.byName.has(name) ? true : undefined;
 }
+
+/** Why a node is not waited for. */
+export type Excuse = "away" | "not-started" | "not-ready" | "unfit" | "behind" | "admission";
+
+export type Refused = Readonly<{ at: number; last: number; why: string }>;
+
+/** All times are of `Now.steady`. */
+export type Seen = Readonly<{
+  node: string;
+  created: number;
+  /** ContainersReady and its transition time, and since when they have been seen so. */
+  ready: string;
+  readyAt: number;
+  /** Since when the node has been seen unreachable. */
+  awayAt: number | undefined;
+  /** The grant, and since when it has been seen without a proof. */
+  grant: string;
+  grantAt: number;
+  /** Since when the grant has been seen proved without a break. */
+  provedAt: number | undefined;
+  /** It was once seen proved for `settledSeconds`. */
+  isSettled: boolean;
+  /** Neither its readiness nor its grant has changed since this process first saw it. */
+  isUnchanged: boolean;
+  /** Its grant takes a place. */
+  holds: boolean;
+  /** How often `sync` was raised for this grant. */
+  syncs: number;
+  /**
+   * A grant that was sent for this version of the pod and is not seen yet. `held`: the pod had a
+   * place before.
+   */
+  sent: Readonly<{ resourceVersion: string; at: number; held: boolean }> | undefined;
+  /** What became of the last grant that was taken back. */
+  over:
+    | Readonly<
+        { revision: number } & (
+          | { is: "failed"; because: "word" | "away" | "late" }
+          | { is: "excused"; because: Excuse }
+        )
+      >
+    | undefined;
+  /** How often a grant of this revision has failed, and the last one that did. */
+  failures: Readonly<{ revision: number; grant: string; count: number }> | undefined;
+  /** Since when grants of this pod have been refused, when last, and why, in words to show. */
+  refused: Refused | undefined;
+  /** The same of its deletion for an upgrade. */
+  kept: Refused | undefined;
+  /** Writes of one version of the pod that had no effect, for a reason that is not known. */
+  errors: Readonly<{ resourceVersion: string; count: number }> | undefined;
+}>;
+
+/** The place of a pod that was deleted under a grant. `created` is the pod's, an API time. */
+export type Place = Readonly<{ created: number; at: number }>;
+
+/**
+ * A publication that the word of a Node caused, which was behind. `at`: when it last did; `count`:
+ * how often; `revision`: what was published then.
+ */
+export type Raised = Readonly<{ at: number; count: number; revision: number }>;
+
+export type Memory = Readonly<{
+  /** By pod uid. */
+  pods: ReadonlyMap<string, Seen>;
+  /** By Node name. */
+  places: ReadonlyMap<string, Place>;
+  /** By Node uid: since when the Node has been seen without a pod. */
+  podless: ReadonlyMap<string, Readonly<{ node: string; at: number }>>;
+  /** By Node name: nodes whose word caused a publication. */
+  raised: ReadonlyMap<string, Raised>;
+  /**
+   * Since when the number of pods has differed from the desired one; when all Nodes were last
+   * listed, and what the difference was then.
+   */
+  list: Readonly<{ since: number | undefined; at: number | undefined; difference: number }>;
+}>;
+
+/** The memory of a process that has just started. */
+export const noMemory: Memory = {
+  pods: new Map(),
+  places: new Map(),
+  podless: new Map(),
+  raised: new Map(),
+  list: { since: undefined, at: undefined, difference: 0 },
+};
+
+/**
+ * One write. The caller executes them in order, each conditional on what was seen: a pod's uid and
+ * resourceVersion, the version of every other object. If a write of the Secret, the state or the
+ * template fails, the caller executes none of the rest. A patch or deletion of one pod that is
+ * refused stops nothing. The caller passes to `afterRefusal` each refusal, and each write of a pod
+ * that it did not execute.
+ */
+export type Action =
+  | Readonly<{
+      kind: "publish";
+      revision: number;
+      mode: DeliveryMode;
+      /** What the served slot holds then: nothing, what it held, or the content that was newest. */
+      served: "nothing" | "same" | "newest";
+      because: Cause;
+    }>
+  | Readonly<{ kind: "empty-served" }>
+  | Readonly<{ kind: "save"; state: StateFacts }>
+  /** Saves a state that records the halt. */
+  | Readonly<{ kind: "halt"; state: StateFacts }>
+  | Readonly<{ kind: "grant" | "take-back"; pod: PodFacts; grant: Grant }>
+  /** Raises the annotation `sync` of the pod. */
+  | Readonly<{ kind: "sync"; pod: PodFacts }>
+  | Readonly<{ kind: "delete"; pod: PodFacts }>
+  | Readonly<{ kind: "write-template" }>
+  /** The served slot becomes the newest content. */
+  | Readonly<{ kind: "promote" }>
+  /** Deletes what the product created: the DaemonSet first, the Secrets last. */
+  | Readonly<{ kind: "complete"; isConfirmed: boolean }>;
+
+/**
+ * Why something is published: there was nothing, the content or the mode is another one, or a node
+ * has proved a higher revision, which a restored etcd does not know.
+ */
+export type Cause = "missing" | "content" | "mode" | "behind";
+
+export type Newer = Readonly<{
+  /** Why something has to be published now; then nothing else is granted. */
+  cause: Cause | undefined;
+  /** What newer content waits for, apart from places. */
+  waitsFor: "interval" | "paused" | undefined;
+  /** Seconds until the interval is over. */
+  waits: number;
+}>;
+
+/** Nodes that must be read before the decision can be complete. */
+export type Reads = Readonly<{ nodes: ReadonlySet<string>; all: boolean }>;
+
+export type Fate =
+  /** It has proved the newest content. */
+  | "current"
+  /** Its grant is unproved, or is being taken back. */
+  | "changing"
+  /** It will be granted the newest content. */
+  | "waiting"
+  /** Its agent is starting. */
+  | "starting"
+  | "failed"
+  | "excused";
+
+/** A node of which status reports more than a count. */
+export type Listed = Readonly<{
+  node: string;
+  reason: Excuse | "podless" | "word" | "away" | "late";
+  /** Why the kubelet does not start its container. */
+  waitingReason: string | undefined;
+  /** Why its grant is refused, if that is the reason. */
+  why?: string;
+}>;
+
+/** What status is derived from. Counts are of pods; a Node without one is in `excused`. */
+export type View = Readonly<{
+  phase: "idle" | "canary" | "rollout" | "served" | "halted" | "withdrawal";
+  counts: Readonly<Record<Fate, number>>;
+  excused: readonly Listed[];
+  failed: readonly Listed[];
+  /** Uids of all Nodes that failed since the last retry, also of those that are gone. */
+  failures: number;
+  /** Nodes whose grant admission refuses, from the first refusal on. */
+  refused: readonly string[];
+  /** Nodes whose pod may not be deleted for an upgrade, and why. */
+  kept: readonly Readonly<{ node: string; why: string }>[];
+  /** Places taken, of `maxUnavailable`. */
+  places: number;
+  /** Newer content waits: until no grant is unproved, for minInterval, or while paused. */
+  pending: "no" | "places" | "interval" | "paused";
+}>;
+
+export type Decision = Readonly<{
+  actions: readonly Action[];
+  memory: Memory;
+  /**
+   * If not empty, read these and decide again, with the memory from before. Without them the
+   * decision is careful, but may lack something.
+   */
+  reads: Reads;
+  /** Seconds until the decision may be another one although nothing changes; infinite if never. */
+  again: number;
+  view: View;
+}>;

@@ -6,10 +6,16 @@
  * the two does not grant anything else.
  */
 import type { Grant } from "#contract/grant.ts";
-import { holdsNewest, mostListed, namesSlot, type StateFacts } from "./facts.ts";
+import {
+  holdsNewest,
+  mostListed,
+  namesSlot,
+  type StateFacts,
+  type Seen,
+  type Newer,
+} from "./facts.ts";
 import type { JudgedPod, Look } from "./survey.ts";
-import type { Verdict } from "./node-state.ts";
-import type { Seen } from "./memory.ts";
+import { type Verdict, isAway } from "./node-state.ts";
 
 /** Records what became known. `failed`: uids of Nodes that failed without a pod. */
 export function recordNews(look: Look, failed: readonly string[]): void {
@@ -39,7 +45,7 @@ function recordWord(look: Look): void {
 }
 
 /** The highest creation time of the pods that exist. */
-export const latestOf = (look: Look): number =>
+const latestOf = (look: Look): number =>
   look.pods.reduce((latest, { pod }) => Math.max(latest, pod.created), -1);
 
 /** A canary that disappears with its Node has failed: the content may have broken it. */
@@ -157,3 +163,54 @@ export const isLost = (look: Look, lost: ReadonlySet<string>, one: JudgedPod): b
 };
 
 export const lostOf = ({ lost }: StateFacts): ReadonlySet<string> => new Set(lost);
+
+/**
+ * Promotes once the canary gave its word, and every pod that existed at that moment has proved the
+ * content, is excused, or has failed. Nodes that joined later do not delay it, so a rollout ends
+ * however many nodes join. Those that joined before the promotion hold something older, and are
+ * awaited until the rollout is reported as over.
+ */
+export function promote(look: Look, { cause, waitsFor }: Newer): void {
+  const { state } = look;
+  if (look.isRelease()) return;
+  if (look.isPromoted()) return endWait(look);
+  if (!state.word || state.halted) return;
+  // Newer content may lack a source, or may have lacked it for a while, so this also holds while it
+  // waits for an interval or for the end of a pause. New nodes are granted what is published.
+  if (cause !== undefined || waitsFor !== undefined) return;
+  if (!hasAll(look, state.base)) return;
+  // Saved first: a controller that is killed in between only saves it again.
+  keepWait(look, hasAll(look, Infinity) ? -1 : latestOf(look));
+  look.actions.push({ kind: "promote" });
+}
+
+function endWait(look: Look): void {
+  if (look.state.awaited >= 0 && hasAll(look, look.state.awaited)) keepWait(look, -1);
+}
+
+function keepWait(look: Look, awaited: number): void {
+  if (look.state.awaited === awaited) return;
+  look.change({ awaited });
+  look.save();
+}
+
+/** True if no pod of this age or older holds up the rollout. */
+const hasAll = (look: Look, created: number): boolean =>
+  look.pods.every((one) => one.pod.created > created || isDone(look, one));
+
+/** True if the rollout does not wait for this pod. */
+function isDone(look: Look, one: JudgedPod): boolean {
+  if (look.granted.has(one.pod.uid)) return false;
+  const { verdict } = one;
+  if (verdict.is === "proved" && holdsNewest(one.pod, look.secret)) return true;
+  if (verdict.is === "failed" || look.isExcused(one)) return true;
+  // A node that has proved older content is granted this when it is back.
+  return isAway(one.seen, look.now) || isTakenBack(look, one);
+}
+
+/** Excused or failed, and its grant was taken back. A retry waits for the node once more. */
+function isTakenBack(look: Look, one: JudgedPod): boolean {
+  const { grant } = one.pod;
+  if (grant?.revision !== 0 || grant.digest !== String(look.secret.revision)) return false;
+  return one.verdict.is !== "back" && !isLost(look, lostOf(look.state), one);
+}

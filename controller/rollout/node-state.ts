@@ -1,7 +1,15 @@
 /** What has become of a pod's grant, from its readiness, its word and the time. Pure. */
-import type { Grant } from "#contract/grant.ts";
-import { isSameGrant, type Now, type PodFacts } from "./facts.ts";
-import { settledSeconds, type Excuse, type Seen } from "./memory.ts";
+import {
+  type Excuse,
+  type Memory,
+  type Refused,
+  type Seen,
+  isSameGrant,
+  type Now,
+  type PodFacts,
+  type Snapshot,
+} from "./facts.ts";
+import { type Grant, keyOf } from "#contract/grant.ts";
 
 /** Seconds after which a node that is away, or has not started its agent, is excused. */
 export const absenceSeconds = 60;
@@ -148,4 +156,141 @@ export function judge(
       ? answer({ is: "excused", because: "not-ready" }, never)
       : answer({ is: "failed", because: "late" }, never);
   return answer({ is: "unproved" }, Math.min(wait, absence, left(seen.grantAt, seconds) + 1));
+}
+
+/** Seconds for which a grant must be proved, so that what happens later is not its failure. */
+const settledSeconds = 60;
+
+/** Seconds after which a request without an answer has no effect any more. */
+const sentSeconds = 60;
+
+/** Any other version of the pod shows what became of the grant that was sent for this one. */
+const isUnseen = ({ sent }: Seen, { resourceVersion }: PodFacts, steady: number): boolean =>
+  sent?.resourceVersion === resourceVersion && steady - sent.at < sentSeconds;
+
+/** The memory of a pod after this look at it, apart from what its verdict adds. */
+export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now): Seen {
+  const ready = `${pod.ready.is} ${pod.ready.since}`;
+  const grant = pod.grant === undefined ? "" : keyOf(pod.grant);
+  const isAway = pod.unreachable !== undefined;
+  if (before === undefined)
+    return {
+      node: pod.node,
+      created: pod.created,
+      ready,
+      readyAt: steady,
+      awayAt: isAway ? steady : undefined,
+      grant,
+      grantAt: steady,
+      provedAt: undefined,
+      isSettled: false,
+      isUnchanged: true,
+      holds: false,
+      syncs: 0,
+      sent: undefined,
+      over: undefined,
+      failures: undefined,
+      refused: undefined,
+      kept: undefined,
+      errors: undefined,
+    };
+  const isSame = before.grant === grant;
+  return {
+    ...before,
+    ready,
+    readyAt: before.ready === ready ? before.readyAt : steady,
+    awayAt: isAway ? (before.awayAt ?? steady) : undefined,
+    grant,
+    grantAt: isSame ? before.grantAt : steady,
+    provedAt: isSame ? before.provedAt : undefined,
+    // To take back what was proved begins no change.
+    isSettled: (isSame || pod.grant?.revision === 0) && before.isSettled,
+    isUnchanged: isSame && before.isUnchanged && before.ready === ready,
+    syncs: isSame ? before.syncs : 0,
+    sent: isUnseen(before, pod, steady) ? before.sent : undefined,
+    over: (pod.grant?.revision ?? 0) > 0 ? undefined : before.over,
+    refused: isSame ? before.refused : undefined,
+  };
+}
+
+/** Since when each Node without a pod has been seen so. Only a whole list shows one. */
+export function seePodless(
+  { nodes, pods }: Snapshot,
+  before: Memory,
+  { steady }: Now,
+): Memory["podless"] {
+  if (!nodes.all && before.podless.size === 0) return before.podless;
+  const withPod = new Set(pods.map(({ node }) => node));
+  if (!nodes.all) return new Map([...before.podless].filter(([, { node }]) => !withPod.has(node)));
+  const podless = new Map<string, { node: string; at: number }>();
+  for (const [name, node] of nodes.byName)
+    if (node !== undefined && !withPod.has(name))
+      podless.set(node.uid, before.podless.get(node.uid) ?? { node: name, at: steady });
+  return podless;
+}
+
+/** Words of a refusal without a reason. */
+const noWords = "its reason is not known";
+
+/** Changes what is remembered of a pod, if anything is. */
+type Note = (uid: string, change: (seen: Seen) => Seen) => void;
+
+/**
+ * Notes in `holder` what became of writes. The memory that is there is copied at the first note,
+ * and only then: there may be 5,000 pods, and as many notes.
+ */
+export function noting(holder: { grants: Memory }): Note {
+  let pods = new Map<string, Seen>();
+  return (uid, change) => {
+    const seen = holder.grants.pods.get(uid);
+    if (seen === undefined) return;
+    if (holder.grants.pods !== pods) {
+      pods = new Map(holder.grants.pods);
+      holder.grants = { ...holder.grants, pods };
+    }
+    pods.set(uid, change(seen));
+  };
+}
+
+/**
+ * What became of the write of a pod, where the answer is certain: nothing was written. After no
+ * answer, or success, the memory stays as the decision made it.
+ */
+export function afterRefusal(
+  seen: Seen,
+  why: "conflict" | "gone" | "busy" | "admission" | "deletion" | "unsent",
+  { steady }: Now,
+  words = noWords,
+): Seen {
+  const since = (before: Refused | undefined): Refused => {
+    return { at: before?.at ?? steady, last: steady, why: words };
+  };
+  const refused = why === "admission" ? since(seen.refused) : seen.refused;
+  const kept = why === "deletion" ? since(seen.kept) : seen.kept;
+  // A sync that was not written is raised again.
+  const syncs =
+    why === "admission" || why === "deletion" ? seen.syncs : Math.max(0, seen.syncs - 1);
+  const holds = seen.sent?.held ?? seen.holds;
+  return { ...seen, sent: undefined, refused, kept, holds, syncs };
+}
+
+/** Writes of one version of a pod without an effect after which they count as refused. */
+const mostErrors = 4;
+
+/**
+ * What became of the write of a pod, where the answer is a conflict or an error that is not
+ * explained. Repeated while the pod is seen unchanged it counts as a refusal: nothing else would
+ * end it, and its node's place would never be free.
+ */
+export function afterError(
+  seen: Seen,
+  { resourceVersion }: Pick<PodFacts, "resourceVersion">,
+  now: Now,
+  as: "admission" | "deletion",
+  words: string,
+): Seen {
+  const isSame = seen.errors?.resourceVersion === resourceVersion;
+  const count = (isSame ? (seen.errors?.count ?? 0) : 0) + 1;
+  const counted = { ...seen, errors: { resourceVersion, count } };
+  return count < mostErrors ? counted : afterRefusal(counted, as, now, words);
 }

@@ -1,9 +1,7 @@
 /** Reads Nodes, reduced to their names, uids and ages, and only those that a decision asks for. */
 import type { KubernetesObject } from "@kubernetes/client-node";
-import type { Reads } from "./decision.ts";
-import type { NodeFacts, NodesRead } from "./facts.ts";
-import type { Agent } from "#controller/objects/agent.ts";
-import { nodesOf } from "#controller/objects/placement.ts";
+import type { Reads, NodeFacts, NodesRead } from "./facts.ts";
+import { type Agent, nodesOf } from "#controller/objects/agent.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 

@@ -7,7 +7,7 @@ import { grantOf } from "#contract/grant.ts";
 import { agentContainer, agentName, deliveryModes, type DeliveryMode } from "#contract/names.ts";
 import { lineOf, parseWord } from "#contract/word.ts";
 import type { PodFacts } from "./facts.ts";
-import { annotations } from "#controller/objects/annotation-names.ts";
+import { annotations } from "#controller/objects/annotations.ts";
 import { restartedAt } from "#controller/objects/daemonset.ts";
 
 /** What is kept of a pod. */

@@ -1,7 +1,6 @@
 /** Progress as it is when revision 7 is on all three nodes, with changes. */
-import type { Listed, View } from "./decision.ts";
-import { stateOf } from "./facts.ts";
-import { idleView } from "./view.ts";
+import { type Listed, type View, stateOf } from "./facts.ts";
+import { idleView } from "./survey.ts";
 import type { Progress } from "./step.ts";
 
 type Changes = Partial<Omit<Progress, "view">> & Readonly<{ view?: Partial<View> }>;

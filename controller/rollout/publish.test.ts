@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalSecret, newSalt, readPublished } from "#controller/objects/global-secret.ts";
 import { decide } from "./decide.ts";
-import { stateOf, type PodFacts, type SecretFacts, type Snapshot } from "./facts.ts";
-import { noMemory } from "./memory.ts";
+import { stateOf, type PodFacts, type SecretFacts, type Snapshot, noMemory } from "./facts.ts";
 
 /** Revision `revision` is served, and the only node reports that it has `journal`. */
 function snapshotOf(revision: number, journal: number): Snapshot {

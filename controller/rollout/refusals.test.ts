@@ -6,7 +6,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { troublesOf } from "../status/news.ts";
+import { troublesOf } from "../status/messages.ts";
 import { failuresOf } from "../status/nodes.ts";
 import type { Progress } from "./step.ts";
 import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";

@@ -4,8 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Action, Decision } from "./decision.ts";
-import type { GrantPolicy, StateFacts } from "./facts.ts";
+import type { Action, Decision, GrantPolicy, StateFacts } from "./facts.ts";
 import { broken, planOf, type Plan } from "#test/model/schedules.ts";
 import { playAll } from "#test/model/play.ts";
 import type { Rewrite } from "#test/model/product.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { stateOf, type StateFacts } from "./facts.ts";
-import { readRollout, retryOf } from "./state.ts";
+import { readRollout, retryOf } from "./observe.ts";
 
 const names = fc.array(fc.string(), { maxLength: 20, size: "max" });
 const times = fc.oneof(

@@ -9,7 +9,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { troublesOf } from "../status/news.ts";
+import { troublesOf } from "../status/messages.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import { observe } from "#controller/sources/snapshot.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";

@@ -5,11 +5,9 @@
  */
 import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { retryAnnotation } from "#contract/names.ts";
-import type { Action, Decision, View } from "./decision.ts";
-import { decide } from "./decide.ts";
-import { publishUnseen } from "./publish.ts";
-import type { StateFacts } from "./facts.ts";
-import { daemonSet } from "#controller/objects/daemonset.ts";
+import type { Action, Decision, View, StateFacts } from "./facts.ts";
+import { decide, publishUnseen } from "./decide.ts";
+import { daemonSet, role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
 import { recall, remember } from "#controller/objects/annotations.ts";
 import {
   globalSecret,
@@ -19,18 +17,15 @@ import {
   type Declared,
   type Published,
 } from "#controller/objects/global-secret.ts";
-import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
 import { readState, writeState } from "#controller/objects/state.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
-import type { RolloutContext } from "./context.ts";
-import { factsOf, type Seen } from "./observe.ts";
+import { type RolloutContext, forgetUnsent, isOfPod, writePods } from "./write.ts";
+import { factsOf, type Seen, contentHash, readRollout, retryOf } from "./observe.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
-import { contentHash, readRollout, retryOf } from "./state.ts";
-import { forgetUnsent, isOfPod, writePods } from "./write.ts";
 
 /** What became of the rollout in this step. */
 export type Progress = Readonly<{

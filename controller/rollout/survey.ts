@@ -12,10 +12,26 @@ import {
   type SecretFacts,
   type Snapshot,
   type StateFacts,
+  type Action,
+  type Fate,
+  type Listed,
+  type View,
+  holdsNewest,
+  type Memory,
+  type Place,
+  type Raised,
+  type Seen,
+  type Newer,
 } from "./facts.ts";
-import { seePod, type Memory, type Place, type Raised, type Seen } from "./memory.ts";
-import { absenceSeconds, isRefused, judge, type Verdict } from "./node-state.ts";
-import type { Action } from "./decision.ts";
+import {
+  seePod,
+  absenceSeconds,
+  isRefused,
+  judge,
+  type Verdict,
+  unbrokenSeconds,
+  isAway,
+} from "./node-state.ts";
 
 /** Seconds between two patches of a pod that admission refuses, in the first minute and later. */
 const refusedSoonSeconds = 5;
@@ -146,6 +162,16 @@ export class Look {
     return left <= 0;
   }
 
+  /** True while only one node may hold the newest content. */
+  isAlone(): boolean {
+    return this.lacksWord() && this.snapshot.policy.maxUnavailable !== "all";
+  }
+
+  /** No node has proved the newest content by its word, which a promotion needs. */
+  lacksWord(): boolean {
+    return !this.isRelease() && !this.isPromoted() && !this.state.word;
+  }
+
   /** Whether the pod is excused, by its verdict or because admission refuses its grants. */
   isExcused({ seen, verdict }: JudgedPod): boolean {
     return verdict.is === "excused" || isRefused(seen, this.now);
@@ -154,3 +180,141 @@ export class Look {
 
 const isYounger = (one: PodFacts, other: PodFacts): boolean =>
   one.isDeleting === other.isDeleting ? one.created > other.created : other.isDeleting;
+
+/**
+ * Decides about the places of pods that were deleted under a grant, whose kubelet may be changing.
+ * Such a place lasts until the successor was Ready for 3 s or the Node is gone. A node without a
+ * Ready successor for 60 s has failed: its uid is returned.
+ */
+export function settlePlaces(look: Look): readonly string[] {
+  const failed: string[] = [];
+  for (const [node, place] of look.places) {
+    const successor = look.byNode.get(node);
+    const isGone = look.isGone(node, place.created);
+    const end = (): boolean => look.places.delete(node);
+    if (isGone === true) {
+      end();
+      continue;
+    }
+    const waited = look.now.steady - (successor?.seen.readyAt ?? place.at);
+    if (successor?.pod.ready.is === true) {
+      if (waited >= unbrokenSeconds) end();
+      else look.lookIn(unbrokenSeconds - waited);
+      continue;
+    }
+    const is = successor?.verdict.is;
+    const isLost = successor ? is === "excused" || is === "failed" : waited >= absenceSeconds;
+    if (!isLost) {
+      look.lookIn(successor ? 1 : absenceSeconds - waited);
+      continue;
+    }
+    // Whether it failed is known only if the Node still exists.
+    const uid = look.snapshot.nodes.byName.get(node)?.uid;
+    if (uid === undefined) continue;
+    // The place lasts until the failure is stored, so a write that is refused forgets neither.
+    if (look.isRelease() || look.state.failed.includes(uid)) end();
+    else failed.push(uid);
+  }
+  for (const node of look.places.keys()) look.taken.add(node);
+  return failed;
+}
+
+const noCounts: Readonly<Record<Fate, number>> = {
+  current: 0,
+  changing: 0,
+  waiting: 0,
+  starting: 0,
+  failed: 0,
+  excused: 0,
+};
+
+/** The view while no content is published. */
+export const idleView: View = {
+  phase: "idle",
+  counts: noCounts,
+  excused: [],
+  failed: [],
+  failures: 0,
+  refused: [],
+  kept: [],
+  places: 0,
+  pending: "no",
+};
+
+/** The view of one look, with the Nodes that have been without a pod for 60 s. */
+export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): View {
+  const counts = { ...noCounts };
+  const lists: { failed: Listed[]; excused: Listed[] } = { failed: [], excused: [] };
+  const refused: string[] = [];
+  const kept: { node: string; why: string }[] = [];
+  for (const one of look.byNode.values()) {
+    const { node, waitingReason } = one.pod;
+    const { fate, reason } = fateOf(look, one);
+    counts[fate] += 1;
+    if ((fate === "failed" || fate === "excused") && reason !== undefined)
+      lists[fate].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
+    if (one.seen.refused !== undefined) refused.push(node);
+    // Nothing is wanted of a pod that is as it should be.
+    if (one.seen.kept !== undefined && !one.pod.isCurrent)
+      kept.push({ node, why: one.seen.kept.why });
+  }
+  for (const { node, at } of podless.values()) {
+    const left = absenceSeconds - (look.now.steady - at);
+    if (left > 0) look.lookIn(left);
+    else lists.excused.push({ node, reason: "podless", waitingReason: undefined });
+  }
+  return {
+    phase: phaseOf(look),
+    counts,
+    ...lists,
+    failures: look.state.failed.length,
+    refused,
+    kept,
+    places: look.taken.size,
+    pending: pendingOf(newer),
+  };
+}
+
+const refusalOf = ({ seen }: JudgedPod, reason: Listed["reason"]): Pick<Listed, "why"> =>
+  reason === "admission" && seen.refused !== undefined ? { why: seen.refused.why } : {};
+
+function phaseOf(look: Look): View["phase"] {
+  if (look.isRelease()) return "withdrawal";
+  if (look.state.halted) return "halted";
+  if (look.isPromoted()) return "served";
+  return look.isAlone() ? "canary" : "rollout";
+}
+
+type Found = Readonly<{ fate: Fate; reason?: Listed["reason"] }>;
+
+function fateOf(look: Look, { pod, seen, verdict }: JudgedPod): Found {
+  const over = seen.over?.revision === look.secret.revision ? seen.over : undefined;
+  // That its agent has not answered since is the same failure.
+  if (over?.is === "failed" && verdict.is === "excused")
+    return { fate: "failed", reason: over.because };
+  if (verdict.is === "failed" || verdict.is === "excused")
+    return { fate: verdict.is, reason: verdict.because };
+  if (verdict.is === "proved" && holdsNewest(pod, look.secret)) return { fate: "current" };
+  // Also in the look in which it is tried again.
+  if (isRefused(seen, look.now)) return { fate: "excused", reason: "admission" };
+  if (look.taken.has(pod.node) && verdict.is !== "back") return { fate: "changing" };
+  if (over !== undefined) return { fate: over.is, reason: over.because };
+  const ofWord = outcomeOfWord(look, pod);
+  if (ofWord !== undefined) return ofWord;
+  if (verdict.is === "back") return { fate: "changing" };
+  if (isAway(seen, look.now)) return { fate: "excused", reason: "away" };
+  return { fate: pod.ready.is ? "waiting" : "starting" };
+}
+
+/** After a restart of the controller, the word of a grant that was taken back still explains it. */
+function outcomeOfWord(look: Look, { grant, word }: JudgedPod["pod"]): Found | undefined {
+  if (grant?.revision !== 0 || word?.revision !== look.secret.revision) return undefined;
+  if (word.kind === "proved") return undefined;
+  return word.kind === "failed"
+    ? { fate: "failed", reason: "word" }
+    : { fate: "excused", reason: word.kind };
+}
+
+/** What status reports of newer content that is not published yet. */
+const pendingOf = ({ cause, waitsFor }: Newer): View["pending"] =>
+  waitsFor ?? (cause === undefined ? "no" : "places");

@@ -7,15 +7,14 @@ import type { V1DaemonSet, V1Pod, V1Secret } from "@kubernetes/client-node";
 import { grantOf, keyOf } from "#contract/grant.ts";
 import { agentContainer, agentName } from "#contract/names.ts";
 import { messageOf, type WordKind } from "#contract/word.ts";
-import { noMemory } from "./memory.ts";
+import { noMemory } from "./facts.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
 import { readPublished } from "#controller/objects/global-secret.ts";
 import { readState } from "#controller/objects/state.ts";
 import { noWishes } from "#controller/policy/policy-in-force.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import { observe } from "#controller/sources/snapshot.ts";
-import type { Remover } from "#controller/withdrawal/removal.ts";
-import { stillClock } from "#controller/withdrawal/standstill.ts";
+import { type Remover, stillClock } from "#controller/withdrawal/withdrawal.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned, type OwnedName } from "#kube/client/paths.ts";
@@ -26,8 +25,8 @@ import { Store } from "#test/harness/api/store.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { Listings } from "./nodes.ts";
 import { agentsSelector, keepPod, type AgentPod } from "./pods.ts";
-import { Repairs } from "./repairs.ts";
-import { readRollout } from "./state.ts";
+import { Repairs } from "./write.ts";
+import { readRollout } from "./observe.ts";
 import { takeStep, type Progress } from "./step.ts";
 
 /**

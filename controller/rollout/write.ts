@@ -2,14 +2,20 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { grantAnnotations, type Grant } from "#contract/grant.ts";
 import { syncAnnotation } from "#contract/names.ts";
-import type { Action } from "./decision.ts";
-import type { PodFacts } from "./facts.ts";
-import { afterError, afterRefusal, noting } from "./memory.ts";
+import type { Action, PodFacts, Now, View, Memory } from "./facts.ts";
+import { afterError, afterRefusal, noting } from "./node-state.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { annotate, quotable, removeVersion, type Conditional } from "#kube/client/conditional.ts";
 import { collections } from "#kube/client/paths.ts";
-import type { RolloutContext } from "./context.ts";
 import type { AgentPod } from "./pods.ts";
+import { isConflict } from "#kube/loop.ts";
+import type { Agent } from "#controller/objects/agent.ts";
+import type { Wishes } from "#controller/policy/policy-in-force.ts";
+import type { Admitted } from "#kube/apply/admission.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import type { CollectionInformer } from "#kube/watch/informer.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Listings } from "./nodes.ts";
 
 export type PodAction = Extract<Action, { pod: PodFacts }>;
 
@@ -123,3 +129,72 @@ const annotationsOf = ({ revision, digest, since, word }: Grant) => ({
   [grantAnnotations.since]: since,
   [grantAnnotations.word]: word ? "true" : null,
 });
+
+/** Seconds until the next try after a conflict, after a first failure, and after others. */
+const pauses = { conflict: 1, first: 5, later: 60 } as const;
+
+type Failure = Readonly<{ error: Error; failures: number; until: number }>;
+
+/** Times are seconds of a clock that never goes back. */
+export class Repairs {
+  readonly #failed = new Map<string, Failure>();
+
+  /** Sends a write of the object of this name; undefined if it failed, or waits for its pause. */
+  async attempt<T>(name: string, now: number, write: () => Promise<T>): Promise<T | undefined> {
+    if ((this.#failed.get(name)?.until ?? now) > now) return undefined;
+    try {
+      const made = await write();
+      this.#failed.delete(name);
+      return made;
+    } catch (error) {
+      const failures = (this.#failed.get(name)?.failures ?? 0) + (isConflict(error) ? 0 : 1);
+      const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
+      const pause = isConflict(error)
+        ? pauses.conflict
+        : failures === 1
+          ? pauses.first
+          : pauses.later;
+      const until = now + Math.max(pause, asked);
+      this.#failed.set(name, { error: error as Error, failures, until });
+      return undefined;
+    }
+  }
+
+  /** The error to report: the same one until it is tried again. */
+  get failure(): Error | undefined {
+    const errors = [...this.#failed.values()].map(({ error }) => error);
+    return errors.find((error) => !isConflict(error)) ?? errors[0];
+  }
+
+  /** Seconds until the next try; infinite if none is to come. */
+  again(now: number): number {
+    const ends = [...this.#failed.values()].map(({ until }) => until - now);
+    return Math.min(Number.POSITIVE_INFINITY, ...ends.filter((left) => left > 0));
+  }
+}
+
+export type RolloutContext = Readonly<{
+  cluster: Cluster;
+  admitted: Admitted;
+  agent: Agent;
+  policy: Pick<Policy, "rollout" | "withdrawal" | "managementState">;
+  wishes: Wishes;
+  pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
+  /**
+   * What decisions remember. It lives as long as this process leads. `busyUntil`: seconds of the
+   * steady clock until which the API server wants no more writes of pods. `view`: the last one, and
+   * the revision that it is about; it is shown while the pods are listed again.
+   */
+  memory: {
+    grants: Memory;
+    busyUntil?: number;
+    view?: Readonly<{ view: View; revision: number }>;
+  };
+  /** Lists of Nodes in a withdrawal. */
+  listings: Listings;
+  /** Refused writes of the agents' rights and the DaemonSet. */
+  repairs: Repairs;
+  /** The times of a decision: of a clock that never goes back, and of the API server. */
+  times: () => Now;
+  now: () => Date;
+}>;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { ExtraSource } from "#controller/policy/policy.ts";
-import { isReserved, ranked, samePriorities } from "./declared.ts";
+import { isReserved, ranked, samePriorities } from "./input.ts";
 
 /** `name=priority`. */
 const source = (text: string): ExtraSource => {

@@ -10,8 +10,7 @@ import { Informer } from "#kube/watch/informer.ts";
 import { collections } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import type { ExtraSource } from "#controller/policy/policy.ts";
-import { isReserved, ranked } from "./declared.ts";
-import { givenExtra, type ExtraGiven } from "./input.ts";
+import { isReserved, ranked, givenExtra, type ExtraGiven } from "./input.ts";
 
 /** Where the extras' Secrets are read. */
 export type Extras = Readonly<{

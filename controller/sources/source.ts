@@ -3,13 +3,18 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/merge/canonical.ts";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
-import { additionalSecretName, secretKeys, secretType, sourceIds } from "#contract/names.ts";
+import {
+  additionalSecretName,
+  secretKeys,
+  secretType,
+  sourceIds,
+  namespace,
+} from "#contract/names.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/findings.ts";
 import { finding } from "./problems.ts";
 import type { AdditionalGiven, ExtraGiven, Given, OriginalGiven } from "./input.ts";
-import { grantFor } from "./rights.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 
@@ -206,4 +211,20 @@ function reread(text: string, id: string, role: Role): Accepted | undefined {
   // Version 0.2 remembered the text, also with entries that had been left out.
   const entries = parsed.entries.filter((entry) => !isEmpty(entry));
   return { ...parsed, entries, rest: {}, warnings: [] };
+}
+
+/** The controller's ServiceAccount, as in manifests/base/serviceaccount.yaml. */
+const account = "global-pull-secret-controller";
+
+/**
+ * The command that lets the controller read and watch this one Secret and no other. The right is by
+ * name on purpose: whoever edits GlobalPullSecret must not gain the right to read any Secret.
+ */
+function grantFor(secretName: string): string {
+  const role = `global-pull-secret-source-${secretName}`;
+  const secrets = `--verb=get,list,watch --resource=secrets --resource-name=${secretName}`;
+  return [
+    `kubectl create role ${role} -n ${namespace} ${secrets}`,
+    `kubectl create rolebinding ${role} -n ${namespace} --role=${role} --serviceaccount=${namespace}:${account}`,
+  ].join(" && ");
 }

@@ -2,7 +2,7 @@
  * States as values of gauges. Pure. One place decides what a gauge shows once its subject is gone:
  * an absent series raises no alert, a stale value does for ever. The table is in docs/metrics.md.
  */
-import type { Fate } from "#controller/rollout/decision.ts";
+import type { Fate } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 import { isPublishedOut } from "./summary.ts";
 import type { ControllerMetrics } from "./metrics.ts";

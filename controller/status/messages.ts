@@ -10,12 +10,14 @@ import {
   withdrawNowAnnotation,
 } from "#contract/names.ts";
 import type { Notice } from "./events.ts";
-import { annotations } from "#controller/objects/annotation-names.ts";
+import { annotations } from "#controller/objects/annotations.ts";
 import { finding } from "#controller/sources/problems.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
-import type { TroubledNode } from "./nodes.ts";
+import { type TroubledNode, troubledOf } from "./nodes.ts";
 import { troubles, type TroubleKind } from "./troubles.ts";
+import type { View } from "#controller/rollout/facts.ts";
+import type { Progress } from "../rollout/step.ts";
 
 /** Lines beyond this number are counted instead of shown: an Event holds 1,024 characters. */
 const shown = 5;
@@ -176,14 +178,14 @@ export function halted(
 }
 
 /** `kept`: nodes whose agent's pod cannot be replaced, and why. */
-export function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]): Notice {
+function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]): Notice {
   const all = kept.map(({ node, why }) => ({ node, message: why }));
   const what = `the deletion of the agent's older pod is refused on ${nodes(kept.length)}: ${listed(all)}`;
   return lasting("upgradeRefused", line(finding("upgradeRefused", "upgrade", "pods", what)), "");
 }
 
 /** `troubled`: nodes that failed with a revision that is in force on the others. */
-export function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
+function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
   const what = `revision ${revision} failed on ${nodes(troubled.length)}: ${listed(troubled)}`;
   return lasting("failed", line(finding("failed", "rollout", "nodes", what)), String(revision));
 }
@@ -252,4 +254,42 @@ export function leftBehind(revision: number, names: readonly string[]): Notice {
     message: line(finding("leftBehind", "removal", "nodes", what)),
     about: String(revision),
   };
+}
+
+/** A kind of trouble, with its message. */
+export type Trouble = readonly [kind: TroubleKind, notice: Notice];
+
+/** What was reached just now. A revision is rolled out once; later nodes do not repeat it. */
+export function newsOf(progress: Progress): Notice | undefined {
+  const { ended, view, revision, publishedAt, desired, now } = progress;
+  if (!ended || view === undefined) return undefined;
+  const missing = [...view.failed, ...view.excused].map(({ node }) => node);
+  const seconds = Math.max(0, Math.round(now - publishedAt));
+  return rolledOut(revision, Math.max(0, desired - missing.length), missing, seconds);
+}
+
+/** What keeps a rollout or an upgrade from its end, and only a person can change. */
+export function troublesOf(progress: Progress): readonly Trouble[] {
+  const { view } = progress;
+  if (view === undefined) return [];
+  const kept: readonly Trouble[] =
+    view.kept.length > 0 ? [["upgradeRefused", upgradeRefused(view.kept)]] : [];
+  return [...rolloutTroubles(progress, view), ...kept];
+}
+
+const failedOf = (progress: Progress, { failed }: View) =>
+  troubledOf(progress).slice(0, failed.length);
+
+function rolloutTroubles(progress: Progress, view: View): readonly Trouble[] {
+  const { revision } = progress;
+  if (view.phase === "halted")
+    // Nodes that are away or cannot start their agent are not the reason.
+    return [["halted", halted(revision, view.failures, failedOf(progress, view))]];
+  if (view.phase === "served" && view.failed.length > 0)
+    return [["failed", failed(revision, failedOf(progress, view))]];
+  const { changing, waiting, starting } = view.counts;
+  const isStuck = view.phase === "canary" && changing + waiting + starting === 0;
+  // Nodes that are away return by themselves.
+  const isForPeople = view.excused.some(({ reason }) => reason !== "away");
+  return isStuck && isForPeople ? [["unserved", unserved(revision, troubledOf(progress))]] : [];
 }

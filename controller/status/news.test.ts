@@ -1,9 +1,9 @@
 /** What a rollout reports as trouble, and as news. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { idleView } from "#controller/rollout/view.ts";
+import { idleView } from "#controller/rollout/survey.ts";
 import { listed, progressWith, rollingOut } from "../rollout/progress.fixture.ts";
-import { newsOf, troublesOf } from "./news.ts";
+import { newsOf, troublesOf } from "./messages.ts";
 
 const { counts } = idleView;
 const stuck = (count: number, reason: Parameters<typeof listed>[1], waiting?: string) =>

@@ -1,6 +1,6 @@
 /** Nodes, counted, and ten of them named with their reason. Pure. */
 import type { NodeFailure, NodesStatus } from "#api/global-pull-secret.ts";
-import type { Listed } from "#controller/rollout/decision.ts";
+import type { Listed } from "#controller/rollout/facts.ts";
 import { timeOf } from "#kube/conditions.ts";
 import type { Progress } from "../rollout/step.ts";
 

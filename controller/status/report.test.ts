@@ -9,8 +9,7 @@ import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { createMetrics } from "./metrics.ts";
 import { progressWith } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
-import type { Report } from "./outcome.ts";
-import { createReport } from "./report.ts";
+import { type Report, createReport } from "./report.ts";
 
 /** What another client writes against us. */
 let contests: readonly ContestedObject[] = [];

@@ -3,7 +3,7 @@
  * in an Event when it is new or lasts.
  */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
-import { newsOf, troublesOf, type Trouble } from "./news.ts";
+import { newsOf, troublesOf, type Trouble } from "./messages.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "./gauges.ts";
@@ -11,17 +11,16 @@ import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { isExtra, type RegistryVerdict, type SourceVerdict } from "../sources/verdict.ts";
-import { Occasions } from "./occasions.ts";
-import { owned } from "#kube/client/paths.ts";
-import { podlessClock } from "./podless.ts";
-import type { Report } from "./outcome.ts";
-import { RequestTroubles } from "./requests.ts";
+import { Occasions, podlessClock, RequestTroubles } from "./report-state.ts";
+import { owned, type OwnedName } from "#kube/client/paths.ts";
 import * as messages from "./messages.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import { sourceFacts } from "./sources.ts";
-import { statusReporter } from "./status-reporter.ts";
-import type { StatusWriter } from "./status-writer.ts";
+import { statusReporter, type Steered, type StatusWriter } from "./status-writer.ts";
 import { troubles } from "./troubles.ts";
+import type { SourcesVerdict } from "../sources/accept.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
+import type { Removal } from "../withdrawal/withdrawal.ts";
 
 type Options = Readonly<{
   announce: Announce;
@@ -282,3 +281,24 @@ export function createReport({
     },
   };
 }
+
+/** Where the outcome of a run goes: Events, status, metrics, log. */
+export type Report = Readonly<{
+  /** Policy is read. */
+  begins: (steering: Steered) => void;
+  /** `kept`: where the agents stay although the installer wants them elsewhere. */
+  directory: (kept: string | undefined, wanted: string) => void;
+  /** `group`: undefined, when nobody else owns the nodes' pull secrets. */
+  unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
+  foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;
+  verdict: (verdict: SourcesVerdict, snapshot: Snapshot) => Promise<void>;
+  progress: (progress: Progress, snapshot: Snapshot) => Promise<void>;
+  removal: (removal: Removal, snapshot: Snapshot) => Promise<void>;
+  /** A pause, and nothing in force that could be kept. */
+  paused: () => void;
+  /** Nothing is declared, and nothing of ours is there. */
+  idle: () => void;
+  /** How the whole run ended. Never rejects. */
+  succeeded: () => void;
+  failed: (error: unknown) => void;
+}>;

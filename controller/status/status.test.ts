@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { idleView } from "#controller/rollout/view.ts";
+import { idleView } from "#controller/rollout/survey.ts";
 import { listed, progressWith, rollingOut } from "../rollout/progress.fixture.ts";
-import type { Removal } from "../withdrawal/removal.ts";
-import type { StatusFacts, SourceFacts } from "./facts.ts";
+import type { Removal } from "../withdrawal/withdrawal.ts";
+import type { StatusFacts } from "./summary.ts";
+import { type SourceFacts, after, nothingKnown } from "./sources.ts";
 import { statusOf } from "./status.ts";
-import { after, nothingKnown } from "./served-versions.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const rollout = (changes: Parameters<typeof progressWith>[0] = {}): StatusFacts["stage"] => ({

@@ -9,11 +9,12 @@ import type {
   StatusCondition,
 } from "#api/global-pull-secret.ts";
 import type { Progress } from "../rollout/step.ts";
-import { conditionOf, timeOf } from "#kube/conditions.ts";
-import { dated, type Said } from "./conditions.ts";
-import type { StatusFacts, SourceFacts } from "./facts.ts";
+import { conditionOf, timeOf, timed } from "#kube/conditions.ts";
+import { type StatusFacts, isPublishedOut, summaryOf, type Summary } from "./summary.ts";
+import type { SourceFacts } from "./sources.ts";
 import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
-import { isPublishedOut, summaryOf, type Summary } from "./summary.ts";
+import type { ConditionType, Reason } from "#api/reasons.ts";
+import { withHelp } from "#contract/help.ts";
 
 /**
  * Most registries listed, so that the object fits etcd with others' fields: 200 registries are 200
@@ -182,4 +183,29 @@ const truth = (is: boolean) => (is ? "True" : "False");
 /** The field, or none: a server-side apply takes `null` for a value, so it must be absent. */
 function optional<Name extends string, Value>(name: Name, value: Value | undefined) {
   return (value === undefined ? {} : { [name]: value }) as Partial<Record<Name, Value>>;
+}
+
+type Said = Readonly<{
+  type: ConditionType;
+  status: StatusCondition["status"];
+  reason: Reason;
+  message: string;
+}>;
+
+/**
+ * The conditions with their times and the generation that they speak of, and none besides.
+ */
+function dated(
+  said: readonly Said[],
+  before: readonly StatusCondition[],
+  generation: number,
+  now: Date,
+): readonly StatusCondition[] {
+  return timed(
+    said.map(({ type, status, reason, message }) => {
+      return { type, status, observedGeneration: generation, reason, message: withHelp(message) };
+    }),
+    before,
+    timeOf(now),
+  );
 }

@@ -2,12 +2,43 @@
  * The overall state in one word, and who has to act next: a table, of which the first match counts.
  * Reconciling and Stalled are two values of one field, so they cannot both be True.
  */
-import type { StatusCondition } from "#api/global-pull-secret.ts";
-import type { View } from "#controller/rollout/decision.ts";
+import type { StatusCondition, RegistryStatus } from "#api/global-pull-secret.ts";
+import type { View } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
-import type { StatusFacts } from "./facts.ts";
 import type { ReadyReason, ReconcilingReason, StalledReason } from "#api/reasons.ts";
 import { troubles, type TroubleKind } from "./troubles.ts";
+import type { ManagementState } from "../policy/policy.ts";
+import type { Removal } from "../withdrawal/withdrawal.ts";
+import type { SourceFacts, Versions } from "./sources.ts";
+
+export type Stage =
+  /** No run has finished looking yet. */
+  | Readonly<{ kind: "starting" }>
+  /** Nothing is declared, and nothing of ours is there. */
+  | Readonly<{ kind: "nothing" }>
+  /** A run that got no further; the troubles tell why, or a pause. */
+  | Readonly<{ kind: "blocked" }>
+  | Readonly<{ kind: "rollout"; progress: Progress }>
+  | Readonly<{ kind: "removal"; removal: Removal }>;
+
+export type StatusFacts = Readonly<{
+  /** Generation of the spec that was read. */
+  generation: number;
+  managementState: ManagementState;
+  /** Why it is paused or withdrawn, in a person's words; empty where nobody said. */
+  reason: string;
+  /** The spec asks for a change that a pause holds. */
+  specWaits: boolean;
+  stage: Stage;
+  /** Everything that lasts, with its message; no credential is in it. */
+  troubles: readonly Readonly<{ kind: TroubleKind; message: string }>[];
+  /** When the absent additional-pull-secret is withdrawn; undefined when it exists. */
+  withdrawsAt: Date | undefined;
+  sources: readonly SourceFacts[];
+  registries: readonly RegistryStatus[];
+  /** Source → the version whose content the last served revision holds. */
+  served: Versions;
+}>;
 
 /** `next`: who has to act before Ready can be True. */
 export type Summary = Readonly<{ message: string }> &

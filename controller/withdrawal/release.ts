@@ -5,8 +5,7 @@ import { recall, remember } from "../objects/annotations.ts";
 import { readState, writeState } from "../objects/state.ts";
 import { takeStep, type Progress } from "../rollout/step.ts";
 import { accept, type Sources, type WantedContent } from "../sources/accept.ts";
-import { overdue, uneventful, type Removal, type Remover } from "./removal.ts";
-import { pauseAfter } from "./withdrawal.ts";
+import { overdue, uneventful, type Removal, type Remover, pauseAfter } from "./withdrawal.ts";
 
 /** The content where the original cannot be had: not even that may be left in force. */
 const noCredential: WantedContent = {

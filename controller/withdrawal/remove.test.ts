@@ -12,7 +12,7 @@ import { observe } from "#controller/sources/snapshot.ts";
 import { stateManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { remove, takesAway } from "./remove.ts";
-import type { Removal } from "./removal.ts";
+import type { Removal } from "./withdrawal.ts";
 
 const one = content("u:1");
 const everything = ["daemonSet", "roleBinding", "role", "serviceAccount", "global", "state"];

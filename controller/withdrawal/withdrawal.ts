@@ -3,6 +3,10 @@
  * they are our notes. Pure and derived from what exists, so that a controller that was killed goes
  * on where the last one stopped.
  */
+import type { Again } from "#kube/loop.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { RolloutContext } from "../rollout/write.ts";
+import type { Progress } from "../rollout/step.ts";
 
 export type WithdrawalInput = Readonly<{
   /** Something may have reached a node. */
@@ -53,3 +57,63 @@ export function nextWithdrawalStep({
 /** Seconds until the next look at what stands still: 1 at first, 30 at most. */
 export const pauseAfter = (stillSeconds: number): number =>
   Math.min(30, Math.max(1, Math.round(stillSeconds / 4)));
+
+/** `until`: when we stop waiting for them, ISO 8601. */
+type Awaited = Readonly<{ names: readonly string[]; until: string }>;
+
+export type Remover = RolloutContext &
+  Readonly<{
+    policy: Policy;
+    /** How long the removal has been in this state. */
+    stillSeconds: (state: string) => number;
+  }>;
+
+export type Removal = Readonly<{
+  step: WithdrawalStep;
+  revision: number;
+  /** Until every node has given back our entries. */
+  progress: Progress | undefined;
+  /**
+   * The revision is the one that takes the entries back; before that, the one that was on its way
+   * when removal began.
+   */
+  releasing: boolean;
+  /** Every node that we wait for has given back. */
+  released: boolean;
+  /** Names of the nodes that we stopped waiting for; they may keep our entries. */
+  leftBehind: readonly string[];
+  /** Names of what we wait for, once nothing has moved for `seconds`. */
+  overdue: Readonly<{ waiting: readonly string[]; seconds: number }> | undefined;
+  /** Nodes that are away, while we wait for them. */
+  awaited: Awaited | undefined;
+  /** Agents' pods that we stopped waiting for. */
+  abandoned: number;
+  /** undefined: as for a rollout. */
+  again: Again | undefined;
+}>;
+
+/** Of a step in which nothing of this happens. */
+export const uneventful = {
+  progress: undefined,
+  releasing: false,
+  released: false,
+  leftBehind: [],
+  overdue: undefined,
+  awaited: undefined,
+  abandoned: 0,
+} as const;
+
+/** What is waited for, once nothing has moved for the deadline. */
+export function overdue({ policy }: Remover, still: number, waiting: readonly string[]) {
+  const seconds = policy.withdrawal.deadlineSeconds;
+  return still >= seconds ? { waiting, seconds } : undefined;
+}
+
+export function stillClock(seconds: () => number): (key: string) => number {
+  let seen: string | undefined;
+  let since = 0;
+  return (key) => {
+    if (key !== seen) [seen, since] = [key, seconds()];
+    return seconds() - since;
+  };
+}

@@ -6,7 +6,7 @@ import {
   type AccessProvider,
   type ClusterProfile,
 } from "#api/cluster-profile.ts";
-import { wayOf } from "./provider.ts";
+import { wayOf } from "./cluster-profiles.ts";
 
 const cluster = { server: "https://east.example:6443", "certificate-authority-data": "QQ==" };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus, FleetFailure } from "#api/fleet-secret.ts";
-import { failuresOf } from "./failures.ts";
+import { failuresOf } from "./status.ts";
 
 const [nine, ten] = ["2026-11-23T09:00:00Z", "2026-11-23T10:00:00Z"];
 const refused = "GPS439: PATCH refused: 403 Forbidden; let the target be written there";

@@ -12,7 +12,7 @@ import type {
 import type { Agent } from "#controller/objects/agent.ts";
 import { agent as usual } from "#controller/objects/agent.fixture.ts";
 import { daemonSet, restartedAt } from "#controller/objects/daemonset.ts";
-import { allModes, deliveryOf } from "#controller/policy/delivery.ts";
+import { allModes, deliveryOf } from "#controller/policy/policy.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { flags } from "#controller/policy/flags.ts";
 import { inForce } from "#controller/policy/policy-in-force.ts";

@@ -2,7 +2,7 @@
  * The oracle's own view of a pod: since when it is as it is, and what its grant has come to. It is
  * written from the design's text, apart from controller/rollout/node-state.ts.
  */
-import type { Memory, Seen } from "#controller/rollout/memory.ts";
+import type { Memory, Seen } from "#controller/rollout/facts.ts";
 import { keyOf, RELEASE, type Api, type Grant, type Mode, type Pod } from "./world.ts";
 
 export const AWAY = 60;

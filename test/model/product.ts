@@ -1,24 +1,11 @@
 /** The product's decisions in charge of the model's world, and beside them the oracle. */
 import { decide } from "#controller/rollout/decide.ts";
-import type { Action, Decision } from "#controller/rollout/decision.ts";
+import type { Action, Decision, NodeFacts, Snapshot, StateFacts, Memory } from "#controller/rollout/facts.ts";
 import type { Grant as Granted } from "#contract/grant.ts";
-import type { NodeFacts, Snapshot, StateFacts } from "#controller/rollout/facts.ts";
-import { afterRefusal, noting, type Memory } from "#controller/rollout/memory.ts";
+import { afterRefusal, noting } from "#controller/rollout/node-state.ts";
 import { realHands, recorder, type Answer, type Hands } from "./hands.ts";
 import { oracle } from "./oracle.ts";
-import {
-  fail,
-  FORGET,
-  RELEASE,
-  servedDigest,
-  wantedDigest,
-  withdraws,
-  type Api,
-  type Grant,
-  type Pod,
-  type State,
-  type World,
-} from "./world.ts";
+import { fail, FORGET, RELEASE, servedDigest, wantedDigest, withdraws, type Api, type Grant, type Pod, type State, type World } from "./world.ts";
 
 /** Nodes that were read; the product asks for more. */
 type Read = { names: Set<string>; all: boolean };

@@ -1,6 +1,6 @@
 /** Random schedules: what happens to the world, and how a run ends. */
 import { Random } from "#test/random.ts";
-import { noMemory } from "#controller/rollout/memory.ts";
+import { noMemory } from "#controller/rollout/facts.ts";
 import { agent } from "./agent.ts";
 import { apply, KINDS, type Event } from "./events.ts";
 import { Killed, realHands, Refused } from "./hands.ts";
@@ -8,23 +8,7 @@ import { controlPlane, kubelet, newPod } from "./kubelet.ts";
 import { checkImage, checkPrompt, missing, noteWrong } from "./laws.ts";
 import { oracle } from "./oracle.ts";
 import { product, type Drive } from "./product.ts";
-import {
-  between,
-  fail,
-  join,
-  kill,
-  LawBroken,
-  leave,
-  log,
-  newState,
-  RELEASE,
-  wantedDigest,
-  type Api,
-  type Machine,
-  type Mode,
-  type Template,
-  type World,
-} from "./world.ts";
+import { between, fail, join, kill, LawBroken, leave, log, newState, RELEASE, wantedDigest, type Api, type Machine, type Mode, type Template, type World } from "./world.ts";
 
 export type Plan = Readonly<{
   seed: number;

@@ -6,7 +6,7 @@ import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "#controller/objects/agent.ts";
 import { daemonSet } from "#controller/objects/daemonset.ts";
-import { allModes, deliveryOf } from "#controller/policy/delivery.ts";
+import { allModes, deliveryOf } from "#controller/policy/policy.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
 

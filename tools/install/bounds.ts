@@ -6,9 +6,8 @@
 import { dump } from "js-yaml";
 import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
-import { annotations } from "#controller/objects/annotation-names.ts";
-import { restartedAt } from "#controller/objects/daemonset.ts";
-import { role, roleBinding } from "#controller/objects/rbac.ts";
+import { annotations } from "#controller/objects/annotations.ts";
+import { restartedAt, role, roleBinding } from "#controller/objects/daemonset.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { flags } from "#controller/policy/flags.ts";
 import { mostResources } from "#controller/policy/resources.ts";

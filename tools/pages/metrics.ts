@@ -1,5 +1,5 @@
 /** docs/metrics.md: metrics, and what lasts. */
-import type { Fate } from "#controller/rollout/decision.ts";
+import type { Fate } from "#controller/rollout/facts.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { alerts } from "#tools/install/alerts.ts";
 import { table, type Row } from "./markdown.ts";

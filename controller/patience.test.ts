@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
 import { reminder } from "#kube/reminder.ts";
-import { patiently } from "./start-patience.ts";
+import { patiently } from "./cluster.ts";
 
 const failure = (status: number) =>
   new ApiError({ status, reason: "Unreachable", method: "GET", path: "/pod", detail: "why" });

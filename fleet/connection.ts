@@ -337,7 +337,6 @@ const connectTo = (access: Access): Cluster =>
 const readMilliseconds = 300_000;
 
 /** When a kubeconfig that was read at `now` is to be read again. */
-const staleAt = (now: number): number =>
-  now + readMilliseconds * (0.8 + 0.4 * Math.random());
+const staleAt = (now: number): number => now + readMilliseconds * (0.8 + 0.4 * Math.random());
 
 export const fleetManager = "global-pull-secret-fleet";

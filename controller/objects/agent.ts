@@ -1,7 +1,6 @@
 /** The agents, as the controller declares them. */
-import type { V1ResourceRequirements, V1Affinity, V1DaemonSet } from "@kubernetes/client-node";
+import type { V1ResourceRequirements, V1Affinity } from "@kubernetes/client-node";
 import type { AgentPolicy, RolloutPolicy, DeliveryPolicy } from "#controller/policy/policy.ts";
-import { agentContainer } from "#contract/names.ts";
 
 /** The image that an agent runs, and the Secrets of kube-system that it is pulled with. */
 export type AgentImage = Readonly<{ image: string; imagePullSecrets: readonly string[] }>;
@@ -49,15 +48,4 @@ export function providerFlags(delivery: DeliveryPolicy): Readonly<Record<string,
   if (delivery.mode !== "CredentialProvider") return {};
   const { mode, scope } = delivery;
   return { delivery: mode, scope };
-}
-
-/**
- * True when the live template has all of these flags. Somebody's admission may have removed some,
- * which we leave so; its agents then do something else.
- */
-export function tellsProvider(live: V1DaemonSet | undefined, delivery: DeliveryPolicy): boolean {
-  const containers = live?.spec?.template.spec?.containers ?? [];
-  const { args = [] } = containers.find(({ name }) => name === agentContainer) ?? {};
-  const flags = Object.entries(providerFlags(delivery));
-  return flags.every(([name, value]) => args[args.indexOf(`--${name}`) + 1] === value);
 }

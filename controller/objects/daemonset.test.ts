@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { agent } from "./agent.fixture.ts";
-import { type Agent, nodesOf, tellsProvider } from "./agent.ts";
+import { type Agent, nodesOf } from "./agent.ts";
 import { daemonSet, templateDigest, role, roleBinding, serviceAccount } from "./daemonset.ts";
 import { globalSecret, newSalt } from "./global-secret.ts";
 
@@ -262,8 +262,6 @@ for (const delivery of providers)
       "Never",
     ]);
     assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet", "/"]);
-    const live = daemonSet({ ...agent, delivery });
-    for (const other of providers) assert.equal(tellsProvider(live, other), other === delivery);
   });
 
 test("in the other modes the agents are told nothing of a provider", () => {

@@ -3,9 +3,35 @@
  * world through `Hands` alone, which may also only record what it wants.
  */
 import type { Memory } from "#controller/rollout/facts.ts";
-import { AGAIN, AWAY, isAway, isRefused, judge, observe, pauseOf, type OracleMemory, type Record_, type Verdict } from "./judge.ts";
+import {
+  AGAIN,
+  AWAY,
+  isAway,
+  isRefused,
+  judge,
+  observe,
+  pauseOf,
+  type OracleMemory,
+  type Record_,
+  type Verdict,
+} from "./judge.ts";
 import type { Hands } from "./hands.ts";
-import { FORGET, heeding, keyOf, newState, RELEASE, servedDigest, wantedDigest, withdraws, type Api, type Digest, type Pod, type Secret, type State, type Template } from "./world.ts";
+import {
+  FORGET,
+  heeding,
+  keyOf,
+  newState,
+  RELEASE,
+  servedDigest,
+  wantedDigest,
+  withdraws,
+  type Api,
+  type Digest,
+  type Pod,
+  type Secret,
+  type State,
+  type Template,
+} from "./world.ts";
 
 export type Clock = Readonly<{ steady: number; api: number }>;
 

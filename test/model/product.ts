@@ -1,11 +1,30 @@
 /** The product's decisions in charge of the model's world, and beside them the oracle. */
 import { decide } from "#controller/rollout/decide.ts";
-import type { Action, Decision, NodeFacts, Snapshot, StateFacts, Memory } from "#controller/rollout/facts.ts";
+import type {
+  Action,
+  Decision,
+  NodeFacts,
+  Snapshot,
+  StateFacts,
+  Memory,
+} from "#controller/rollout/facts.ts";
 import type { Grant as Granted } from "#contract/grant.ts";
 import { afterRefusal, noting } from "#controller/rollout/node-state.ts";
 import { realHands, recorder, type Answer, type Hands } from "./hands.ts";
 import { oracle } from "./oracle.ts";
-import { fail, FORGET, RELEASE, servedDigest, wantedDigest, withdraws, type Api, type Grant, type Pod, type State, type World } from "./world.ts";
+import {
+  fail,
+  FORGET,
+  RELEASE,
+  servedDigest,
+  wantedDigest,
+  withdraws,
+  type Api,
+  type Grant,
+  type Pod,
+  type State,
+  type World,
+} from "./world.ts";
 
 /** Nodes that were read; the product asks for more. */
 type Read = { names: Set<string>; all: boolean };

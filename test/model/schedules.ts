@@ -8,7 +8,23 @@ import { controlPlane, kubelet, newPod } from "./kubelet.ts";
 import { checkImage, checkPrompt, missing, noteWrong } from "./laws.ts";
 import { oracle } from "./oracle.ts";
 import { product, type Drive } from "./product.ts";
-import { between, fail, join, kill, LawBroken, leave, log, newState, RELEASE, wantedDigest, type Api, type Machine, type Mode, type Template, type World } from "./world.ts";
+import {
+  between,
+  fail,
+  join,
+  kill,
+  LawBroken,
+  leave,
+  log,
+  newState,
+  RELEASE,
+  wantedDigest,
+  type Api,
+  type Machine,
+  type Mode,
+  type Template,
+  type World,
+} from "./world.ts";
 
 export type Plan = Readonly<{
   seed: number;

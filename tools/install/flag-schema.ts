@@ -4,7 +4,15 @@ import { priorityClass } from "#controller/policy/pod.ts";
 import { limits, resources } from "#controller/policy/resources.ts";
 import { budget, deliveryModes, pullSecretName } from "#controller/policy/values.ts";
 import { allModes } from "#controller/policy/policy.ts";
-import { appArmorProfile, boundsOf, choicesOf, directory, ip, selinuxType, unit } from "#contract/values.ts";
+import {
+  appArmorProfile,
+  boundsOf,
+  choicesOf,
+  directory,
+  ip,
+  selinuxType,
+  unit,
+} from "#contract/values.ts";
 import type { Flag } from "#contract/table.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 

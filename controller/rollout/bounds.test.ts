@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { having, pass, servedCluster, until } from "#test/model/cluster.ts";
 import { decided } from "#test/model/product.ts";
-import { mostListed, noMemory, type Seen } from "./facts.ts";
-import { afterRefusal, noting } from "./node-state.ts";
+import { mostListed, noMemory, type PodRecord } from "./facts.ts";
+import { afterRefusal, recordUpdater } from "./node-state.ts";
 
 const driver = { isLockstep: false, rewrite: {} };
 
@@ -41,7 +41,7 @@ for (const [why, syncs] of refusals)
 test("copies the memory once for all writes that are noted, and not where none is", () => {
   const before = { ...noMemory, pods: new Map([["u", seen()]]) };
   const holder = { grants: before };
-  const note = noting(holder);
+  const note = recordUpdater(holder);
   note("unknown", (one) => ({ ...one, syncs: 9 }));
   assert.equal(holder.grants, before);
   note("u", (one) => ({ ...one, syncs: 2 }));
@@ -52,7 +52,7 @@ test("copies the memory once for all writes that are noted, and not where none i
 });
 
 /** A pod for whose grant sync was raised once. */
-function seen(): Seen {
+function seen(): PodRecord {
   const w = servedCluster({ seed: 1, nodes: 1, budget: 1 });
   pass(w, driver, 2);
   const [one] = w.memory.pods.values();

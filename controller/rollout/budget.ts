@@ -9,9 +9,9 @@ import {
   type SecretFacts,
   mostListed,
 } from "./facts.ts";
-import { isLost, lostOf } from "./halt.ts";
-import type { JudgedPod, Look } from "./survey.ts";
-import { againAfter, isAway, syncSeconds, absenceSeconds } from "./node-state.ts";
+import { isRetried, retriedNodes } from "./halt.ts";
+import type { SurveyedPod, Survey } from "./survey.ts";
+import { retrySeconds, isAway, syncSeconds, absenceSeconds } from "./node-state.ts";
 
 /** Seconds within which a container that exits again is started with a growing delay. */
 const restedSeconds = 600;
@@ -25,18 +25,18 @@ const resendSeconds = 2;
  * During a withdrawal pods of several modes may take part.
  */
 class Window {
-  readonly #look: Look;
+  readonly #survey: Survey;
   readonly #alone: boolean;
   readonly #most: number;
   readonly #nodes: Set<string>;
 
-  constructor(look: Look) {
-    const { maxUnavailable } = look.snapshot.policy;
-    this.#look = look;
-    this.#alone = look.isAlone();
+  constructor(survey: Survey) {
+    const { maxUnavailable } = survey.snapshot.policy;
+    this.#survey = survey;
+    this.#alone = survey.isAlone();
     const rest = maxUnavailable === "all" ? Infinity : maxUnavailable;
     this.#most = this.#alone ? 1 : rest;
-    this.#nodes = new Set([...look.taken].filter((node) => this.#counts(node)));
+    this.#nodes = new Set([...survey.taken].filter((node) => this.#counts(node)));
   }
 
   /** Whether the node may be granted something. A withdrawal uses the place that a node has. */
@@ -57,78 +57,80 @@ class Window {
   /** Nothing is known of a deleted pod but that it held a grant. */
   #counts(node: string): boolean {
     if (this.#alone) return true;
-    const pod = this.#look.byNode.get(node)?.pod;
+    const pod = this.#survey.byNode.get(node)?.pod;
     return pod?.mode === undefined || pod.mode === "Restart";
   }
 }
 
 /** Raises `sync` of pods whose grant shows no effect, so that the kubelet syncs the volume. */
-export function raiseSync(look: Look): void {
-  for (const { pod, seen, verdict } of look.pods) {
-    if (verdict.is !== "unproved" && verdict.is !== "back") continue;
-    if (look.written.has(pod.uid)) continue;
-    const waited = look.now.steady - seen.grantAt;
+export function raiseSync(survey: Survey): void {
+  for (const { pod, record, grantState } of survey.pods) {
+    if (grantState.is !== "unproved" && grantState.is !== "back") continue;
+    if (survey.written.has(pod.uid)) continue;
+    const waited = survey.now.steady - record.grantAt;
     const due = syncSeconds.filter((after) => after <= waited).length;
     const next = syncSeconds[due];
-    if (next !== undefined) look.lookIn(next - waited);
-    if (due <= seen.syncs) continue;
-    look.seen.set(pod.uid, { ...seen, syncs: due });
-    look.actions.push({ kind: "sync", pod });
+    if (next !== undefined) survey.recheckIn(next - waited);
+    if (due <= record.syncs) continue;
+    survey.records.set(pod.uid, { ...record, syncs: due });
+    survey.actions.push({ kind: "sync", pod });
   }
 }
 
 /** Grants the newest content to as many nodes as have a place. */
-export function fillWindow(look: Look): void {
-  const window = new Window(look);
-  const lost = lostOf(look.state);
-  resend(look, window);
-  const candidates = look.pods.filter((one) => isCandidate(look, one, lost));
-  for (const one of inOrder(look, candidates, lost))
-    if (window.hasRoom(one.pod)) grant(look, window, one);
+export function fillWindow(survey: Survey): void {
+  const window = new Window(survey);
+  const lost = retriedNodes(survey.state);
+  resend(survey, window);
+  const candidates = survey.pods.filter((one) => isCandidate(survey, one, lost));
+  for (const one of inOrder(survey, candidates, lost))
+    if (window.hasRoom(one.pod)) grant(survey, window, one);
 }
 
 /** Sends a grant again of which neither an answer nor an effect is known. */
-function resend(look: Look, window: Window): void {
-  for (const one of look.pods) {
-    const { sent } = one.seen;
-    if (sent === undefined || look.written.has(one.pod.uid)) continue;
-    const waited = look.now.steady - sent.at;
-    if (waited < resendSeconds) look.lookIn(resendSeconds - waited);
-    else if (!window.isOverfull(one.pod) && !one.pod.isDeleting) grant(look, window, one);
-    else look.lookIn(resendSeconds);
+function resend(survey: Survey, window: Window): void {
+  for (const one of survey.pods) {
+    const { sent } = one.record;
+    if (sent === undefined || survey.written.has(one.pod.uid)) continue;
+    const waited = survey.now.steady - sent.at;
+    if (waited < resendSeconds) survey.recheckIn(resendSeconds - waited);
+    else if (!window.isOverfull(one.pod) && !one.pod.isDeleting) grant(survey, window, one);
+    else survey.recheckIn(resendSeconds);
   }
 }
 
 /**
  * Its agent refused the newest content. Others were away, or late: a withdrawal asks them at once.
  */
-const hasRefused = ({ word }: PodFacts, { revision }: SecretFacts): boolean =>
-  word?.revision === revision && word.kind !== "proved";
+const hasRefused = (
+  { terminationMessage: message }: PodFacts,
+  { revision }: SecretFacts,
+): boolean => message?.revision === revision && message.kind !== "proved";
 
-function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boolean {
-  const { secret, state } = look;
-  const { pod, seen } = one;
+function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>): boolean {
+  const { secret, state } = survey;
+  const { pod, record } = one;
   const held = pod.grant;
-  if (pod.mode === undefined || pod.isDeleting || look.written.has(pod.uid)) return false;
-  if (seen.sent !== undefined) return false;
-  if (pod.unreachable !== undefined || isAway(seen, look.now)) return false;
-  if (!look.isRelease() && (look.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
+  if (pod.mode === undefined || pod.isDeleting || survey.written.has(pod.uid)) return false;
+  if (record.sent !== undefined) return false;
+  if (pod.unreachable !== undefined || isAway(record, survey.now)) return false;
+  if (!survey.isRelease() && (survey.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
   // A word may be lost with the state. A node that has the content gives it without another change.
   if (holdsNewest(pod, secret))
-    return look.lacksWord() && one.verdict.is === "proved" && pod.grant?.word === false;
-  if (!pod.ready.is && !takesUnready(look, one)) return false;
-  if (!look.mayPatch(seen)) return false;
+    return survey.lacksWord() && one.grantState.is === "proved" && pod.grant?.word === false;
+  if (!pod.ready.is && !takesUnready(survey, one)) return false;
+  if (!survey.mayPatch(record)) return false;
   const hasEnded =
     held === undefined
       ? inheritsFailure(pod, secret)
       : held.revision === 0 && held.digest === String(secret.revision);
-  if (!hasEnded || (look.isRelease() && !hasRefused(pod, secret))) return true;
-  if (state.lost.length > 0 && isLost(look, lost, one)) return true;
+  if (!hasEnded || (survey.isRelease() && !hasRefused(pod, secret))) return true;
+  if (state.lost.length > 0 && isRetried(survey, lost, one)) return true;
   // A node that fails each time is tried ever more rarely: each try restarts its kubelet.
-  const { revision, count } = seen.failures ?? { revision: 0, count: 1 };
-  const pause = againAfter(revision === secret.revision ? count : 1);
-  const left = pause - (look.now.steady - seen.readyAt);
-  if (left > 0) look.lookIn(left);
+  const { revision, count } = record.failures ?? { revision: 0, count: 1 };
+  const pause = retrySeconds(revision === secret.revision ? count : 1);
+  const left = pause - (survey.now.steady - record.readyAt);
+  if (left > 0) survey.recheckIn(left);
   return left <= 0;
 }
 
@@ -136,9 +138,11 @@ function isCandidate(look: Look, one: JudgedPod, lost: ReadonlySet<string>): boo
  * An agent that does not run takes nothing, and would only keep a place. It may also be NotReady
  * because of its grant, which a withdrawal replaces at once.
  */
-function takesUnready(look: Look, { pod: { grant: held }, verdict }: JudgedPod): boolean {
-  if (!look.isRelease() || held === undefined || held.revision === 0) return false;
-  return verdict.is !== "excused" || verdict.because === "unfit" || verdict.because === "behind";
+function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: SurveyedPod): boolean {
+  if (!survey.isRelease() || held === undefined || held.revision === 0) return false;
+  return (
+    grantState.is !== "excused" || grantState.because === "unfit" || grantState.because === "behind"
+  );
 }
 
 /**
@@ -149,21 +153,21 @@ function takesUnready(look: Look, { pod: { grant: held }, verdict }: JudgedPod):
  * them must not delay the others.
  */
 function inOrder(
-  look: Look,
-  candidates: readonly JudgedPod[],
+  survey: Survey,
+  candidates: readonly SurveyedPod[],
   lost: ReadonlySet<string>,
-): readonly JudgedPod[] {
-  const alone = look.isAlone();
-  const { publishedAt } = look.secret;
-  const { canary } = look.state;
+): readonly SurveyedPod[] {
+  const alone = survey.isAlone();
+  const { publishedAt } = survey.secret;
+  const { canary } = survey.state;
   // One number: the first difference decides. Revisions stay below 2^40.
-  const rank = (one: JudgedPod): number => {
+  const rank = (one: SurveyedPod): number => {
     const { node, lastExit, grant, created } = one.pod;
-    const isTired = alone && lastExit !== undefined && look.now.api - lastExit < restedSeconds;
+    const isTired = alone && lastExit !== undefined && survey.now.api - lastExit < restedSeconds;
     const isOther = alone && canary !== undefined && canary.node !== node;
-    const hasIt = holdsNewest(one.pod, look.secret);
+    const hasIt = holdsNewest(one.pod, survey.secret);
     const group = [
-      !isLost(look, lost, one),
+      !isRetried(survey, lost, one),
       alone && !hasIt,
       isOther,
       isTired,
@@ -179,32 +183,32 @@ function inOrder(
 }
 
 /** Grants the newest content. A canary is recorded first, with its Node, which may disappear. */
-function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
-  const { secret, now } = look;
-  const alone = look.isAlone();
+function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): void {
+  const { secret, now } = survey;
+  const alone = survey.isAlone();
   // The pod of a deleted Node exists for another minute. That Node could not prove anything, and
   // would count as a canary that disappeared. It takes no place from another candidate.
-  if (alone && look.isGone(pod.node, pod.created) === true) return;
+  if (alone && survey.isGone(pod.node, pod.created) === true) return;
   window.take(pod);
   if (alone) {
-    const uid = look.uidOf(pod);
+    const uid = survey.uidOf(pod);
     // Without it nothing may be granted, so the Node is read first.
-    if (uid === undefined) return void look.taken.add(pod.node);
-    const { canary } = look.state;
+    if (uid === undefined) return void survey.taken.add(pod.node);
+    const { canary } = survey.state;
     if (canary?.uid !== uid) {
-      look.change({ canary: { node: pod.node, uid } });
-      look.save();
+      survey.change({ canary: { node: pod.node, uid } });
+      survey.save();
     }
   }
-  const word = look.isRelease() || look.lacksWord();
+  const word = survey.isRelease() || survey.lacksWord();
   const { revision, digest } = secret;
   const given: Grant = { revision, digest, since: pod.ready.since, word };
-  look.actions.push({ kind: "grant", pod, grant: given });
-  look.granted.add(pod.uid);
-  look.written.add(pod.uid);
-  look.taken.add(pod.node);
-  const sent = { resourceVersion: pod.resourceVersion, at: now.steady, held: seen.holds };
-  look.seen.set(pod.uid, { ...seen, holds: true, sent });
+  survey.actions.push({ kind: "grant", pod, grant: given });
+  survey.granted.add(pod.uid);
+  survey.written.add(pod.uid);
+  survey.taken.add(pod.node);
+  const sent = { resourceVersion: pod.resourceVersion, at: now.steady, held: record.holds };
+  survey.records.set(pod.uid, { ...record, holds: true, sent });
 }
 
 /**
@@ -213,19 +217,19 @@ function grant(look: Look, window: Window, { pod, seen }: JudgedPod): void {
  * that has not been Ready for 60 s is replaced without a record, because nothing is lost with it. A
  * pod whose deletion is refused gives up its record, so that the others are replaced.
  */
-export function replacePods(look: Look): void {
-  const { snapshot, state } = look;
+export function replacePods(survey: Survey): void {
+  const { snapshot, state } = survey;
   const { maxUnavailable } = snapshot.policy;
   const most = Math.min(mostListed, maxUnavailable === "all" ? Infinity : maxUnavailable);
-  const replaced = new Set(state.replaced.filter((node) => !hasArrived(look, node)));
-  const deleted: JudgedPod[] = [];
-  for (const one of look.pods) {
-    if (!isReplaced(look, one)) continue;
-    const { pod, seen } = one;
-    if (seen.kept !== undefined) replaced.delete(pod.node);
-    if (!look.mayPatch({ refused: seen.kept })) continue;
-    const notReady = look.now.steady - seen.readyAt;
-    if (!pod.ready.is && notReady < absenceSeconds) look.lookIn(absenceSeconds - notReady);
+  const replaced = new Set(state.replaced.filter((node) => !hasArrived(survey, node)));
+  const deleted: SurveyedPod[] = [];
+  for (const one of survey.pods) {
+    if (!isReplaced(survey, one)) continue;
+    const { pod, record } = one;
+    if (record.kept !== undefined) replaced.delete(pod.node);
+    if (!survey.mayPatch({ refused: record.kept })) continue;
+    const notReady = survey.now.steady - record.readyAt;
+    if (!pod.ready.is && notReady < absenceSeconds) survey.recheckIn(absenceSeconds - notReady);
     const isCounted = pod.ready.is || notReady < absenceSeconds;
     if (isCounted && !replaced.has(pod.node)) {
       if (replaced.size >= most) continue;
@@ -238,12 +242,12 @@ export function replacePods(look: Look): void {
     names.length !== state.replaced.length ||
     names.some((name, at) => name !== state.replaced[at])
   ) {
-    look.change({ replaced: names });
-    look.save();
+    survey.change({ replaced: names });
+    survey.save();
   }
   for (const { pod } of deleted) {
-    look.actions.push({ kind: "delete", pod });
-    look.written.add(pod.uid);
+    survey.actions.push({ kind: "delete", pod });
+    survey.written.add(pod.uid);
   }
 }
 
@@ -251,20 +255,20 @@ export function replacePods(look: Look): void {
  * Its successor is Ready, or the Node is gone. A withdrawal leaves Ready pods in place, also
  * those of a template that is not the newest any more.
  */
-function hasArrived(look: Look, node: string): boolean {
-  const found = look.byNode.get(node)?.pod;
-  if (found === undefined) return look.isGone(node, Infinity) === true;
-  const remains = look.isRelease() && found.mode !== undefined;
+function hasArrived(survey: Survey, node: string): boolean {
+  const found = survey.byNode.get(node)?.pod;
+  if (found === undefined) return survey.isGone(node, Infinity) === true;
+  const remains = survey.isRelease() && found.mode !== undefined;
   return found.ready.is && (found.isCurrent || remains);
 }
 
-function isReplaced(look: Look, { pod, verdict }: JudgedPod): boolean {
+function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {
   if (pod.isCurrent || pod.isDeleting || pod.unreachable !== undefined) return false;
-  if (look.written.has(pod.uid)) return false;
+  if (survey.written.has(pod.uid)) return false;
   // A pod that is deleted under a grant would keep its place, and its node's kubelet may be down.
-  if (look.taken.has(pod.node)) return false;
+  if (survey.taken.has(pod.node)) return false;
   // During a withdrawal only pods that cannot take it: not Ready, or from before grants.
-  if (!look.isRelease()) return true;
-  const hasConfirmed = verdict.is === "proved" && holdsNewest(pod, look.secret);
+  if (!survey.isRelease()) return true;
+  const hasConfirmed = grantState.is === "proved" && holdsNewest(pod, survey.secret);
   return pod.mode === undefined || (!pod.ready.is && !hasConfirmed);
 }

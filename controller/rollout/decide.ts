@@ -8,9 +8,9 @@
  * decision. The next one sees its effect.
  */
 import {
-  type Newer,
+  type NewerContent,
   type Decision,
-  type Reads,
+  type NodesToRead,
   type View,
   type Now,
   type SecretFacts,
@@ -21,9 +21,9 @@ import {
   holdsNewest,
   type Memory,
 } from "./facts.ts";
-import { recordNews, steer, takeBack, promote } from "./halt.ts";
-import { Look, settlePlaces, idleView, viewOf, type JudgedPod } from "./survey.ts";
-import { seePodless, againAfter } from "./node-state.ts";
+import { recordOutcomes, retryOrHalt, takeGrantsBack, promote } from "./halt.ts";
+import { Survey, settlePlaces, idleView, viewOf, type SurveyedPod } from "./survey.ts";
+import { updatePodless, retrySeconds } from "./node-state.ts";
 import { replacePods, fillWindow, raiseSync } from "./budget.ts";
 import { mostRevision } from "#contract/revision.ts";
 
@@ -74,40 +74,40 @@ function withoutPods(memory: Memory, actions: Decision["actions"]): Decision {
 }
 
 function withPods(snapshot: Snapshot, secret: SecretFacts, memory: Memory, now: Now): Decision {
-  const look = new Look(snapshot, secret, memory, now);
-  const newer = run(look);
-  const list = listingOf(look, memory);
-  const podless = seePodless(snapshot, memory, now);
-  const view: View = viewOf(look, podless, newer);
-  if (look.actions.length > 0) look.lookIn(1);
-  const reads: Reads = { nodes: look.readNodes, all: look.readAll };
+  const survey = new Survey(snapshot, secret, memory, now);
+  const newer = decideSteps(survey);
+  const list = listingOf(survey, memory);
+  const podless = updatePodless(snapshot, memory, now);
+  const view: View = viewOf(survey, podless, newer);
+  if (survey.actions.length > 0) survey.recheckIn(1);
+  const reads: NodesToRead = { nodes: survey.readNodes, all: survey.readAll };
   return {
-    actions: look.actions,
-    memory: { pods: look.seen, places: look.places, podless, raised: look.raised, list },
+    actions: survey.actions,
+    memory: { pods: survey.records, places: survey.places, podless, raised: survey.raised, list },
     reads,
-    again: look.again,
+    again: survey.again,
     view,
   };
 }
 
 /** The steps. */
-function run(look: Look): Newer {
-  const newer = newerOf(look);
-  recordNews(look, settlePlaces(look));
-  if (steer(look)) return newer;
-  takeBack(look);
-  if (publishNewer(look, newer)) return newer;
-  if (newer.waitsFor !== undefined) look.lookIn(newer.waits);
-  if (look.snapshot.template?.isCurrent === false) {
-    look.actions.push({ kind: "write-template" });
+function decideSteps(survey: Survey): NewerContent {
+  const newer = newerContentOf(survey);
+  recordOutcomes(survey, settlePlaces(survey));
+  if (retryOrHalt(survey)) return newer;
+  takeGrantsBack(survey);
+  if (publishNewer(survey, newer)) return newer;
+  if (newer.waitsFor !== undefined) survey.recheckIn(newer.waits);
+  if (survey.snapshot.template?.isCurrent === false) {
+    survey.actions.push({ kind: "write-template" });
     return newer;
   }
-  replacePods(look);
+  replacePods(survey);
   // Newer content stops further grants. A withdrawal has been published by now.
-  if (newer.cause === undefined && (!look.state.halted || look.isRelease())) fillWindow(look);
-  raiseSync(look);
-  promote(look, newer);
-  completeWithdrawal(look);
+  if (newer.cause === undefined && (!survey.state.halted || survey.isRelease())) fillWindow(survey);
+  raiseSync(survey);
+  promote(survey, newer);
+  completeWithdrawal(survey);
   return newer;
 }
 
@@ -117,8 +117,8 @@ const differsSeconds = 20;
 const listSeconds = { changing: 60, same: 600 } as const;
 
 /** Whether all Nodes must be listed to find those without a pod, and what to remember of it. */
-function listingOf(look: Look, { list, podless }: Memory): Memory["list"] {
-  const { snapshot, now, byNode } = look;
+function listingOf(survey: Survey, { list, podless }: Memory): Memory["list"] {
+  const { snapshot, now, byNode } = survey;
   const difference = snapshot.desired - byNode.size;
   if (snapshot.nodes.all)
     return {
@@ -133,8 +133,8 @@ function listingOf(look: Look, { list, podless }: Memory): Memory["list"] {
     [...podless.values()].every(({ at }) => now.steady - at >= 60);
   const pause = isSettled ? listSeconds.same : listSeconds.changing;
   const due = Math.max(since + differsSeconds, list.at === undefined ? 0 : list.at + pause);
-  if (now.steady >= due) look.readAll = true;
-  else look.lookIn(due - now.steady);
+  if (now.steady >= due) survey.readAll = true;
+  else survey.recheckIn(due - now.steady);
   return { ...list, since };
 }
 
@@ -144,8 +144,8 @@ type Publication = Extract<Action, { kind: "publish" }>;
  * Whether the Secret must be published again. While newer content waits for minInterval or for the
  * end of a pause, the rollout of what is published goes on.
  */
-function newerOf(look: Look): Newer {
-  const { snapshot, secret, now } = look;
+function newerContentOf(survey: Survey): NewerContent {
+  const { snapshot, secret, now } = survey;
   const { wanted, policy, template } = snapshot;
   const isOther = wanted.digest !== secret.digest || wanted.intent !== secret.intent;
   if (isOther && snapshot.isPaused)
@@ -160,7 +160,7 @@ function newerOf(look: Look): Newer {
   }
   const isOtherMode =
     template?.mode !== undefined && template.mode !== secret.mode && wanted.intent === "apply";
-  const cause = isOtherMode ? "mode" : isBehind(look) ? "behind" : undefined;
+  const cause = isOtherMode ? "mode" : isBehind(survey) ? "behind" : undefined;
   return { cause, waitsFor: undefined, waits: 0 };
 }
 
@@ -169,32 +169,32 @@ const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
   intent === "release" || withdraws.newest || withdraws.served;
 
 /** A node has proved a higher revision than the Secret has: etcd was restored. */
-const isBehind = (look: Look): boolean => look.pods.some(({ pod }) => mayRaise(look, pod));
+const isBehind = (survey: Survey): boolean => survey.pods.some(({ pod }) => mayRaise(survey, pod));
 
 /**
  * Whether the word of this node is a reason to publish again. One publication exceeds whatever the
  * node has, so a node that repeats it is damaged or lies. It is excused, and believed again after a
  * pause that doubles. If etcd was restored once more, what it caused is gone, and it is believed.
  */
-function mayRaise(look: Look, { node, word }: PodFacts): boolean {
-  const { secret, now } = look;
-  if (word?.kind !== "behind" || word.journal <= secret.revision) return false;
-  if (word.journal > mostBelieved(look.snapshot)) return false;
-  const before = look.raised.get(node);
+function mayRaise(survey: Survey, { node, terminationMessage: message }: PodFacts): boolean {
+  const { secret, now } = survey;
+  if (message?.kind !== "behind" || message.journal <= secret.revision) return false;
+  if (message.journal > mostBelieved(survey.snapshot)) return false;
+  const before = survey.raised.get(node);
   if (before === undefined || secret.revision < before.revision) return true;
-  const left = before.at + againAfter(before.count) - now.steady;
-  if (left > 0) look.lookIn(left);
+  const left = before.at + retrySeconds(before.count) - now.steady;
+  if (left > 0) survey.recheckIn(left);
   return left <= 0;
 }
 
 /** Remembers the nodes that are the reason for a publication. */
-function noteRaised(look: Look, revision: number): void {
-  for (const { pod } of look.pods) {
-    if (!mayRaise(look, pod)) continue;
-    const before = look.raised.get(pod.node);
-    const isSame = before !== undefined && look.secret.revision < before.revision;
+function noteRaised(survey: Survey, revision: number): void {
+  for (const { pod } of survey.pods) {
+    if (!mayRaise(survey, pod)) continue;
+    const before = survey.raised.get(pod.node);
+    const isSame = before !== undefined && survey.secret.revision < before.revision;
     const count = (before?.count ?? 0) + (isSame ? 0 : 1);
-    look.raised.set(pod.node, { at: look.now.steady, count, revision });
+    survey.raised.set(pod.node, { at: survey.now.steady, count, revision });
   }
 }
 
@@ -202,18 +202,18 @@ function noteRaised(look: Look, revision: number): void {
  * Publishes newer content when no grant is unproved, and a withdrawal at once. Until then a served
  * slot with a source that is being withdrawn is emptied. True if this is all for now.
  */
-function publishNewer(look: Look, { cause, waitsFor }: Newer): boolean {
-  const { snapshot, secret } = look;
+function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolean {
+  const { snapshot, secret } = survey;
   const { wanted } = snapshot;
-  if (cause !== undefined && (wanted.intent === "release" || look.taken.size === 0)) {
+  if (cause !== undefined && (wanted.intent === "release" || survey.taken.size === 0)) {
     const action = publication(snapshot, cause);
-    look.actions.push(action);
-    if (cause === "behind") noteRaised(look, action.revision);
+    survey.actions.push(action);
+    if (cause === "behind") noteRaised(survey, action.revision);
     return true;
   }
   const isOther = waitsFor === "interval" || cause === "content";
   if (!isOther || secret.served === 0 || !withdrawsServed(snapshot, secret)) return false;
-  look.actions.push({ kind: "empty-served" });
+  survey.actions.push({ kind: "empty-served" });
   return true;
 }
 
@@ -268,8 +268,8 @@ const mostBelieved = (snapshot: Snapshot): number =>
 /** Higher than every believed revision that the Secret, a grant or an agent's word has. */
 function nextRevision(snapshot: Snapshot): number {
   const most = mostBelieved(snapshot);
-  const ofPod = ({ grant, word }: PodFacts): number =>
-    [grant?.revision, word?.revision, word?.journal].reduce<number>(
+  const ofPod = ({ grant, terminationMessage: message }: PodFacts): number =>
+    [grant?.revision, message?.revision, message?.journal].reduce<number>(
       (highest, one = 0) => (one <= most ? Math.max(highest, one) : highest),
       0,
     );
@@ -281,29 +281,29 @@ function nextRevision(snapshot: Snapshot): number {
  * Completes the withdrawal when every Node older than the release has confirmed it by word, or when
  * `forgetAfter` is over. A younger Node never had anything: since the release nothing is served.
  */
-function completeWithdrawal(look: Look): void {
-  const { snapshot, secret, now } = look;
-  if (!look.isRelease() || snapshot.wanted.intent !== "release") return;
+function completeWithdrawal(survey: Survey): void {
+  const { snapshot, secret, now } = survey;
+  if (!survey.isRelease() || snapshot.wanted.intent !== "release") return;
   const left = secret.publishedAt + snapshot.policy.forgetAfter - now.api;
-  const isConfirmed = hasEveryNode(look);
-  if (isConfirmed || left < 0) look.actions.push({ kind: "complete", isConfirmed });
-  else look.lookIn(left + 1);
+  const isConfirmed = hasEveryNode(survey);
+  if (isConfirmed || left < 0) survey.actions.push({ kind: "complete", isConfirmed });
+  else survey.recheckIn(left + 1);
 }
 
-const hasConfirmed = (look: Look, { pod, verdict }: JudgedPod): boolean =>
-  !look.granted.has(pod.uid) && verdict.is === "proved" && holdsNewest(pod, look.secret);
+const hasConfirmed = (survey: Survey, { pod, grantState }: SurveyedPod): boolean =>
+  !survey.granted.has(pod.uid) && grantState.is === "proved" && holdsNewest(pod, survey.secret);
 
-function hasEveryNode(look: Look): boolean {
-  const { publishedAt } = look.secret;
-  const { byName, all } = look.snapshot.nodes;
+function hasEveryNode(survey: Survey): boolean {
+  const { publishedAt } = survey.secret;
+  const { byName, all } = survey.snapshot.nodes;
   const confirmed = new Set<string>();
-  for (const one of look.pods) {
-    if (hasConfirmed(look, one)) confirmed.add(one.pod.node);
+  for (const one of survey.pods) {
+    if (hasConfirmed(survey, one)) confirmed.add(one.pod.node);
     // A Node is not younger than its pods. So an old pod answers without reading its Node.
     else if (one.pod.created <= publishedAt) return false;
   }
   if (!all) {
-    look.readAll = true;
+    survey.readAll = true;
     return false;
   }
   for (const [name, node] of byName)

@@ -33,7 +33,7 @@ export type SecretFacts = Readonly<{
 }>;
 
 /** The termination message of the agent's container, if it is about a grant. */
-type Word = GrantKey &
+type TerminationMessage = GrantKey &
   Readonly<{
     kind: Exclude<WordKind, "released">;
     /** The revision in the node's journal. */
@@ -56,7 +56,7 @@ export type PodFacts = Readonly<{
   ready: Readonly<{ is: boolean; since: string }>;
   /** Transition time of a condition Ready=False of a pod whose containers are Ready. */
   unreachable: string | undefined;
-  word: Word | undefined;
+  terminationMessage: TerminationMessage | undefined;
   /** API time at which its container last exited. */
   lastExit: number | undefined;
   /** Why its container waits, as the kubelet reports it: ImagePullBackOff, CreateContainerError. */
@@ -177,11 +177,14 @@ export const namesSlot = ({ revision, digest }: Grant, secret: SecretFacts): boo
  * True if the node reports that the newest content failed, by a word of a pod without a grant: its
  * predecessor was deleted under the grant, and the successor ended the change.
  */
-export const inheritsFailure = ({ grant, word }: PodFacts, secret: SecretFacts): boolean =>
+export const inheritsFailure = (
+  { grant, terminationMessage: message }: PodFacts,
+  secret: SecretFacts,
+): boolean =>
   grant === undefined &&
-  word?.kind === "failed" &&
-  word.revision === secret.revision &&
-  word.digest === secret.digest;
+  message?.kind === "failed" &&
+  message.revision === secret.revision &&
+  message.digest === secret.digest;
 
 /**
  * Whether the Node is gone: deleted, or replaced by one of the same name that is younger than
@@ -194,12 +197,12 @@ export function isNodeGone(nodes: NodesRead, name: string, than: number): boolea
 }
 
 /** Why a node is not waited for. */
-export type Excuse = "away" | "not-started" | "not-ready" | "unfit" | "behind" | "admission";
+export type ExcuseReason = "away" | "not-started" | "not-ready" | "unfit" | "behind" | "admission";
 
 export type Refused = Readonly<{ at: number; last: number; why: string }>;
 
 /** All times are of `Now.steady`. */
-export type Seen = Readonly<{
+export type PodRecord = Readonly<{
   node: string;
   created: number;
   /** ContainersReady and its transition time, and since when they have been seen so. */
@@ -230,7 +233,7 @@ export type Seen = Readonly<{
     | Readonly<
         { revision: number } & (
           | { is: "failed"; because: "word" | "away" | "late" }
-          | { is: "excused"; because: Excuse }
+          | { is: "excused"; because: ExcuseReason }
         )
       >
     | undefined;
@@ -255,7 +258,7 @@ export type Raised = Readonly<{ at: number; count: number; revision: number }>;
 
 export type Memory = Readonly<{
   /** By pod uid. */
-  pods: ReadonlyMap<string, Seen>;
+  pods: ReadonlyMap<string, PodRecord>;
   /** By Node name. */
   places: ReadonlyMap<string, Place>;
   /** By Node uid: since when the Node has been seen without a pod. */
@@ -314,7 +317,7 @@ export type Action =
  */
 export type Cause = "missing" | "content" | "mode" | "behind";
 
-export type Newer = Readonly<{
+export type NewerContent = Readonly<{
   /** Why something has to be published now; then nothing else is granted. */
   cause: Cause | undefined;
   /** What newer content waits for, apart from places. */
@@ -324,9 +327,9 @@ export type Newer = Readonly<{
 }>;
 
 /** Nodes that must be read before the decision can be complete. */
-export type Reads = Readonly<{ nodes: ReadonlySet<string>; all: boolean }>;
+export type NodesToRead = Readonly<{ nodes: ReadonlySet<string>; all: boolean }>;
 
-export type Fate =
+export type NodeState =
   /** It has proved the newest content. */
   | "current"
   /** Its grant is unproved, or is being taken back. */
@@ -339,9 +342,9 @@ export type Fate =
   | "excused";
 
 /** A node of which status reports more than a count. */
-export type Listed = Readonly<{
+export type ListedNode = Readonly<{
   node: string;
-  reason: Excuse | "podless" | "word" | "away" | "late";
+  reason: ExcuseReason | "podless" | "word" | "away" | "late";
   /** Why the kubelet does not start its container. */
   waitingReason: string | undefined;
   /** Why its grant is refused, if that is the reason. */
@@ -351,9 +354,9 @@ export type Listed = Readonly<{
 /** What status is derived from. Counts are of pods; a Node without one is in `excused`. */
 export type View = Readonly<{
   phase: "idle" | "canary" | "rollout" | "served" | "halted" | "withdrawal";
-  counts: Readonly<Record<Fate, number>>;
-  excused: readonly Listed[];
-  failed: readonly Listed[];
+  counts: Readonly<Record<NodeState, number>>;
+  excused: readonly ListedNode[];
+  failed: readonly ListedNode[];
   /** Uids of all Nodes that failed since the last retry, also of those that are gone. */
   failures: number;
   /** Nodes whose grant admission refuses, from the first refusal on. */
@@ -373,7 +376,7 @@ export type Decision = Readonly<{
    * If not empty, read these and decide again, with the memory from before. Without them the
    * decision is careful, but may lack something.
    */
-  reads: Reads;
+  reads: NodesToRead;
   /** Seconds until the decision may be another one although nothing changes; infinite if never. */
   again: number;
   view: View;

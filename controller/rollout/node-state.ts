@@ -1,9 +1,9 @@
 /** What has become of a pod's grant, from its readiness, its word and the time. Pure. */
 import {
-  type Excuse,
+  type ExcuseReason,
   type Memory,
   type Refused,
-  type Seen,
+  type PodRecord,
   isSameGrant,
   type Now,
   type PodFacts,
@@ -27,13 +27,13 @@ const againSeconds = 600;
 const longestAgainSeconds = 21_600;
 
 /** Seconds before what has happened so many times may be tried again: it doubles each time. */
-export const againAfter = (times: number): number =>
+export const retrySeconds = (times: number): number =>
   Math.min(longestAgainSeconds, againSeconds * 2 ** (times - 1));
 
 /** Seconds after which a grant without an effect is followed by another sync of the volume. */
 export const syncSeconds: readonly number[] = [3, 10, 20, 40];
 
-export type Verdict =
+export type GrantState =
   /** Without a grant, or with one that was taken back and is over. */
   | Readonly<{ is: "none" }>
   | Readonly<{ is: "proved" }>
@@ -42,12 +42,12 @@ export type Verdict =
   /** Taken back, and the agent has not confirmed it: a change that had begun may be under way. */
   | Readonly<{ is: "back" }>
   | Readonly<{ is: "failed"; because: "word" | "away" | "late" }>
-  | Readonly<{ is: "excused"; because: Excuse }>;
+  | Readonly<{ is: "excused"; because: ExcuseReason }>;
 
-export type Judged = Readonly<{
-  verdict: Verdict;
+export type Judgement = Readonly<{
+  grantState: GrantState;
   /** With what this verdict adds to it. */
-  seen: Seen;
+  record: PodRecord;
   /** Seconds after which the verdict may be another one although nothing changes. */
   changesIn: number;
 }>;
@@ -55,19 +55,24 @@ export type Judged = Readonly<{
 const never = Number.POSITIVE_INFINITY;
 
 /** Whether the pod has proved the grant that it holds. Its time until then, if it is only short. */
-function proof({ ready, word }: PodFacts, grant: Grant, seen: Seen, { steady }: Now): number {
+function proof(
+  { ready, terminationMessage: message }: PodFacts,
+  grant: Grant,
+  record: PodRecord,
+  { steady }: Now,
+): number {
   if (grant.word && grant.revision > 0)
-    return word?.kind === "proved" && isSameGrant(word, grant) ? 0 : never;
+    return message?.kind === "proved" && isSameGrant(message, grant) ? 0 : never;
   if (!ready.is || ready.since === grant.since) return never;
-  return Math.max(0, unbrokenSeconds - (steady - seen.readyAt));
+  return Math.max(0, unbrokenSeconds - (steady - record.readyAt));
 }
 
 /** True while the node has been unreachable for `absenceSeconds`. */
-export const isAway = ({ awayAt }: Seen, { steady }: Now): boolean =>
+export const isAway = ({ awayAt }: PodRecord, { steady }: Now): boolean =>
   awayAt !== undefined && steady - awayAt >= absenceSeconds;
 
 /** True while admission has refused to let this pod be granted anything for `absenceSeconds`. */
-export const isRefused = ({ refused }: Seen, { steady }: Now): boolean =>
+export const isRefused = ({ refused }: PodRecord, { steady }: Now): boolean =>
   refused !== undefined && steady - refused.at >= absenceSeconds;
 
 type Circumstances = Readonly<{
@@ -86,28 +91,32 @@ type Circumstances = Readonly<{
 }>;
 
 /** The verdict on one pod. */
-export function judge(
+export function judgeGrant(
   pod: PodFacts,
-  seen: Seen,
+  record: PodRecord,
   { now, isRelease, isServed, inherits, seconds }: Circumstances,
-): Judged {
+): Judgement {
   const { grant } = pod;
-  const out = isAway(seen, now);
+  const out = isAway(record, now);
   const left = (at: number | undefined, wait: number): number =>
     at === undefined || now.steady - at >= wait ? never : wait - (now.steady - at);
-  const answer = (verdict: Verdict, changesIn: number, proved?: "now" | "before"): Judged => {
-    const provedAt = proved === "now" ? (seen.provedAt ?? now.steady) : undefined;
+  const answer = (
+    grantState: GrantState,
+    changesIn: number,
+    proved?: "now" | "before",
+  ): Judgement => {
+    const provedAt = proved === "now" ? (record.provedAt ?? now.steady) : undefined;
     const isSettled =
-      seen.isSettled ||
+      record.isSettled ||
       proved === "before" ||
       (provedAt !== undefined && now.steady - provedAt >= settledSeconds);
-    const grantAt = proved === "now" ? now.steady : seen.grantAt;
-    return { verdict, seen: { ...seen, provedAt, isSettled, grantAt }, changesIn };
+    const grantAt = proved === "now" ? now.steady : record.grantAt;
+    return { grantState, record: { ...record, provedAt, isSettled, grantAt }, changesIn };
   };
-  const isIdle = !pod.ready.is && now.steady - seen.readyAt >= absenceSeconds;
+  const isIdle = !pod.ready.is && now.steady - record.readyAt >= absenceSeconds;
   const absence = Math.min(
-    left(seen.awayAt, absenceSeconds),
-    pod.ready.is ? never : left(seen.readyAt, absenceSeconds),
+    left(record.awayAt, absenceSeconds),
+    pod.ready.is ? never : left(record.readyAt, absenceSeconds),
   );
   if (grant === undefined) {
     if (inherits) return answer({ is: "failed", because: "word" }, never);
@@ -116,28 +125,32 @@ export function judge(
       ? answer({ is: "excused", because: "not-started" }, never)
       : answer({ is: "none" }, absence);
   }
-  const wait = proof(pod, grant, seen, now);
+  const wait = proof(pod, grant, record, now);
   if (grant.revision === 0) {
     if (out) return answer({ is: "excused", because: "away" }, never);
-    if (wait === 0) return answer({ is: "none" }, left(seen.provedAt, settledSeconds), "now");
-    if (seen.isSettled)
+    if (wait === 0) return answer({ is: "none" }, left(record.provedAt, settledSeconds), "now");
+    if (record.isSettled)
       return isIdle
         ? answer({ is: "excused", because: "not-ready" }, never)
         : answer({ is: "none" }, absence);
-    const late = left(seen.grantAt, seconds);
+    const late = left(record.grantAt, seconds);
     return late === never
       ? answer({ is: "excused", because: "not-ready" }, never)
       : answer({ is: "back" }, Math.min(wait, late, absence));
   }
-  if (pod.word !== undefined && isSameGrant(pod.word, grant)) {
-    const { kind } = pod.word;
+  if (pod.terminationMessage !== undefined && isSameGrant(pod.terminationMessage, grant)) {
+    const { kind } = pod.terminationMessage;
     if (kind === "failed") return answer({ is: "failed", because: "word" }, never);
     if (kind !== "proved") return answer({ is: "excused", because: kind }, never);
   }
   // A word stays where it is while the agent does not run: only a withdrawal needs no more than it.
-  if (wait === 0 && (isRelease || !seen.isSettled || !isIdle))
-    return answer({ is: "proved" }, Math.min(absence, left(seen.provedAt, settledSeconds)), "now");
-  if (seen.isSettled) {
+  if (wait === 0 && (isRelease || !record.isSettled || !isIdle))
+    return answer(
+      { is: "proved" },
+      Math.min(absence, left(record.provedAt, settledSeconds)),
+      "now",
+    );
+  if (record.isSettled) {
     // It did prove it: whatever stops its agent now is not the content's doing.
     if (out) return answer({ is: "excused", because: "away" }, never);
     return isIdle
@@ -145,17 +158,17 @@ export function judge(
       : answer({ is: "proved" }, Math.min(wait, absence));
   }
   // A controller that has just started does not know that it was proved before its agent stopped.
-  if (isServed && isIdle && seen.isUnchanged)
+  if (isServed && isIdle && record.isUnchanged)
     return answer({ is: "excused", because: "not-ready" }, never, "before");
   if (out)
     return isRelease
       ? answer({ is: "excused", because: "away" }, never)
       : answer({ is: "failed", because: "away" }, never);
-  if (now.steady - seen.grantAt > seconds)
+  if (now.steady - record.grantAt > seconds)
     return isRelease
       ? answer({ is: "excused", because: "not-ready" }, never)
       : answer({ is: "failed", because: "late" }, never);
-  return answer({ is: "unproved" }, Math.min(wait, absence, left(seen.grantAt, seconds) + 1));
+  return answer({ is: "unproved" }, Math.min(wait, absence, left(record.grantAt, seconds) + 1));
 }
 
 /** Seconds for which a grant must be proved, so that what happens later is not its failure. */
@@ -165,11 +178,15 @@ const settledSeconds = 60;
 const sentSeconds = 60;
 
 /** Any other version of the pod shows what became of the grant that was sent for this one. */
-const isUnseen = ({ sent }: Seen, { resourceVersion }: PodFacts, steady: number): boolean =>
+const isUnseen = ({ sent }: PodRecord, { resourceVersion }: PodFacts, steady: number): boolean =>
   sent?.resourceVersion === resourceVersion && steady - sent.at < sentSeconds;
 
 /** The memory of a pod after this look at it, apart from what its verdict adds. */
-export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now): Seen {
+export function updateRecord(
+  pod: PodFacts,
+  before: PodRecord | undefined,
+  { steady }: Now,
+): PodRecord {
   const ready = `${pod.ready.is} ${pod.ready.since}`;
   const grant = pod.grant === undefined ? "" : keyOf(pod.grant);
   const isAway = pod.unreachable !== undefined;
@@ -214,7 +231,7 @@ export function seePod(pod: PodFacts, before: Seen | undefined, { steady }: Now)
 }
 
 /** Since when each Node without a pod has been seen so. Only a whole list shows one. */
-export function seePodless(
+export function updatePodless(
   { nodes, pods }: Snapshot,
   before: Memory,
   { steady }: Now,
@@ -233,22 +250,22 @@ export function seePodless(
 const noWords = "its reason is not known";
 
 /** Changes what is remembered of a pod, if anything is. */
-type Note = (uid: string, change: (seen: Seen) => Seen) => void;
+type Note = (uid: string, change: (record: PodRecord) => PodRecord) => void;
 
 /**
  * Notes in `holder` what became of writes. The memory that is there is copied at the first note,
  * and only then: there may be 5,000 pods, and as many notes.
  */
-export function noting(holder: { grants: Memory }): Note {
-  let pods = new Map<string, Seen>();
+export function recordUpdater(holder: { grants: Memory }): Note {
+  let pods = new Map<string, PodRecord>();
   return (uid, change) => {
-    const seen = holder.grants.pods.get(uid);
-    if (seen === undefined) return;
+    const record = holder.grants.pods.get(uid);
+    if (record === undefined) return;
     if (holder.grants.pods !== pods) {
       pods = new Map(holder.grants.pods);
       holder.grants = { ...holder.grants, pods };
     }
-    pods.set(uid, change(seen));
+    pods.set(uid, change(record));
   };
 }
 
@@ -257,21 +274,21 @@ export function noting(holder: { grants: Memory }): Note {
  * answer, or success, the memory stays as the decision made it.
  */
 export function afterRefusal(
-  seen: Seen,
+  record: PodRecord,
   why: "conflict" | "gone" | "busy" | "admission" | "deletion" | "unsent",
   { steady }: Now,
   words = noWords,
-): Seen {
+): PodRecord {
   const since = (before: Refused | undefined): Refused => {
     return { at: before?.at ?? steady, last: steady, why: words };
   };
-  const refused = why === "admission" ? since(seen.refused) : seen.refused;
-  const kept = why === "deletion" ? since(seen.kept) : seen.kept;
+  const refused = why === "admission" ? since(record.refused) : record.refused;
+  const kept = why === "deletion" ? since(record.kept) : record.kept;
   // A sync that was not written is raised again.
   const syncs =
-    why === "admission" || why === "deletion" ? seen.syncs : Math.max(0, seen.syncs - 1);
-  const holds = seen.sent?.held ?? seen.holds;
-  return { ...seen, sent: undefined, refused, kept, holds, syncs };
+    why === "admission" || why === "deletion" ? record.syncs : Math.max(0, record.syncs - 1);
+  const holds = record.sent?.held ?? record.holds;
+  return { ...record, sent: undefined, refused, kept, holds, syncs };
 }
 
 /** Writes of one version of a pod without an effect after which they count as refused. */
@@ -283,14 +300,14 @@ const mostErrors = 4;
  * end it, and its node's place would never be free.
  */
 export function afterError(
-  seen: Seen,
+  record: PodRecord,
   { resourceVersion }: Pick<PodFacts, "resourceVersion">,
   now: Now,
   as: "admission" | "deletion",
   words: string,
-): Seen {
-  const isSame = seen.errors?.resourceVersion === resourceVersion;
-  const count = (isSame ? (seen.errors?.count ?? 0) : 0) + 1;
-  const counted = { ...seen, errors: { resourceVersion, count } };
+): PodRecord {
+  const isSame = record.errors?.resourceVersion === resourceVersion;
+  const count = (isSame ? (record.errors?.count ?? 0) : 0) + 1;
+  const counted = { ...record, errors: { resourceVersion, count } };
   return count < mostErrors ? counted : afterRefusal(counted, as, now, words);
 }

@@ -1,6 +1,6 @@
 /** Reads Nodes, reduced to their names, uids and ages, and only those that a decision asks for. */
 import type { KubernetesObject } from "@kubernetes/client-node";
-import type { Reads, NodeFacts, NodesRead } from "./facts.ts";
+import type { NodesToRead, NodeFacts, NodesRead } from "./facts.ts";
 import { type Agent, nodesOf } from "#controller/objects/agent.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
@@ -9,7 +9,7 @@ import { collections } from "#kube/client/paths.ts";
 export const noNodes: NodesRead = { byName: new Map(), all: false };
 
 /** True if a decision asks for Nodes that were not read. */
-export const lacks = ({ byName, all }: NodesRead, reads: Reads): boolean =>
+export const lacks = ({ byName, all }: NodesRead, reads: NodesToRead): boolean =>
   !all && (reads.all || [...reads.nodes].some((name) => !byName.has(name)));
 
 /** Seconds between two lists of all Nodes in a withdrawal, while something changes and later. */
@@ -58,7 +58,7 @@ const mostSingle = 50;
 export async function readNodes(
   cluster: Cluster,
   agent: Agent,
-  { nodes, all }: Reads,
+  { nodes, all }: NodesToRead,
 ): Promise<NodesRead> {
   const byName = new Map<string, NodeFacts | undefined>();
   const take = (items: readonly KubernetesObject[]): void => {

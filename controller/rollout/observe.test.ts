@@ -16,7 +16,7 @@ import {
 import { noState, stateSecret } from "#controller/objects/state.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
-import { budgetNodes, factsOf, failuresAllowed, takesBack, type Seen } from "./observe.ts";
+import { budgetNodes, factsOf, failuresAllowed, takesBack, type Observed } from "./observe.ts";
 import { noNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { content, nothingLeft } from "./world.fixture.ts";
@@ -39,9 +39,9 @@ const published = (changes: Partial<Declared> = {}) =>
     ...changes,
   });
 
-type Changes = Partial<Omit<Seen, "objects" | "published">> &
+type Changes = Partial<Omit<Observed, "objects" | "published">> &
   Readonly<{
-    objects?: Partial<Seen["objects"]>;
+    objects?: Partial<Observed["objects"]>;
     agent?: Agent;
     policy?: ReturnType<typeof policyWith>;
   }>;

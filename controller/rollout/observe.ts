@@ -26,7 +26,7 @@ import type { RolloutContext } from "./write.ts";
 import { modeOf, templateOf, type AgentPod } from "./pods.ts";
 import { createHash } from "node:crypto";
 
-export type Seen = Readonly<{
+export type Observed = Readonly<{
   objects: Pick<Objects, "global" | "state" | "daemonSet">;
   published: Published | undefined;
   wanted: WantedContent;
@@ -42,7 +42,7 @@ export type Seen = Readonly<{
 
 export function factsOf(
   { agent, policy }: Pick<RolloutContext, "agent" | "policy">,
-  { objects, published, wanted, pods, nodes, drift, retry }: Seen,
+  { objects, published, wanted, pods, nodes, drift, retry }: Observed,
 ): Snapshot {
   const { global, daemonSet } = objects;
   const { accepted, rollout } = readState(objects.state);
@@ -82,7 +82,7 @@ export function factsOf(
 function templateFacts(
   live: V1DaemonSet | undefined,
   agent: Agent,
-  { drift, isNeeded }: Readonly<{ drift: Seen["drift"]; isNeeded: boolean }>,
+  { drift, isNeeded }: Readonly<{ drift: Observed["drift"]; isNeeded: boolean }>,
 ): Snapshot["template"] {
   if (live === undefined) return isNeeded ? { isCurrent: false, mode: undefined } : undefined;
   return {

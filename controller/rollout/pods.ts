@@ -62,7 +62,7 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
     // The node controller rewrites Ready alone: the kubelet does not answer.
     unreachable:
       isReady && ready?.status !== "True" ? (textOf(ready?.lastTransitionTime) ?? "") : undefined,
-    word: wordOf(ended?.message),
+    terminationMessage: readTerminationMessage(ended?.message),
     lastExit: seconds(ended?.finishedAt),
     waitingReason: waitingReason(pod),
     message: ended?.message === undefined ? undefined : shortened(lineOf(ended.message)),
@@ -85,7 +85,7 @@ function meantFor({ spec }: V1Pod): string {
 }
 
 /** The agent's word. That nothing of ours is left proves a release. */
-function wordOf(message: string | undefined): PodFacts["word"] {
+function readTerminationMessage(message: string | undefined): PodFacts["terminationMessage"] {
   const word = parseWord(message);
   if (word === undefined) return undefined;
   const { kind, grant, journal } = word;

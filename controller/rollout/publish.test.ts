@@ -27,7 +27,7 @@ function snapshotOf(revision: number, journal: number): Snapshot {
     grant: { ...key, word: false },
     ready: { is: true, since: "t1" },
     unreachable: undefined,
-    word: { ...key, kind: "behind", journal },
+    terminationMessage: { ...key, kind: "behind", journal },
     lastExit: 1,
     waitingReason: undefined,
   };

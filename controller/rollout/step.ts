@@ -23,7 +23,7 @@ import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import { type RolloutContext, forgetUnsent, isOfPod, writePods } from "./write.ts";
-import { factsOf, type Seen, contentHash, readRollout, retryOf } from "./observe.ts";
+import { factsOf, type Observed, contentHash, readRollout, retryOf } from "./observe.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 
@@ -80,7 +80,7 @@ export async function takeStep(
   return step.progress();
 }
 
-type Drift = Seen["drift"];
+type Drift = Observed["drift"];
 
 class Step {
   readonly #context: RolloutContext;
@@ -119,7 +119,7 @@ class Step {
     const { synced, items } = pods.view;
     const { daemonSet: live } = this.#objects;
     const declared = daemonSet(agent, live);
-    const seen = {
+    const observed = {
       objects: this.#objects,
       published: this.#published,
       wanted: this.#wanted,
@@ -127,7 +127,7 @@ class Step {
       drift: synced ? await this.#drift(live, declared) : "none",
       retry: this.#retry,
     } as const;
-    const facts = factsOf(this.#context, { ...seen, nodes: noNodes });
+    const facts = factsOf(this.#context, { ...observed, nodes: noNodes });
     if (!synced) {
       const actions = publishUnseen(facts);
       await this.#write(actions);
@@ -136,8 +136,8 @@ class Step {
     }
     let decision = decide(facts, memory.grants, times());
     const { intent, revision } = this.#published ?? {};
-    const isConfirmed = ({ word }: AgentPod) =>
-      word?.kind === "proved" && word.revision === revision;
+    const isConfirmed = ({ terminationMessage: message }: AgentPod) =>
+      message?.kind === "proved" && message.revision === revision;
     const listed = {
       confirmed: [...items.values()].filter(isConfirmed).length,
       missing: facts.desired - items.size,

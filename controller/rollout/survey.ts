@@ -13,22 +13,22 @@ import {
   type Snapshot,
   type StateFacts,
   type Action,
-  type Fate,
-  type Listed,
+  type NodeState,
+  type ListedNode,
   type View,
   holdsNewest,
   type Memory,
   type Place,
   type Raised,
-  type Seen,
-  type Newer,
+  type PodRecord,
+  type NewerContent,
 } from "./facts.ts";
 import {
-  seePod,
+  updateRecord,
   absenceSeconds,
   isRefused,
-  judge,
-  type Verdict,
+  judgeGrant,
+  type GrantState,
   unbrokenSeconds,
   isAway,
 } from "./node-state.ts";
@@ -37,16 +37,16 @@ import {
 const refusedSoonSeconds = 5;
 const refusedAgainSeconds = 60;
 
-export type JudgedPod = Readonly<{ pod: PodFacts; seen: Seen; verdict: Verdict }>;
+export type SurveyedPod = Readonly<{ pod: PodFacts; record: PodRecord; grantState: GrantState }>;
 
 /** The snapshot as the steps see it. A step adds to it; no step takes anything away. */
-export class Look {
+export class Survey {
   readonly snapshot: Snapshot;
   readonly secret: SecretFacts;
   readonly now: Now;
-  readonly pods: readonly JudgedPod[];
+  readonly pods: readonly SurveyedPod[];
   /** Per Node its pod; of two the one that is not being deleted, then the younger one. */
-  readonly byNode: ReadonlyMap<string, JudgedPod>;
+  readonly byNode: ReadonlyMap<string, SurveyedPod>;
   /** Places of pods that were deleted under a grant. */
   readonly places: Map<string, Place>;
   /** Names of all Nodes that take a place. */
@@ -57,7 +57,7 @@ export class Look {
   /** Pods that are written in this look. A second write would be refused: the version is older. */
   readonly written = new Set<string>();
   /** Changes of what is remembered of pods. */
-  readonly seen = new Map<string, Seen>();
+  readonly records = new Map<string, PodRecord>();
   /** By Node name: nodes whose word caused a publication. */
   readonly raised: Map<string, Raised>;
   readonly readNodes = new Set<string>();
@@ -71,39 +71,40 @@ export class Look {
     this.now = now;
     const { state } = snapshot;
     this.#state = state.revision === secret.revision ? state : stateOf(secret.revision, state);
-    const pods: JudgedPod[] = [];
-    const byNode = new Map<string, JudgedPod>();
+    const pods: SurveyedPod[] = [];
+    const byNode = new Map<string, SurveyedPod>();
     this.taken = new Set();
     for (const found of snapshot.pods) {
       // An agent from before grants ignores them, whoever wrote one.
       const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
-      const before = seePod(pod, memory.pods.get(pod.uid), now);
+      const before = updateRecord(pod, memory.pods.get(pod.uid), now);
       const seconds = grantSeconds(pod.mode ?? secret.mode, snapshot.policy.probation);
       const inherits = inheritsFailure(pod, secret);
       const isServed = (pod.grant?.revision ?? 0) > 0 && pod.grant?.revision === secret.served;
-      const { verdict, seen, changesIn } = judge(pod, before, {
+      const { grantState, record, changesIn } = judgeGrant(pod, before, {
         now,
         isRelease,
         isServed,
         inherits,
         seconds,
       });
-      const holds = verdict.is === "unproved" || verdict.is === "back" || seen.sent !== undefined;
-      const one = { pod, seen: { ...seen, holds }, verdict };
+      const holds =
+        grantState.is === "unproved" || grantState.is === "back" || record.sent !== undefined;
+      const one = { pod, record: { ...record, holds }, grantState };
       pods.push(one);
-      this.lookIn(changesIn);
+      this.recheckIn(changesIn);
       if (holds) this.taken.add(pod.node);
       const other = byNode.get(pod.node)?.pod;
       if (other === undefined || isYounger(pod, other)) byNode.set(pod.node, one);
-      this.seen.set(pod.uid, one.seen);
+      this.records.set(pod.uid, one.record);
     }
     this.pods = pods;
     this.byNode = byNode;
     this.places = new Map(memory.places);
     this.raised = new Map(memory.raised);
     for (const [uid, { holds, node, created }] of memory.pods)
-      if (holds && !this.seen.has(uid)) this.places.set(node, { created, at: now.steady });
+      if (holds && !this.records.has(uid)) this.places.set(node, { created, at: now.steady });
   }
 
   get state(): StateFacts {
@@ -130,7 +131,7 @@ export class Look {
   }
 
   /** Looks again after so many seconds at the latest. */
-  lookIn(seconds: number): void {
+  recheckIn(seconds: number): void {
     if (seconds < this.again) this.again = Math.max(0, seconds);
   }
 
@@ -153,12 +154,12 @@ export class Look {
   }
 
   /** Whether it is time to patch the pod, if admission refused it before. */
-  mayPatch({ refused }: Pick<Seen, "refused">): boolean {
+  mayPatch({ refused }: Pick<PodRecord, "refused">): boolean {
     if (refused === undefined) return true;
     const isLong = this.now.steady - refused.at >= absenceSeconds;
     const pause = isLong ? refusedAgainSeconds : refusedSoonSeconds;
     const left = pause - (this.now.steady - refused.last);
-    if (left > 0) this.lookIn(left);
+    if (left > 0) this.recheckIn(left);
     return left <= 0;
   }
 
@@ -173,8 +174,8 @@ export class Look {
   }
 
   /** Whether the pod is excused, by its verdict or because admission refuses its grants. */
-  isExcused({ seen, verdict }: JudgedPod): boolean {
-    return verdict.is === "excused" || isRefused(seen, this.now);
+  isExcused({ record, grantState }: SurveyedPod): boolean {
+    return grantState.is === "excused" || isRefused(record, this.now);
   }
 }
 
@@ -186,40 +187,40 @@ const isYounger = (one: PodFacts, other: PodFacts): boolean =>
  * Such a place lasts until the successor was Ready for 3 s or the Node is gone. A node without a
  * Ready successor for 60 s has failed: its uid is returned.
  */
-export function settlePlaces(look: Look): readonly string[] {
+export function settlePlaces(survey: Survey): readonly string[] {
   const failed: string[] = [];
-  for (const [node, place] of look.places) {
-    const successor = look.byNode.get(node);
-    const isGone = look.isGone(node, place.created);
-    const end = (): boolean => look.places.delete(node);
+  for (const [node, place] of survey.places) {
+    const successor = survey.byNode.get(node);
+    const isGone = survey.isGone(node, place.created);
+    const end = (): boolean => survey.places.delete(node);
     if (isGone === true) {
       end();
       continue;
     }
-    const waited = look.now.steady - (successor?.seen.readyAt ?? place.at);
+    const waited = survey.now.steady - (successor?.record.readyAt ?? place.at);
     if (successor?.pod.ready.is === true) {
       if (waited >= unbrokenSeconds) end();
-      else look.lookIn(unbrokenSeconds - waited);
+      else survey.recheckIn(unbrokenSeconds - waited);
       continue;
     }
-    const is = successor?.verdict.is;
+    const is = successor?.grantState.is;
     const isLost = successor ? is === "excused" || is === "failed" : waited >= absenceSeconds;
     if (!isLost) {
-      look.lookIn(successor ? 1 : absenceSeconds - waited);
+      survey.recheckIn(successor ? 1 : absenceSeconds - waited);
       continue;
     }
     // Whether it failed is known only if the Node still exists.
-    const uid = look.snapshot.nodes.byName.get(node)?.uid;
+    const uid = survey.snapshot.nodes.byName.get(node)?.uid;
     if (uid === undefined) continue;
     // The place lasts until the failure is stored, so a write that is refused forgets neither.
-    if (look.isRelease() || look.state.failed.includes(uid)) end();
+    if (survey.isRelease() || survey.state.failed.includes(uid)) end();
     else failed.push(uid);
   }
-  for (const node of look.places.keys()) look.taken.add(node);
+  for (const node of survey.places.keys()) survey.taken.add(node);
   return failed;
 }
 
-const noCounts: Readonly<Record<Fate, number>> = {
+const noCounts: Readonly<Record<NodeState, number>> = {
   current: 0,
   changing: 0,
   waiting: 0,
@@ -242,79 +243,86 @@ export const idleView: View = {
 };
 
 /** The view of one look, with the Nodes that have been without a pod for 60 s. */
-export function viewOf(look: Look, podless: Memory["podless"], newer: Newer): View {
+export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerContent): View {
   const counts = { ...noCounts };
-  const lists: { failed: Listed[]; excused: Listed[] } = { failed: [], excused: [] };
+  const lists: { failed: ListedNode[]; excused: ListedNode[] } = { failed: [], excused: [] };
   const refused: string[] = [];
   const kept: { node: string; why: string }[] = [];
-  for (const one of look.byNode.values()) {
+  for (const one of survey.byNode.values()) {
     const { node, waitingReason } = one.pod;
-    const { fate, reason } = fateOf(look, one);
-    counts[fate] += 1;
-    if ((fate === "failed" || fate === "excused") && reason !== undefined)
-      lists[fate].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
-    if (one.seen.refused !== undefined) refused.push(node);
+    const { nodeState, reason } = nodeStateOf(survey, one);
+    counts[nodeState] += 1;
+    if ((nodeState === "failed" || nodeState === "excused") && reason !== undefined)
+      lists[nodeState].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
+    if (one.record.refused !== undefined) refused.push(node);
     // Nothing is wanted of a pod that is as it should be.
-    if (one.seen.kept !== undefined && !one.pod.isCurrent)
-      kept.push({ node, why: one.seen.kept.why });
+    if (one.record.kept !== undefined && !one.pod.isCurrent)
+      kept.push({ node, why: one.record.kept.why });
   }
   for (const { node, at } of podless.values()) {
-    const left = absenceSeconds - (look.now.steady - at);
-    if (left > 0) look.lookIn(left);
+    const left = absenceSeconds - (survey.now.steady - at);
+    if (left > 0) survey.recheckIn(left);
     else lists.excused.push({ node, reason: "podless", waitingReason: undefined });
   }
   return {
-    phase: phaseOf(look),
+    phase: phaseOf(survey),
     counts,
     ...lists,
-    failures: look.state.failed.length,
+    failures: survey.state.failed.length,
     refused,
     kept,
-    places: look.taken.size,
+    places: survey.taken.size,
     pending: pendingOf(newer),
   };
 }
 
-const refusalOf = ({ seen }: JudgedPod, reason: Listed["reason"]): Pick<Listed, "why"> =>
-  reason === "admission" && seen.refused !== undefined ? { why: seen.refused.why } : {};
+const refusalOf = (
+  { record }: SurveyedPod,
+  reason: ListedNode["reason"],
+): Pick<ListedNode, "why"> =>
+  reason === "admission" && record.refused !== undefined ? { why: record.refused.why } : {};
 
-function phaseOf(look: Look): View["phase"] {
-  if (look.isRelease()) return "withdrawal";
-  if (look.state.halted) return "halted";
-  if (look.isPromoted()) return "served";
-  return look.isAlone() ? "canary" : "rollout";
+function phaseOf(survey: Survey): View["phase"] {
+  if (survey.isRelease()) return "withdrawal";
+  if (survey.state.halted) return "halted";
+  if (survey.isPromoted()) return "served";
+  return survey.isAlone() ? "canary" : "rollout";
 }
 
-type Found = Readonly<{ fate: Fate; reason?: Listed["reason"] }>;
+type Found = Readonly<{ nodeState: NodeState; reason?: ListedNode["reason"] }>;
 
-function fateOf(look: Look, { pod, seen, verdict }: JudgedPod): Found {
-  const over = seen.over?.revision === look.secret.revision ? seen.over : undefined;
+function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): Found {
+  const over = record.over?.revision === survey.secret.revision ? record.over : undefined;
   // That its agent has not answered since is the same failure.
-  if (over?.is === "failed" && verdict.is === "excused")
-    return { fate: "failed", reason: over.because };
-  if (verdict.is === "failed" || verdict.is === "excused")
-    return { fate: verdict.is, reason: verdict.because };
-  if (verdict.is === "proved" && holdsNewest(pod, look.secret)) return { fate: "current" };
+  if (over?.is === "failed" && grantState.is === "excused")
+    return { nodeState: "failed", reason: over.because };
+  if (grantState.is === "failed" || grantState.is === "excused")
+    return { nodeState: grantState.is, reason: grantState.because };
+  if (grantState.is === "proved" && holdsNewest(pod, survey.secret))
+    return { nodeState: "current" };
   // Also in the look in which it is tried again.
-  if (isRefused(seen, look.now)) return { fate: "excused", reason: "admission" };
-  if (look.taken.has(pod.node) && verdict.is !== "back") return { fate: "changing" };
-  if (over !== undefined) return { fate: over.is, reason: over.because };
-  const ofWord = outcomeOfWord(look, pod);
+  if (isRefused(record, survey.now)) return { nodeState: "excused", reason: "admission" };
+  if (survey.taken.has(pod.node) && grantState.is !== "back") return { nodeState: "changing" };
+  if (over !== undefined) return { nodeState: over.is, reason: over.because };
+  const ofWord = stateFromMessage(survey, pod);
   if (ofWord !== undefined) return ofWord;
-  if (verdict.is === "back") return { fate: "changing" };
-  if (isAway(seen, look.now)) return { fate: "excused", reason: "away" };
-  return { fate: pod.ready.is ? "waiting" : "starting" };
+  if (grantState.is === "back") return { nodeState: "changing" };
+  if (isAway(record, survey.now)) return { nodeState: "excused", reason: "away" };
+  return { nodeState: pod.ready.is ? "waiting" : "starting" };
 }
 
 /** After a restart of the controller, the word of a grant that was taken back still explains it. */
-function outcomeOfWord(look: Look, { grant, word }: JudgedPod["pod"]): Found | undefined {
-  if (grant?.revision !== 0 || word?.revision !== look.secret.revision) return undefined;
-  if (word.kind === "proved") return undefined;
-  return word.kind === "failed"
-    ? { fate: "failed", reason: "word" }
-    : { fate: "excused", reason: word.kind };
+function stateFromMessage(
+  survey: Survey,
+  { grant, terminationMessage: message }: SurveyedPod["pod"],
+): Found | undefined {
+  if (grant?.revision !== 0 || message?.revision !== survey.secret.revision) return undefined;
+  if (message.kind === "proved") return undefined;
+  return message.kind === "failed"
+    ? { nodeState: "failed", reason: "word" }
+    : { nodeState: "excused", reason: message.kind };
 }
 
 /** What status reports of newer content that is not published yet. */
-const pendingOf = ({ cause, waitsFor }: Newer): View["pending"] =>
+const pendingOf = ({ cause, waitsFor }: NewerContent): View["pending"] =>
   waitsFor ?? (cause === undefined ? "no" : "places");

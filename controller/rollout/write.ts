@@ -3,7 +3,7 @@ import type { V1Pod } from "@kubernetes/client-node";
 import { grantAnnotations, type Grant } from "#contract/grant.ts";
 import { syncAnnotation } from "#contract/names.ts";
 import type { Action, PodFacts, Now, View, Memory } from "./facts.ts";
-import { afterError, afterRefusal, noting } from "./node-state.ts";
+import { afterError, afterRefusal, recordUpdater } from "./node-state.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { annotate, quotable, removeVersion, type Conditional } from "#kube/client/conditional.ts";
 import { collections } from "#kube/client/paths.ts";
@@ -47,7 +47,7 @@ export async function writePods(
   actions: readonly PodAction[],
 ): Promise<void> {
   const { memory, times } = context;
-  const note = noting(memory);
+  const note = recordUpdater(memory);
   let failed: unknown;
   let busy: unknown;
   let [written, inARow] = [0, 0];
@@ -59,9 +59,9 @@ export async function writePods(
       const { pod, kind } = action;
       const refused = kind === "delete" ? "deletion" : "admission";
       const forget = (why: Parameters<typeof afterRefusal>[1], words?: string): void =>
-        note(pod.uid, (seen) => afterRefusal(seen, why, times(), words));
+        note(pod.uid, (record) => afterRefusal(record, why, times(), words));
       const count = (words: string): void =>
-        note(pod.uid, (seen) => afterError(seen, pod, times(), refused, words));
+        note(pod.uid, (record) => afterError(record, pod, times(), refused, words));
       if (isOver()) {
         forget("unsent");
         continue;
@@ -102,8 +102,8 @@ export function forgetUnsent(
   { memory, times }: Pick<RolloutContext, "memory" | "times">,
   actions: Iterable<PodAction>,
 ): void {
-  const note = noting(memory);
-  for (const { pod } of actions) note(pod.uid, (seen) => afterRefusal(seen, "unsent", times()));
+  const note = recordUpdater(memory);
+  for (const { pod } of actions) note(pod.uid, (record) => afterRefusal(record, "unsent", times()));
 }
 
 async function write(

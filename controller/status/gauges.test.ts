@@ -5,7 +5,7 @@ import { deleting, gaugesOf, nothing, show, type Gauges } from "./gauges.ts";
 import { createMetrics } from "./metrics.ts";
 
 const totals = { nodes_desired: 3, nodes_available: 3 };
-const fates = (counts: Readonly<Record<string, number>>) =>
+const nodeStates = (counts: Readonly<Record<string, number>>) =>
   Object.fromEntries(
     ["current", "changing", "waiting", "starting", "failed", "excused"].map((state) => [
       `nodes{state="${state}"}`,
@@ -31,18 +31,18 @@ const cases: readonly (readonly [state: string, gauges: Gauges, series: Record<s
         rolled_out: 0,
         ...totals,
         nodes_updated: 0,
-        ...fates({ changing: 1, waiting: 2 }),
+        ...nodeStates({ changing: 1, waiting: 2 }),
       },
     ],
     [
       "a rollout that is out",
       gaugesOf(progressWith(), false),
-      { revision: 7, rolled_out: 1, ...totals, nodes_updated: 3, ...fates({ current: 3 }) },
+      { revision: 7, rolled_out: 1, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
     ],
     [
       "nodes giving back",
       gaugesOf(progressWith({ intent: "release" }), true),
-      { revision: 7, ...totals, nodes_updated: 3, ...fates({ current: 3 }) },
+      { revision: 7, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
     ],
     ["objects being deleted", deleting(4), { revision: 4 }],
   ];
@@ -55,7 +55,7 @@ for (const [state, gauges, series] of cases)
       revision: 3,
       rolledOut: 1,
       nodes: { desired: 8, updated: 8, available: 8 },
-      fates: { failed: 9 },
+      nodeStates: { failed: 9 },
     });
     show(metrics, gauges);
     const lines = (await metrics.registry.metrics()).split("\n").map((line) => line.split(" "));

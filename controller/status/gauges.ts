@@ -2,7 +2,7 @@
  * States as values of gauges. Pure. One place decides what a gauge shows once its subject is gone:
  * an absent series raises no alert, a stale value does for ever. The table is in docs/metrics.md.
  */
-import type { Fate } from "#controller/rollout/facts.ts";
+import type { NodeState } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 import { isPublishedOut } from "./summary.ts";
 import type { ControllerMetrics } from "./metrics.ts";
@@ -14,11 +14,16 @@ export type Gauges = Readonly<{
   rolledOut: 0 | 1 | undefined;
   nodes: Readonly<Record<"desired" | "updated" | "available", number>> | undefined;
   /** `kept`: the last values, until the agents' pods have been read. */
-  fates: Readonly<Partial<Record<Fate, number>>> | "kept";
+  nodeStates: Readonly<Partial<Record<NodeState, number>>> | "kept";
 }>;
 
 /** No revision, or no node to bring it to. */
-export const nothing: Gauges = { revision: 0, rolledOut: undefined, nodes: undefined, fates: {} };
+export const nothing: Gauges = {
+  revision: 0,
+  rolledOut: undefined,
+  nodes: undefined,
+  nodeStates: {},
+};
 
 /** Gauges of a rollout. `withdrawing`: it takes entries from nodes. */
 export function gaugesOf(progress: Progress, withdrawing: boolean): Gauges {
@@ -29,7 +34,7 @@ export function gaugesOf(progress: Progress, withdrawing: boolean): Gauges {
     revision,
     rolledOut,
     nodes: view && { desired, updated, available },
-    fates: view?.counts ?? "kept",
+    nodeStates: view?.counts ?? "kept",
   };
 }
 
@@ -38,7 +43,7 @@ export const deleting = (revision: number): Gauges => ({ ...nothing, revision })
 
 export function show(
   metrics: ControllerMetrics,
-  { revision, rolledOut, nodes, fates }: Gauges,
+  { revision, rolledOut, nodes, nodeStates }: Gauges,
 ): void {
   metrics.revision.set(revision);
   if (rolledOut === undefined) metrics.rolledOut.remove();
@@ -47,7 +52,7 @@ export function show(
     if (nodes === undefined) metrics[total].remove();
     else metrics[total].set(nodes[total]);
   }
-  if (fates === "kept") return;
+  if (nodeStates === "kept") return;
   metrics.nodes.reset();
-  for (const [state, count] of Object.entries(fates)) metrics.nodes.set({ state }, count);
+  for (const [state, count] of Object.entries(nodeStates)) metrics.nodes.set({ state }, count);
 }

@@ -1,6 +1,6 @@
 /** Nodes, counted, and ten of them named with their reason. Pure. */
 import type { NodeFailure, NodesStatus } from "#api/global-pull-secret.ts";
-import type { Listed } from "#controller/rollout/facts.ts";
+import type { ListedNode } from "#controller/rollout/facts.ts";
 import { timeOf } from "#kube/conditions.ts";
 import type { Progress } from "../rollout/step.ts";
 
@@ -60,10 +60,10 @@ export function troubledOf(progress: Progress): readonly TroubledNode[] {
 
 /** Why a node is not served, for people. */
 function messageOf(
-  { reason, waitingReason, why }: Listed,
+  { reason, waitingReason, why }: ListedNode,
   pod: Progress["pods"][number] | undefined,
 ): string {
-  const said = pod?.word?.kind === "proved" ? undefined : pod?.message;
+  const said = pod?.terminationMessage?.kind === "proved" ? undefined : pod?.message;
   const because = waitingReason === undefined ? "" : `: ${waitingReason}`;
   // An agent that ended by itself did start. Only its own words tell what it waits for.
   const isRunning = waitingReason === undefined && said !== undefined;

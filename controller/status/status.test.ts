@@ -252,8 +252,8 @@ test("a node that cannot be served is named with what keeps it from it", () => {
   ];
   const pods = [
     { node: "c", message: "GPS218 rolled back" },
-    { node: "d", message: "GPS240 held", word: undefined },
-    { node: "e", message: "GPS200 proved", word: { kind: "proved" } },
+    { node: "d", message: "GPS240 held", terminationMessage: undefined },
+    { node: "e", message: "GPS200 proved", terminationMessage: { kind: "proved" } },
   ] as never;
   const stage = rollout({ view: { excused }, pods });
   const { failures = [] } = statusOf(factsWith({ stage }), undefined, now);

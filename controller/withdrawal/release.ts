@@ -63,10 +63,10 @@ function waitingFor({ pods, revision, view }: Progress): readonly string[] {
   const excused = new Set(view?.excused.map(({ node }) => node));
   return pods
     .filter(
-      ({ word, node, isDeleting }) =>
+      ({ terminationMessage: message, node, isDeleting }) =>
         !isDeleting &&
         !excused.has(node) &&
-        !(word?.kind === "proved" && word.revision === revision),
+        !(message?.kind === "proved" && message.revision === revision),
     )
     .map(({ node }) => node);
 }

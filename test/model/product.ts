@@ -9,7 +9,7 @@ import type {
   Memory,
 } from "#controller/rollout/facts.ts";
 import type { Grant as Granted } from "#contract/grant.ts";
-import { afterRefusal, noting } from "#controller/rollout/node-state.ts";
+import { afterRefusal, recordUpdater } from "#controller/rollout/node-state.ts";
 import { realHands, recorder, type Answer, type Hands } from "./hands.ts";
 import { oracle } from "./oracle.ts";
 import {
@@ -130,7 +130,7 @@ function podFacts(w: World, api: Api, pod: Pod): Snapshot["pods"][number] {
     grant: pod.grant ? grantFacts(pod.grant) : undefined,
     ready: { is: pod.ready, since: String(pod.since) },
     unreachable: pod.unreachable > 0 ? String(pod.unreachable) : undefined,
-    word:
+    terminationMessage:
       message && message.kind !== "crash"
         ? {
             kind: message.kind,
@@ -180,7 +180,7 @@ export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Dec
   if (decision.view.phase === "served" && api === w.api && !w.truth.proved.has(proof(api)))
     fail("status", "a view calls unproved content served");
   w.memory = decision.memory;
-  const note = noting({
+  const note = recordUpdater({
     get grants() {
       return w.memory;
     },

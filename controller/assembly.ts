@@ -9,14 +9,14 @@ import type { ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "./status/metrics.ts";
 import type { AgentImage } from "./objects/agent.ts";
 import { platformClock } from "./platform.ts";
-import type { Steering } from "./steering.ts";
+import type { PolicyReading } from "./policy-reader.ts";
 import { statusWriter } from "./status/status-writer.ts";
 import { createReport, type Report } from "./status/report.ts";
 import { noMemory } from "./rollout/facts.ts";
 import { Admitted } from "#kube/apply/admission.ts";
-import { Listings } from "./rollout/nodes.ts";
+import { NodeListTimer } from "./rollout/nodes.ts";
 import { Repairs } from "./rollout/write.ts";
-import { stillClock, type Remover } from "./withdrawal/withdrawal.ts";
+import { unchangedClock, type RemovalContext } from "./withdrawal/withdrawal.ts";
 import type { Extras } from "./sources/extras.ts";
 import type { OriginalPlace } from "./sources/snapshot.ts";
 
@@ -41,7 +41,7 @@ type Open = Readonly<{
 export function assembled(
   { log, metrics, live, cluster, original, extras, contests, pods, seconds, now }: Open,
   run: AgentImage,
-): (steering: Steering) => Reconciler {
+): (policyReading: PolicyReading) => Reconciler {
   const admitted = new Admitted({
     now,
     changed: (path, fields) =>
@@ -71,9 +71,9 @@ export function assembled(
     pods,
     memory: { grants: noMemory },
     repairs: new Repairs(),
-    listings: new Listings(),
+    nodeListTimer: new NodeListTimer(),
     times: () => ({ steady: seconds(), api: now().getTime() / 1000 }),
-    stillSeconds: stillClock(seconds),
+    unchangedSeconds: unchangedClock(seconds),
     platform: platformClock(live, seconds),
     report: createReport({
       announce,
@@ -89,23 +89,23 @@ export function assembled(
       log: (fields, message) => log.info(fields, message),
     }),
   };
-  return (steering) => {
-    const { policy, wishes } = steering;
+  return (policyReading) => {
+    const { policy, requests } = policyReading;
     const { agent, rollout } = policy;
     return {
       ...lasting,
-      steering,
+      policyReading,
       policy,
-      wishes,
+      requests,
       agent: { ...agent, probationSeconds: rollout.probationSeconds, ...run },
     };
   };
 }
 
-export type Reconciler = Remover &
+export type Reconciler = RemovalContext &
   Readonly<{
-    /** Policy, wishes and agents of this run come from it. */
-    steering: Steering;
+    /** Policy, requests and agents of this run come from it. */
+    policyReading: PolicyReading;
     /** The same cluster without informers. */
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;

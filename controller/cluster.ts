@@ -35,7 +35,7 @@ import { wantedOf } from "./objects/global-secret.ts";
 import { assembled } from "./assembly.ts";
 import { agentsSelector, keepPod } from "./rollout/pods.ts";
 import { reconcile } from "./reconcile.ts";
-import { steeringOf } from "./steering.ts";
+import { policyReader } from "./policy-reader.ts";
 import type { Health } from "#program/server.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import { watchOver, watchPolicy } from "./watches.ts";
@@ -101,7 +101,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const pods = new CollectionInformer(keepPod);
   const known = { original, pods, contests: standing };
   const open = { log, metrics, live, cluster, ...known, seconds, now };
-  const steering = steeringOf({ cluster, installed: config.installed, log, now });
+  const policy = policyReader({ cluster, installed: config.installed, log, now });
 
   let succeeded = false;
   let reconcilerOf: ReturnType<typeof assembled> | undefined;
@@ -109,12 +109,12 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
     async run() {
       if (reconcilerOf === undefined) return undefined;
       const stopTimer = metrics.seconds.startTimer(labels);
-      const steered = await steering.read();
-      const again = await reconcile(reconcilerOf(steered)).finally(stopTimer);
+      const reading = await policy.read();
+      const again = await reconcile(reconcilerOf(reading)).finally(stopTimer);
       metrics.reconciles.inc({ ...labels, result: "ok" });
       metrics.lastSuccess.setToCurrentTime();
       succeeded = true;
-      return sooner(again, steered.again);
+      return sooner(again, reading.again);
     },
     failed(error, failures) {
       const conflict = isConflict(error);
@@ -140,7 +140,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
       void stopped.then(() => stopping.abort());
       const run = await Promise.race([
-        patiently(() => imageOf(config, home), {
+        retryUntilAnswered(() => imageOf(config, home), {
           failed: ({ message }) =>
             log.warn({ error: message }, "the API server cannot be used; it is tried again"),
         }),
@@ -150,7 +150,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       log.info({ cluster: served.identity, ...run }, "started");
       const followed = [...here, ...(original === undefined ? [] : [original.followed])];
       const watches = followed.map((one) => watchOver(one, loop.hint, signal, log));
-      watches.push(watchPolicy(policyHere, () => (steering.hint(), loop.hint()), signal, log));
+      watches.push(watchPolicy(policyHere, () => (policy.hint(), loop.hint()), signal, log));
       const over = new AbortController();
       const campaign = leader.until(over.signal);
       await Promise.race([leader.elected, stopped]);
@@ -190,7 +190,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   };
 }
 
-type PatienceOptions = Readonly<{
+type RetryOptions = Readonly<{
   /** Called at once with the reason of a failure, and then once a minute while it lasts. */
   failed: (error: ApiError) => void;
   due?: ReturnType<typeof reminder>;
@@ -201,9 +201,9 @@ type PatienceOptions = Readonly<{
  * Repeats a request while the API server is away. A process that exits instead is restarted with
  * growing delays (CrashLoopBackOff).
  */
-export async function patiently<T>(
+export async function retryUntilAnswered<T>(
   ask: () => Promise<T>,
-  { failed, due = reminder(), pause = sleep }: PatienceOptions,
+  { failed, due = reminder(), pause = sleep }: RetryOptions,
 ): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {

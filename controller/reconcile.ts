@@ -7,9 +7,9 @@ import { platformPause } from "./platform.ts";
 import {
   orphans,
   samePriorities,
-  givenAdditional,
-  givenOriginal,
-  type Given,
+  additionalInput,
+  originalInput,
+  type SourceInput,
 } from "./sources/input.ts";
 import { foreignOf, isForeign, observe, ownedOf, type Snapshot } from "./sources/snapshot.ts";
 import { sooner, type Again } from "#kube/loop.ts";
@@ -17,14 +17,14 @@ import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./assembly.ts";
 import { keptDirectory } from "./rollout/observe.ts";
-import { againAfter, serve } from "./serve.ts";
-import { accept, nobodyAsks } from "./sources/accept.ts";
+import { nextRunAfter, serve } from "./serve.ts";
+import { accept, noSourceApplies } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
-import { remove, takesAway } from "./withdrawal/remove.ts";
+import { remove, deletesNext } from "./withdrawal/remove.ts";
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
   try {
-    reconciler.report.begins(reconciler.steering);
+    reconciler.report.begins(reconciler.policyReading);
     const again = await run(reconciler);
     reconciler.report.succeeded();
     return again;
@@ -38,26 +38,28 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   const { cluster, live, original, extras, policy, report } = whole;
   const extrasOf = (fresh: boolean) => () => extras.read(policy.sources, fresh);
   let snapshot = await observe(cluster, original, extrasOf(false));
-  if (isAbsent(snapshot, whole) && takesAway(snapshot))
+  if (isAbsent(snapshot, whole) && deletesNext(snapshot))
     snapshot = await observe(live, original, extrasOf(true));
   const known = knownOf(snapshot);
-  const reconciler = inItsDirectory(whole, snapshot);
-  const given = givenOf(snapshot, reconciler);
+  const reconciler = withKeptDirectory(whole, snapshot);
+  const inputs = inputsOf(snapshot, reconciler);
   if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     report.idle();
-    if (given.some(({ core }) => !core))
-      await report.verdict(accept({ given, ...known }, policy.merge), snapshot);
+    if (inputs.some(({ core }) => !core))
+      await report.verdict(accept({ inputs, ...known }, policy.merge), snapshot);
     return undefined;
   }
-  const absences = withdrawals(given, snapshot, reconciler);
+  const absences = withdrawals(inputs, snapshot, reconciler);
   const held = holdsWithdrawals(reconciler, snapshot);
-  const sources = { given: keptOf(given, absences, held), ...known };
+  const sources = { inputs: keptOf(inputs, absences, held), ...known };
 
-  if (nobodyAsks(sources)) {
-    snapshot = await forgotten(reconciler, snapshot, absences);
+  if (noSourceApplies(sources)) {
+    snapshot = await forgetCredentials(reconciler, snapshot, absences);
     const removal = await remove(reconciler, snapshot, sources);
     await report.removal(removal, snapshot);
-    return removal.again ?? (removal.progress && againAfter(removal.progress, reconciler.admitted));
+    return (
+      removal.again ?? (removal.progress && nextRunAfter(removal.progress, reconciler.admitted))
+    );
   }
 
   const later = held ? undefined : until(absences, reconciler);
@@ -72,7 +74,7 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   const verdict = {
     ...judged,
     warnings: [
-      ...orphans(reconciler.steering.orphans),
+      ...orphans(reconciler.policyReading.orphans),
       ...samePriorities(policy.sources),
       ...judged.warnings,
     ],
@@ -88,7 +90,7 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
 }
 
 /** With agents that stay in the kubelet directory where they have written. */
-function inItsDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler {
+function withKeptDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler {
   const { agent, report } = reconciler;
   const kept = keptDirectory(snapshot, agent.kubeletDirectory);
   report.directory(kept, agent.kubeletDirectory);
@@ -108,19 +110,19 @@ function holdsWithdrawals({ policy }: Reconciler, { global, state }: Snapshot): 
   return Object.keys(readState(state).accepted).some((id) => id !== sourceIds.original);
 }
 
-type Asking = Pick<Reconciler, "original" | "policy">;
+type InputContext = Pick<Reconciler, "original" | "policy">;
 
 /**
  * The sources as they were found, highest first. Under Withdrawn there is only the original; the
  * user's Secrets exist, but do not count.
  */
-function givenOf(snapshot: Snapshot, { original, policy }: Asking): readonly Given[] {
-  const last = original && givenOriginal(original.name, snapshot.original);
+function inputsOf(snapshot: Snapshot, { original, policy }: InputContext): readonly SourceInput[] {
+  const last = original && originalInput(original.name, snapshot.original);
   if (policy.managementState === "Withdrawn") return last ? [last] : [];
   const { additional } = snapshot;
   // A Secret that waits for somebody's finalizer was deleted by its owner.
   const there = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
-  return [givenAdditional(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
+  return [additionalInput(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
 }
 
 const knownOf = ({ global, state }: Snapshot) => ({
@@ -132,8 +134,8 @@ const knownOf = ({ global, state }: Snapshot) => ({
  * True when no source supplies anything now. A Secret that may be created again within its grace
  * period counts as absent here.
  */
-function isAbsent(snapshot: Snapshot, asking: Asking): boolean {
-  return nobodyAsks({ given: givenOf(snapshot, asking), ...knownOf(snapshot) });
+function isAbsent(snapshot: Snapshot, applying: InputContext): boolean {
+  return noSourceApplies({ inputs: inputsOf(snapshot, applying), ...knownOf(snapshot) });
 }
 
 /**
@@ -141,8 +143,8 @@ function isAbsent(snapshot: Snapshot, asking: Asking): boolean {
  * grace periods, so that none begins again, and the policy, which the next leader follows where the
  * object cannot be read.
  */
-async function forgotten(
-  { cluster, steering }: Reconciler,
+async function forgetCredentials(
+  { cluster, policyReading }: Reconciler,
   snapshot: Snapshot,
   absences: ReadonlyMap<string, Withdrawal>,
 ): Promise<Snapshot> {
@@ -156,8 +158,8 @@ async function forgotten(
       ...before,
       accepted: Object.fromEntries(original),
       absentSince: sincesOf(absences),
-      policy: steering.accepted?.spec,
-      sourcesFrom: steering.accepted?.sourcesFrom,
+      policy: policyReading.accepted?.spec,
+      sourcesFrom: policyReading.accepted?.sourcesFrom,
     }),
   };
 }

@@ -23,7 +23,7 @@ export async function serve(
   absences: ReadonlyMap<string, Withdrawal>,
 ): Promise<Again | undefined> {
   if (verdict.wanted === undefined && absences.size === 0) return undefined;
-  if (holdsAll(reconciler, snapshot)) {
+  if (isHeldByPause(reconciler, snapshot)) {
     reconciler.report.paused();
     return undefined;
   }
@@ -33,28 +33,28 @@ export async function serve(
     ...readState(snapshot.state),
     accepted: verdict.accepted,
     absentSince: sincesOf(absences),
-    policy: reconciler.steering.accepted?.spec,
-    sourcesFrom: reconciler.steering.accepted?.sourcesFrom,
+    policy: reconciler.policyReading.accepted?.spec,
+    sourcesFrom: reconciler.policyReading.accepted?.sourcesFrom,
   });
   if (verdict.wanted === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
   const progress = await takeStep(reconciler, { ...snapshot, state }, verdict.wanted);
   await reconciler.report.progress(progress, snapshot);
-  return againAfter(progress, reconciler.admitted);
+  return nextRunAfter(progress, reconciler.admitted);
 }
 
 /**
  * True under a pause before anything was in force, or after it was given back: then nothing is
  * made.
  */
-function holdsAll({ policy }: Reconciler, { global, state }: Snapshot): boolean {
+function isHeldByPause({ policy }: Reconciler, { global, state }: Snapshot): boolean {
   if (policy.managementState !== "Paused") return false;
   const { intent } = readPublished(global) ?? {};
   return intent === "release" || (intent === undefined && readState(state).rollout === undefined);
 }
 
 /** When the next run is due after this step; undefined if only a change calls for one. */
-export function againAfter({ again }: Progress, { againSeconds }: Admitted): Again | undefined {
+export function nextRunAfter({ again }: Progress, { againSeconds }: Admitted): Again | undefined {
   const seconds = Math.min(again, againSeconds ?? Infinity);
   return seconds === Infinity ? undefined : { seconds };
 }

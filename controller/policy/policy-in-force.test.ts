@@ -204,8 +204,8 @@ test("wishes are read off the annotations, a reason of any length cut", () => {
     "globalpullsecret.io/withdraw-now": "true",
     "globalpullsecret.io/reason": "x".repeat(300),
   };
-  const { wishes } = inForce(installed, object({}, said), undefined);
-  assert.deepEqual(wishes, { retry: "2", withdrawNow: true, reason: "x".repeat(256) });
+  const { requests } = inForce(installed, object({}, said), undefined);
+  assert.deepEqual(requests, { retry: "2", withdrawNow: true, reason: "x".repeat(256) });
 });
 
 const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];

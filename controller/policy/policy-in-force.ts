@@ -18,7 +18,7 @@ import type { Installed, Policy } from "./policy.ts";
 export type DeclaredObject = GlobalPullSecret | "absent" | "unreadable";
 
 /** One-time requests, made by annotations on the object. */
-export type Wishes = Readonly<{
+export type Requests = Readonly<{
   /** A value other than the one before asks for one more try of what halted. */
   retry: string;
   /** A withdrawal skips its grace period. */
@@ -43,7 +43,7 @@ export type InForce = Readonly<{
   problems: readonly string[];
   /** The spec asks for a change that a pause holds. */
   waits: boolean;
-  wishes: Wishes;
+  requests: Requests;
 }>;
 
 /**
@@ -57,7 +57,7 @@ export function inForce(
   declared: DeclaredObject,
   accepted: AcceptedSpec | undefined,
 ): InForce {
-  const nothing = { orphans: [], problems: [], waits: false, wishes: noWishes };
+  const nothing = { orphans: [], problems: [], waits: false, requests: noRequests };
   const kept = keptPolicy(installed, accepted?.spec);
   if (declared === "unreadable") return { ...nothing, policy: kept, accepted };
   if (declared === "absent") {
@@ -69,7 +69,7 @@ export function inForce(
   const sourcesFrom = sources ? accepted?.sourcesFrom : declared.metadata.uid;
   const said = {
     orphans: (sources ?? []).map(({ name }) => name),
-    wishes: wishesOf(declared),
+    requests: requestsOf(declared),
   };
   const managementState = spec.managementState ?? "Managed";
   const asked = policyOf(installed, spec);
@@ -133,9 +133,9 @@ function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec |
   return decided ? undefined : sources;
 }
 
-export const noWishes: Wishes = { retry: "", withdrawNow: false, reason: "" };
+export const noRequests: Requests = { retry: "", withdrawNow: false, reason: "" };
 
-function wishesOf({ metadata }: GlobalPullSecret): Wishes {
+function requestsOf({ metadata }: GlobalPullSecret): Requests {
   const said = metadata.annotations ?? {};
   return {
     retry: said[retryAnnotation] ?? "",

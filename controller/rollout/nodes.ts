@@ -9,7 +9,7 @@ import { collections } from "#kube/client/paths.ts";
 export const noNodes: NodesRead = { byName: new Map(), all: false };
 
 /** True if a decision asks for Nodes that were not read. */
-export const lacks = ({ byName, all }: NodesRead, reads: NodesToRead): boolean =>
+export const lacksNodes = ({ byName, all }: NodesRead, reads: NodesToRead): boolean =>
   !all && (reads.all || [...reads.nodes].some((name) => !byName.has(name)));
 
 /** Seconds between two lists of all Nodes in a withdrawal, while something changes and later. */
@@ -26,7 +26,7 @@ type Listed = Readonly<{ confirmed: number; missing: number }>;
  * confirmed it than at the last list, otherwise after a pause. Without it a Node without a pod
  * would cost a list at each change of any pod, for as long as it is waited for.
  */
-export class Listings {
+export class NodeListTimer {
   #last: (Listed & Readonly<{ at: number; isSame: boolean }>) | undefined;
 
   /** Seconds until the next list; 0: now. `now`: of a clock that never goes back. */

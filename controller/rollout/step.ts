@@ -22,9 +22,9 @@ import type { WantedContent } from "#controller/sources/accept.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
-import { type RolloutContext, forgetUnsent, isOfPod, writePods } from "./write.ts";
+import { type RolloutContext, forgetUnsent, isPodAction, writePods } from "./write.ts";
 import { factsOf, type Observed, contentHash, readRollout, retryOf } from "./observe.ts";
-import { lacks, noNodes, readNodes } from "./nodes.ts";
+import { lacksNodes, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 
 /** What became of the rollout in this step. */
@@ -102,7 +102,7 @@ class Step {
     this.#published = this.#read(found.global);
     this.#state = readRollout(readState(found.state).rollout);
     const { [retryAnnotation]: asked = "" } = found.additional?.metadata?.annotations ?? {};
-    this.#retry = retryOf([asked, context.wishes.retry], this.#state.retry);
+    this.#retry = retryOf([asked, context.requests.retry], this.#state.retry);
   }
 
   /** Brings what exists back to what was declared, whatever is decided next. */
@@ -115,7 +115,7 @@ class Step {
 
   /** Decides once and writes that. True if another decision may follow at once. */
   async advance(): Promise<boolean> {
-    const { cluster, agent, pods, memory, listings, times } = this.#context;
+    const { cluster, agent, pods, memory, nodeListTimer, times } = this.#context;
     const { synced, items } = pods.view;
     const { daemonSet: live } = this.#objects;
     const declared = daemonSet(agent, live);
@@ -142,14 +142,14 @@ class Step {
       confirmed: [...items.values()].filter(isConfirmed).length,
       missing: facts.desired - items.size,
     };
-    if (intent !== "release") listings.forget();
-    const waits = intent === "release" ? listings.waits(times().steady, listed) : 0;
+    if (intent !== "release") nodeListTimer.forget();
+    const waits = intent === "release" ? nodeListTimer.waits(times().steady, listed) : 0;
     const readsOf = ({ reads }: Decision) => (waits > 0 ? { ...reads, all: false } : reads);
     // What is read may show that another Node is needed. All of them are always enough.
-    for (let nodes = noNodes; lacks(nodes, readsOf(decision));) {
+    for (let nodes = noNodes; lacksNodes(nodes, readsOf(decision));) {
       const all = { nodes: new Set<string>(), all: true };
       nodes = await readNodes(cluster, agent, nodes === noNodes ? readsOf(decision) : all);
-      if (nodes.all && intent === "release") listings.listed(times().steady, listed);
+      if (nodes.all && intent === "release") nodeListTimer.listed(times().steady, listed);
       decision = decide({ ...facts, nodes }, memory.grants, times());
     }
     if (waits > 0 && decision.reads.all)
@@ -158,7 +158,7 @@ class Step {
     memory.view = { view: decision.view, revision: this.#published?.revision ?? 0 };
     memory.grants = decision.memory;
     await this.#write(decision.actions);
-    return decision.actions.some((action) => !isOfPod(action) && action.kind !== "complete");
+    return decision.actions.some((action) => !isPodAction(action) && action.kind !== "complete");
   }
 
   progress(): Progress {
@@ -203,18 +203,18 @@ class Step {
     const rest = [...actions];
     try {
       for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
-        if (!isOfPod(next)) {
+        if (!isPodAction(next)) {
           await this.#writeObject(next);
           continue;
         }
-        const end = rest.findIndex((one) => !isOfPod(one));
-        const others = rest.splice(0, end === -1 ? rest.length : end).filter(isOfPod);
+        const end = rest.findIndex((one) => !isPodAction(one));
+        const others = rest.splice(0, end === -1 ? rest.length : end).filter(isPodAction);
         const several = [next, ...others];
         if (several.some(({ kind }) => kind === "grant")) await this.#noteRolled(true);
         await writePods(this.#context, several);
       }
     } catch (error) {
-      forgetUnsent(this.#context, rest.filter(isOfPod));
+      forgetUnsent(this.#context, rest.filter(isPodAction));
       throw error;
     }
   }

@@ -8,7 +8,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import type { AgentPod } from "./pods.ts";
-import { isOfPod, writePods, type PodAction } from "./write.ts";
+import { isPodAction, writePods, type PodAction } from "./write.ts";
 
 const pod = (node: string): AgentPod => ({
   name: `pod-of-${node}`,
@@ -290,6 +290,6 @@ test("sends nothing when there is nothing to write", async () => {
 });
 
 test("tells writes of pods from writes of objects", () => {
-  assert.equal(isOfPod(action("sync", "a")), true);
-  assert.equal(isOfPod({ kind: "promote" }), false);
+  assert.equal(isPodAction(action("sync", "a")), true);
+  assert.equal(isPodAction({ kind: "promote" }), false);
 });

@@ -10,17 +10,17 @@ import { collections } from "#kube/client/paths.ts";
 import type { AgentPod } from "./pods.ts";
 import { isConflict } from "#kube/loop.ts";
 import type { Agent } from "#controller/objects/agent.ts";
-import type { Wishes } from "#controller/policy/policy-in-force.ts";
+import type { Requests } from "#controller/policy/policy-in-force.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Listings } from "./nodes.ts";
+import type { NodeListTimer } from "./nodes.ts";
 
 export type PodAction = Extract<Action, { pod: PodFacts }>;
 
 /** True for a write of one pod, which depends on no other pod's. */
-export const isOfPod = (action: Action): action is PodAction => "pod" in action;
+export const isPodAction = (action: Action): action is PodAction => "pod" in action;
 
 /**
  * Requests at a time. A patch takes 3 to 10 ms, so 5,000 pods take some seconds, and an API server
@@ -178,7 +178,7 @@ export type RolloutContext = Readonly<{
   admitted: Admitted;
   agent: Agent;
   policy: Pick<Policy, "rollout" | "withdrawal" | "managementState">;
-  wishes: Wishes;
+  requests: Requests;
   pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
   /**
    * What decisions remember. It lives as long as this process leads. `busyUntil`: seconds of the
@@ -191,7 +191,7 @@ export type RolloutContext = Readonly<{
     view?: Readonly<{ view: View; revision: number }>;
   };
   /** Lists of Nodes in a withdrawal. */
-  listings: Listings;
+  nodeListTimer: NodeListTimer;
   /** Refused writes of the agents' rights and the DaemonSet. */
   repairs: Repairs;
   /** The times of a decision: of a clock that never goes back, and of the API server. */

@@ -9,7 +9,7 @@ import type { Problem } from "#pullsecret/problems/problems.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 import { choose, type JoinedSources, type SourceReading } from "./choice.ts";
-import type { Given } from "./input.ts";
+import type { SourceInput } from "./input.ts";
 import { readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
@@ -34,14 +34,14 @@ export type SourcesVerdict = Readonly<{
   accepted: RememberedState["accepted"];
 }>;
 
-/** `given`: highest first, the original last. */
-export type Sources = Remembered & Readonly<{ given: readonly Given[] }>;
+/** `input`: highest first, the original last. */
+export type Sources = Remembered & Readonly<{ inputs: readonly SourceInput[] }>;
 
 /** True when no source but the original supplies anything, so that there is nothing to apply. */
-export function nobodyAsks({ given, ...known }: Sources): boolean {
-  return !given.some((one) => {
-    if (one.asks === "whileThere") return one.found !== "absent";
-    return one.asks === "onceInOrder" && readSource(one, known).now.present;
+export function noSourceApplies({ inputs, ...known }: Sources): boolean {
+  return !inputs.some((one) => {
+    if (one.applies === "whilePresent") return one.found !== "absent";
+    return one.applies === "onceAccepted" && readSource(one, known).now.present;
   });
 }
 
@@ -49,18 +49,20 @@ export function nobodyAsks({ given, ...known }: Sources): boolean {
  * Judges the sources. Never throws. Where only the original is left there is always an answer,
  * because a withdrawal cannot be refused.
  */
-export function accept({ given, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
-  const readings = given.map((one) => ({ given: one, ...readSource(one, known) }));
-  const asking = readings.filter(({ given: { asks }, now }) => asks !== "never" && now.present);
+export function accept({ inputs, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
+  const readings = inputs.map((input) => ({ input, ...readSource(input, known) }));
+  const applying = readings.filter(
+    ({ input: { applies }, now }) => applies !== "never" && now.present,
+  );
   // Protection is against sources other than the original. A registry that cannot be protected must
   // not stop a withdrawal.
-  const policy = asking.length === 0 ? { ...asked, protect: [] } : asked;
+  const policy = applying.length === 0 ? { ...asked, protect: [] } : asked;
   // Every source is invalid and never was valid, so there is nothing to put on a node.
-  const hopeless = asking.length > 0 && asking.every(({ now }) => now.entries === undefined);
-  if (hopeless) return refused(readings, undefined, known, []);
+  const allInvalid = applying.length > 0 && applying.every(({ now }) => now.entries === undefined);
+  if (allInvalid) return refused(readings, undefined, known, []);
   const chosen = choose(readings, policy);
   if (!chosen.ok) return refused(readings, asPublished(known.published), known, chosen.problems);
-  return judged(readings, chosen, asking.length > 0);
+  return judged(readings, chosen, applying.length > 0);
 }
 
 function judged(
@@ -70,9 +72,9 @@ function judged(
 ): SourcesVerdict {
   const { choices, merged, document, sources } = chosen;
   const problemsOf = (id: string) =>
-    choices.find(({ given }) => given.id === id)?.source.problems ?? [];
+    choices.find(({ input }) => input.id === id)?.source.problems ?? [];
   const problems = { additional: problemsOf("additional"), original: problemsOf("original") };
-  const texts = choices.flatMap(({ given: { id }, source: { text } }) =>
+  const texts = choices.flatMap(({ input: { id }, source: { text } }) =>
     text === undefined ? [] : [[id, text] as const],
   );
   return {
@@ -87,8 +89,8 @@ function judged(
     },
     problems,
     warnings: problems.additional.length > 0 ? [] : merged.warnings,
-    sources: choices.flatMap(({ given, source, leftOut }) =>
-      verdictOf(given, source.problems, source.entries !== undefined, leftOut),
+    sources: choices.flatMap(({ input, source, leftOut }) =>
+      verdictOf(input, source.problems, source.entries !== undefined, leftOut),
     ),
     registries: registriesOf(merged.entries),
     unknown: isUnknown(readings),
@@ -107,15 +109,15 @@ function refused(
   { state }: Remembered,
   problems: readonly Problem[],
 ): SourcesVerdict {
-  const problemsOf = (id: string) => readings.find(({ given }) => given.id === id)?.now.problems;
+  const problemsOf = (id: string) => readings.find(({ input }) => input.id === id)?.now.problems;
   const additional = problems.length > 0 ? problems : (problemsOf("additional") ?? []);
   return {
     wanted,
     problems: { additional, original: problemsOf("original") ?? [] },
     warnings: [],
-    sources: readings.flatMap(({ given, now }) => {
-      const found = given.id === sourceIds.additional ? additional : now.problems;
-      return verdictOf(given, found, wanted !== undefined && now.entries !== undefined, false);
+    sources: readings.flatMap(({ input, now }) => {
+      const found = input.id === sourceIds.additional ? additional : now.problems;
+      return verdictOf(input, found, wanted !== undefined && now.entries !== undefined, false);
     }),
     registries: [],
     unknown: isUnknown(readings),
@@ -125,7 +127,7 @@ function refused(
 }
 
 const isUnknown = (readings: readonly SourceReading[]) =>
-  readings.some(({ given }) => given.asks === "never" && given.found === "unknown");
+  readings.some(({ input }) => input.applies === "never" && input.found === "unknown");
 
 /**
  * What is published, when a changed flag makes even that unacceptable. It stays in force, and its

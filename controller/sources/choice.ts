@@ -8,17 +8,17 @@ import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
 import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
 import { merge, type Merged, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
-import type { Given } from "./input.ts";
+import type { SourceInput } from "./input.ts";
 import type { ReadSource, Supply } from "./source.ts";
 
 /** A source as it was read; highest first, the original last. */
-export type SourceReading = Readonly<{ given: Given }> & ReadSource;
+export type SourceReading = Readonly<{ input: SourceInput }> & ReadSource;
 
 /**
  * The document that is taken of a source. `leftOut`: it is in order, but does not fit together with
  * higher sources.
  */
-type Choice = Readonly<{ given: Given; source: Supply; leftOut: boolean }>;
+type Choice = Readonly<{ input: SourceInput; source: Supply; leftOut: boolean }>;
 
 export type JoinedSources = Readonly<{
   ok: true;
@@ -41,24 +41,24 @@ export function choose(readings: readonly SourceReading[], policy: MergePolicy):
     policy,
   );
   if (all.ok) return all;
-  const others = readings.some(({ given, now }) => !given.core && now.present);
-  const core = readings.filter(({ given }) => given.core);
+  const others = readings.some(({ input, now }) => !input.core && now.present);
+  const core = readings.filter(({ input }) => input.core);
   let joined = chooseCore(core, policy, others);
   for (const reading of readings) {
     if (!joined.ok) return joined;
-    if (!reading.given.core) joined = withExtra(joined, reading, readings, policy);
+    if (!reading.input.core) joined = withExtra(joined, reading, readings, policy);
   }
   return joined;
 }
 
-const take = ({ given }: SourceReading, source: Supply, leftOut = false): Choice => ({
-  given,
+const take = ({ input }: SourceReading, source: Supply, leftOut = false): Choice => ({
+  input,
   source,
   leftOut,
 });
 
 /** True for the original: what others ask for is added to it. */
-const isBase = ({ given }: SourceReading) => given.asks === "never";
+const isBase = ({ input }: SourceReading) => input.applies === "never";
 
 /**
  * Chooses for the additional and the original: whichever is not at fault keeps flowing. `others`:
@@ -70,12 +70,12 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
     policy,
   );
   if (first.ok) return first;
-  const instead = ({ now, before }: SourceReading, other = before): Supply | undefined =>
+  const fallback = ({ now, before }: SourceReading, other = before): Supply | undefined =>
     other && { ...other, present: now.present, problems: [...now.problems, ...first.problems] };
   const older = (reading: SourceReading): Supply | undefined =>
     isBase(reading)
-      ? (instead(reading) ?? { ...nothing, problems: first.problems })
-      : (instead(reading) ?? (others ? instead(reading, nothing) : undefined));
+      ? (fallback(reading) ?? { ...nothing, problems: first.problems })
+      : (fallback(reading) ?? (others ? fallback(reading, nothing) : undefined));
   const attempt = (
     pick: (reading: SourceReading) => Supply | undefined,
   ): readonly Choice[] | undefined => {
@@ -84,13 +84,13 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
       ? undefined
       : core.map((reading, at) => take(reading, sources[at] ?? nothing));
   };
-  const asks = core.some((reading) => !isBase(reading) && reading.now.present);
+  const applies = core.some((reading) => !isBase(reading) && reading.now.present);
   // Two documents that once fitted together always do, as long as the policy stays.
   const attempts = [
-    asks ? attempt((reading) => (isBase(reading) ? reading.now : older(reading))) : undefined,
+    applies ? attempt((reading) => (isBase(reading) ? reading.now : older(reading))) : undefined,
     attempt((reading) => (isBase(reading) ? older(reading) : reading.now)),
-    asks ? attempt(older) : undefined,
-    asks
+    applies ? attempt(older) : undefined,
+    applies
       ? undefined
       : attempt((reading) =>
           isBase(reading) ? { ...nothing, problems: first.problems } : reading.now,
@@ -113,7 +113,7 @@ function withExtra(
   const { now, before } = reading;
   const among = (choice: Choice) => {
     const choices = [...joined.choices, choice];
-    return readings.flatMap(({ given }) => choices.find((one) => one.given === given) ?? []);
+    return readings.flatMap(({ input }) => choices.find((one) => one.input === input) ?? []);
   };
   const first = join(among(take(reading, now)), policy);
   if (first.ok) return first;
@@ -125,7 +125,7 @@ function withExtra(
 
 function join(choices: readonly Choice[], policy: MergePolicy): Outcome {
   const merged = merge(
-    choices.flatMap(({ given: { id }, source: { entries } }) =>
+    choices.flatMap(({ input: { id }, source: { entries } }) =>
       entries === undefined ? [] : [{ id, accepted: entries }],
     ),
     policy,

@@ -10,7 +10,7 @@ import { Informer } from "#kube/watch/informer.ts";
 import { collections } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import type { ExtraSource } from "#controller/policy/policy.ts";
-import { isReserved, ranked, givenExtra, type ExtraGiven } from "./input.ts";
+import { isReserved, ranked, extraInput, type ExtraInput } from "./input.ts";
 
 /** Where the extras' Secrets are read. */
 export type Extras = Readonly<{
@@ -18,7 +18,7 @@ export type Extras = Readonly<{
    * The Secrets of these sources, highest first. From now on these are followed, and no others.
    * `fresh`: read from the API server, whatever a watch has shown. Never rejects.
    */
-  read: (sources: readonly ExtraSource[], fresh?: boolean) => Promise<readonly ExtraGiven[]>;
+  read: (sources: readonly ExtraSource[], fresh?: boolean) => Promise<readonly ExtraInput[]>;
 }>;
 
 type Options = Readonly<{
@@ -72,7 +72,7 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
     return one;
   }
 
-  async function find(name: string, fresh: boolean): Promise<ExtraGiven["found"]> {
+  async function find(name: string, fresh: boolean): Promise<ExtraInput["found"]> {
     const one = followed.get(name) ?? begin(name);
     const { shown } = one.informer;
     if (!fresh && typeof shown === "object") return existing(shown.object);
@@ -100,7 +100,7 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
       return Promise.all(
         ranked(sources).map(async (source) => {
           const found = isReserved(source) ? "reserved" : await find(source.secretName, fresh);
-          return givenExtra(source.name, `${namespace}/${source.secretName}`, found);
+          return extraInput(source.name, `${namespace}/${source.secretName}`, found);
         }),
       );
     },

@@ -19,11 +19,11 @@ type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
 /** What rules ask of a source. None asks for its kind: a new kind has its answers here. */
 type Traits = Readonly<{
   /**
-   * When it asks for its entries to be on nodes: `whileThere`, in order or not; `onceInOrder`, so
+   * When it asks for its entries to be on nodes: `whilePresent`, in order or not; `onceAccepted`, so
    * that one that never was cannot hold up a withdrawal; `never`: it is only merged with what
    * others ask for, its absence takes nothing back, and it stays when they are withdrawn.
    */
-  asks: "whileThere" | "onceInOrder" | "never";
+  applies: "whilePresent" | "onceAccepted" | "never";
   /** Chosen first, as if there were no other source. Others then join as far as they fit. */
   core: boolean;
   /** Somebody declared that it exists, so its absence is told. */
@@ -31,12 +31,12 @@ type Traits = Readonly<{
 }>;
 
 const traits = {
-  additional: { asks: "whileThere", core: true, expected: false },
-  extra: { asks: "onceInOrder", core: false, expected: true },
-  original: { asks: "never", core: true, expected: true },
+  additional: { applies: "whilePresent", core: true, expected: false },
+  extra: { applies: "onceAccepted", core: false, expected: true },
+  original: { applies: "never", core: true, expected: true },
 } as const satisfies Readonly<Record<string, Traits>>;
 
-type GivenOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
+type InputOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
   Readonly<{
     kind: Kind;
     /** The name of the source in the persisted `sources`. */
@@ -49,39 +49,39 @@ type GivenOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
   }>;
 
 /** additional-pull-secret, the highest source. */
-export type AdditionalGiven = GivenOf<"additional", V1Secret | "absent" | "kept">;
+export type AdditionalInput = InputOf<"additional", V1Secret | "absent" | "kept">;
 
 /**
  * A Secret that `spec.sources` names. `reserved`: that Secret may not be a source, and is not read.
  */
-export type ExtraGiven = GivenOf<"extra", Found | "reserved">;
+export type ExtraInput = InputOf<"extra", Found | "reserved">;
 
 /** The credentials that nodes may have had before us; the lowest source. */
-export type OriginalGiven = GivenOf<"original", Original>;
+export type OriginalInput = InputOf<"original", Original>;
 
 /** The original Secret. Without the right to read it, it counts as absent. */
 export type Original = V1Secret | "absent" | "unknown";
 
-export type Given = AdditionalGiven | ExtraGiven | OriginalGiven;
+export type SourceInput = AdditionalInput | ExtraInput | OriginalInput;
 
-export function givenAdditional(found: AdditionalGiven["found"]): AdditionalGiven {
+export function additionalInput(found: AdditionalInput["found"]): AdditionalInput {
   const secret = `${namespace}/${additionalSecretName}`;
   return { ...traits.additional, kind: "additional", id: sourceIds.additional, secret, found };
 }
 
 /** `name`: in `spec.sources`. `secret`: NAMESPACE/NAME. */
-export function givenExtra(name: string, secret: string, found: ExtraGiven["found"]): ExtraGiven {
+export function extraInput(name: string, secret: string, found: ExtraInput["found"]): ExtraInput {
   return { ...traits.extra, kind: "extra", id: name, secret, found };
 }
 
 /** `secret`: NAMESPACE/NAME. */
-export function givenOriginal(secret: string, found: Original): OriginalGiven {
+export function originalInput(secret: string, found: Original): OriginalInput {
   return { ...traits.original, kind: "original", id: sourceIds.original, secret, found };
 }
 
 /** The sources that remain after all that ask for anything are withdrawn. */
-export function withdrawn(given: readonly Given[]): readonly Given[] {
-  return given.filter(({ asks }) => asks === "never");
+export function withdrawn(inputs: readonly SourceInput[]): readonly SourceInput[] {
+  return inputs.filter(({ applies }) => applies === "never");
 }
 
 /** The sources by priority, highest first; those of equal priority by name. */

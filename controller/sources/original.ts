@@ -51,8 +51,8 @@ export function originalReader(options: Options): () => Promise<Original> {
   }
 
   return async () => {
-    const told = typeof informer.shown === "object";
-    if (!told && failures > 0 && now().getTime() < next) return "unknown";
+    const isShown = typeof informer.shown === "object";
+    if (!isShown && failures > 0 && now().getTime() < next) return "unknown";
     try {
       return outcome((await within(cluster.get<V1Secret>(path), milliseconds)) ?? "absent");
     } catch (error) {

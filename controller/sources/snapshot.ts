@@ -11,13 +11,13 @@ import { additionalSecretName } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { isOurs } from "#kube/client/ownership.ts";
 import { collections, owned, type OwnedName } from "#kube/client/paths.ts";
-import type { ExtraGiven, Original } from "./input.ts";
+import type { ExtraInput, Original } from "./input.ts";
 
 export type Snapshot = Readonly<{
   additional: V1Secret | undefined;
   original: Original;
   /** Highest first. */
-  extras: readonly ExtraGiven[];
+  extras: readonly ExtraInput[];
   state: V1Secret | undefined;
   global: V1Secret | undefined;
   serviceAccount: V1ServiceAccount | undefined;
@@ -32,7 +32,7 @@ export type OriginalPlace = Readonly<{ read: () => Promise<Original> }>;
 export async function observe(
   cluster: Cluster,
   original: OriginalPlace | undefined,
-  extras: () => Promise<readonly ExtraGiven[]> = async () => [],
+  extras: () => Promise<readonly ExtraInput[]> = async () => [],
 ): Promise<Snapshot> {
   const [
     additional,

@@ -14,7 +14,7 @@ import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/findings.ts";
 import { finding } from "./problems.ts";
-import type { AdditionalGiven, ExtraGiven, Given, OriginalGiven } from "./input.ts";
+import type { AdditionalInput, ExtraInput, SourceInput, OriginalInput } from "./input.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 
@@ -37,21 +37,21 @@ const none: Supply = { entries: undefined, text: undefined, problems: [], presen
 export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
 
 /** Reads one source. A new kind of source has its `case` here. */
-export function readSource(given: Given, known: Remembered): ReadSource {
-  switch (given.kind) {
+export function readSource(input: SourceInput, known: Remembered): ReadSource {
+  switch (input.kind) {
     case "additional":
-      return readAdditional(given, known);
+      return readAdditional(input, known);
     case "extra":
-      return readExtra(given, known);
+      return readExtra(input, known);
     case "original":
-      return readOriginal(given, known);
+      return readOriginal(input, known);
   }
 }
 
-function readAdditional({ id, found }: AdditionalGiven, known: Remembered): ReadSource {
+function readAdditional({ id, found }: AdditionalInput, known: Remembered): ReadSource {
   if (found === "absent") return { now: none, before: undefined };
   const before = lastGood(known, id, "additional");
-  if (found === "kept") return instead(before, true);
+  if (found === "kept") return fallBack(before, true);
   return readAdded(found, id, additionalSecretName, before, true);
 }
 
@@ -59,7 +59,7 @@ function readAdditional({ id, found }: AdditionalGiven, known: Remembered): Read
  * Reads an extra source. One that never was in order supplies nothing, so that it cannot hold up a
  * withdrawal.
  */
-function readExtra({ id, secret, found }: ExtraGiven, known: Remembered): ReadSource {
+function readExtra({ id, secret, found }: ExtraInput, known: Remembered): ReadSource {
   const name = secret.slice(secret.indexOf("/") + 1);
   if (found === "reserved")
     return {
@@ -73,34 +73,34 @@ function readExtra({ id, secret, found }: ExtraGiven, known: Remembered): ReadSo
     };
   const before = lastGood(known, id, "additional");
   const present = before !== undefined;
-  if (found === "kept") return instead(before, present);
+  if (found === "kept") return fallBack(before, present);
   if (found === "forbidden")
-    return instead(before, present, finding("sourceForbidden", id, secret, grantFor(name)));
-  if (found === "unknown") return instead(before, present, finding("sourceUnknown", id, secret));
+    return fallBack(before, present, finding("sourceForbidden", id, secret, grantFor(name)));
+  if (found === "unknown") return fallBack(before, present, finding("sourceUnknown", id, secret));
   return readAdded(found, id, id, before, present);
 }
 
-function readOriginal({ id, secret, found }: OriginalGiven, known: Remembered): ReadSource {
+function readOriginal({ id, secret, found }: OriginalInput, known: Remembered): ReadSource {
   const before = lastGood(known, id, "original");
   if (found === "unknown")
-    return instead(before, false, finding("originalUnknown", "original", secret));
+    return fallBack(before, false, finding("originalUnknown", "original", secret));
   // An original that vanished takes nothing away from the nodes: that is far more often an
   // accident.
   if (found === "absent")
-    return instead(before, false, finding("originalMissing", "original", secret));
+    return fallBack(before, false, finding("originalMissing", "original", secret));
   return read(found, id, "original", before, true);
 }
 
 /**
- * The last accepted document instead of the present one. `asks`: the source is to supply entries
+ * The last accepted document instead of the present one. `applies`: the source is to supply entries
  * even without one.
  */
-function instead(
+function fallBack(
   before: Supply | undefined,
-  asks: boolean,
+  isWanted: boolean,
   ...problems: readonly Problem[]
 ): ReadSource {
-  return { now: { ...none, present: asks, ...before, problems }, before };
+  return { now: { ...none, present: isWanted, ...before, problems }, before };
 }
 
 /**
@@ -112,10 +112,10 @@ function readAdded(
   id: string,
   name: string,
   before: Supply | undefined,
-  asks: boolean,
+  isWanted: boolean,
 ): ReadSource {
-  if (secret.type === secretType) return read(secret, id, "additional", before, asks);
-  return instead(before, asks, finding("wrongType", name, "type", secret.type ?? "missing"));
+  if (secret.type === secretType) return read(secret, id, "additional", before, isWanted);
+  return fallBack(before, isWanted, finding("wrongType", name, "type", secret.type ?? "missing"));
 }
 
 function read(
@@ -123,9 +123,9 @@ function read(
   id: string,
   role: Role,
   before: Supply | undefined,
-  asks: boolean,
+  isWanted: boolean,
 ): ReadSource {
-  const refused = (...problems: readonly Problem[]) => instead(before, asks, ...problems);
+  const refused = (...problems: readonly Problem[]) => fallBack(before, isWanted, ...problems);
   const value = secret.data?.[secretKeys.document];
   if (value === undefined)
     return refused(finding("noDocument", id, `data["${secretKeys.document}"]`));

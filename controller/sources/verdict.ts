@@ -5,7 +5,7 @@ import { expiryOf } from "#pullsecret/document/expiry.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { MergedEntry } from "#pullsecret/merge/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
-import type { Given } from "./input.ts";
+import type { SourceInput } from "./input.ts";
 
 /** The outcome of one source. A run's verdict lists them highest first. */
 export type SourceVerdict = Readonly<{
@@ -49,19 +49,19 @@ export const isExtra = ({ name }: Pick<SourceVerdict, "name">): boolean =>
  * differ in nothing else become one registry, because the API takes each name once.
  */
 export function registriesOf(entries: readonly MergedEntry[]): readonly RegistryVerdict[] {
-  const told = new Map<string, RegistryVerdict>();
+  const byRegistry = new Map<string, RegistryVerdict>();
   for (const { registry: key, credential, from, shadows } of entries) {
     const registry = redactKey(key);
-    if (told.has(registry)) continue;
+    if (byRegistry.has(registry)) continue;
     const expires = expiryOf(credential)?.toISOString();
-    told.set(registry, {
+    byRegistry.set(registry, {
       registry,
       source: nameOf(from),
       shadows: shadows.map(nameOf),
       ...(expires !== undefined && { expires }),
     });
   }
-  return [...told.values()];
+  return [...byRegistry.values()];
 }
 
 /**
@@ -70,13 +70,13 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
  * with higher sources.
  */
 export function verdictOf(
-  given: Given,
+  input: SourceInput,
   problems: readonly Problem[],
   inForce: boolean,
   leftOut: boolean,
 ): readonly SourceVerdict[] {
-  const { found, id, secret } = given;
-  if (!given.expected && found === "absent") return [];
+  const { found, id, secret } = input;
+  if (!input.expected && found === "absent") return [];
   const reason = leftOut && typeof found === "object" ? "LeftOut" : reasonOf(found, problems);
   return [
     {
@@ -85,13 +85,13 @@ export function verdictOf(
       resourceVersion: typeof found === "object" ? found.metadata?.resourceVersion : undefined,
       accepted: statusOf[reason],
       reason,
-      message: found === "kept" ? awaited(given.until) : messageOf(problems, inForce),
+      message: found === "kept" ? awaited(input.until) : messageOf(problems, inForce),
       problems,
     },
   ];
 }
 
-function reasonOf(found: Given["found"], problems: readonly Problem[]): SourceReason {
+function reasonOf(found: SourceInput["found"], problems: readonly Problem[]): SourceReason {
   if (found === "kept") return "WithdrawalAwaited";
   if (found === "absent") return "Missing";
   if (found === "forbidden") return "Forbidden";

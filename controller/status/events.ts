@@ -133,8 +133,8 @@ const later = (milliseconds: number) =>
   new Promise<void>((resolve) => void setTimeout(resolve, milliseconds).unref());
 
 function digestOf({ reason, message, about }: Notice, uid: string | undefined): string {
-  const told = JSON.stringify([uid, reason, message, about]);
-  return createHash("sha256").update(told).digest("hex").slice(0, 16);
+  const text = JSON.stringify([uid, reason, message, about]);
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
 function event(

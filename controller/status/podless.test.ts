@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { podlessClock } from "./report-state.ts";
+import { missingPodsClock } from "./report-state.ts";
 
 const live = (current: number) =>
   ({ status: { desiredNumberScheduled: 3, currentNumberScheduled: current } }) as V1DaemonSet;
@@ -60,7 +60,7 @@ const rows: readonly (readonly [
 for (const [when, agents, count] of rows)
   test(`counts ${count ?? "no"} nodes without an agent when ${when}`, () => {
     let time = 0;
-    const ask = podlessClock(() => new Date(time * 1000));
+    const ask = missingPodsClock(() => new Date(time * 1000));
     const told = agents.map(([second, current]) => {
       time = 1000 + second;
       return ask(current === undefined ? undefined : live(current));

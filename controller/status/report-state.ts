@@ -45,10 +45,10 @@ const versionOf = (metadata: V1ObjectMeta | undefined) => metadata?.resourceVers
  * Seconds for which a node may lack an agent: between a pod's deletion and its successor's creation
  * it has none, for a second or two.
  */
-const patienceSeconds = 10;
+const toleranceSeconds = 10;
 
 /** Counts the nodes that have long been without an agent; undefined when there are none. */
-export function podlessClock(
+export function missingPodsClock(
   now: () => Date,
 ): (live: V1DaemonSet | undefined) => number | undefined {
   let since: number | undefined;
@@ -57,7 +57,7 @@ export function podlessClock(
     const count = desiredNumberScheduled - currentNumberScheduled;
     const time = now().getTime() / 1000;
     since = count > 0 ? (since ?? time) : undefined;
-    return since === undefined || time - since < patienceSeconds ? undefined : count;
+    return since === undefined || time - since < toleranceSeconds ? undefined : count;
   };
 }
 
@@ -65,13 +65,13 @@ export function podlessClock(
  * Refusals in a row before they are reported: the first one may be of a right that is being
  * granted, or of a webhook that is restarting.
  */
-const refusalsTold = 2;
+const refusalsBeforeReport = 2;
 
 /**
  * Runs without an answer in a row before they are reported. With the pauses between the runs these
  * are one to four minutes, longer than an API server takes to restart.
  */
-const silencesTold = 8;
+const silencesBeforeReport = 8;
 
 /** No answer that says anything about the request: none, too many requests, not available. */
 const silent: ReadonlySet<number> = new Set([0, 429, 503, 504]);
@@ -87,14 +87,14 @@ export class RequestTroubles {
     if (isConflict(error)) return undefined;
     if (error instanceof ApiError && silent.has(error.status)) {
       this.#silences += 1;
-      if (this.#silences < silencesTold) return undefined;
+      if (this.#silences < silencesBeforeReport) return undefined;
       // Each failure may have other words, and each would be another Event.
       this.#silence ??= messages.unanswered(message);
       return [["unanswered", this.#silence]];
     }
     if (!(error instanceof ApiError) && !(error instanceof AdmissionError)) return undefined;
     this.#refusals += 1;
-    if (this.#refusals < refusalsTold) return undefined;
+    if (this.#refusals < refusalsBeforeReport) return undefined;
     return [["refused", messages.refused(message)]];
   }
 

@@ -11,12 +11,12 @@ import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { isExtra, type RegistryVerdict, type SourceVerdict } from "../sources/verdict.ts";
-import { Occasions, podlessClock, RequestTroubles } from "./report-state.ts";
+import { Occasions, missingPodsClock, RequestTroubles } from "./report-state.ts";
 import { owned, type OwnedName } from "#kube/client/paths.ts";
 import * as messages from "./messages.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import { sourceFacts } from "./sources.ts";
-import { statusReporter, type Steered, type StatusWriter } from "./status-writer.ts";
+import { statusReporter, type ReportedPolicy, type StatusWriter } from "./status-writer.ts";
 import { troubles } from "./troubles.ts";
 import type { SourcesVerdict } from "../sources/accept.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
@@ -75,7 +75,7 @@ export function createReport({
   const status = statusReporter(writer, now);
   let paused = false;
   const occasions = new Occasions();
-  const podless = podlessClock(now);
+  const podless = missingPodsClock(now);
   const lasting = new Map<Area, readonly Trouble[]>();
   let lastLine = "";
   const requests = new RequestTroubles();
@@ -83,7 +83,7 @@ export function createReport({
   let [failure, reported]: (Error | undefined)[] = [];
   let secret: V1ObjectMeta | undefined;
 
-  function stands(area: Area, found: readonly Trouble[]): void {
+  function setTroubles(area: Area, found: readonly Trouble[]): void {
     lasting.set(area, found);
     for (const [, notice] of found) announce(notice, secret);
     const kinds = new Set([...lasting.values()].flat().map(([kind]) => kind));
@@ -91,8 +91,8 @@ export function createReport({
       metrics.troubles.set({ reason: event }, kinds.has(kind as keyof typeof troubles) ? 1 : 0);
   }
 
-  function ends(...areas: readonly Area[]): void {
-    for (const area of areas) stands(area, []);
+  function clearTroubles(...areas: readonly Area[]): void {
+    for (const area of areas) setTroubles(area, []);
   }
 
   function logProgress({ view, revision, served }: Progress) {
@@ -102,14 +102,14 @@ export function createReport({
     lastLine = line;
   }
 
-  const standingTroubles = () =>
+  const currentTroubles = () =>
     [...lasting.values()].flat().map(([kind, { message }]) => ({ kind, message }));
 
   /**
    * For the time after the additional Secret, whose uid told occasions apart: revisions begin again
    * in the next life.
    */
-  const inThisLife = (global: KubernetesObject | undefined, notice: Notice): Notice => ({
+  const inThisInstallation = (global: KubernetesObject | undefined, notice: Notice): Notice => ({
     ...notice,
     about: `${global?.metadata?.uid ?? ""}/${notice.about}`,
   });
@@ -120,20 +120,20 @@ export function createReport({
   }
 
   return {
-    begins(steering) {
-      status.begins(steering);
+    begins(policyReading) {
+      status.begins(policyReading);
       failure = undefined;
-      paused = steering.policy.managementState === "Paused";
-      const { problems, object } = steering;
+      paused = policyReading.policy.managementState === "Paused";
+      const { problems, object } = policyReading;
       const about = String(object?.metadata.generation ?? 0);
-      stands(
+      setTroubles(
         "policy",
         problems.length === 0 ? [] : [["notAllowed", messages.notAllowed(problems, about)]],
       );
     },
 
     directory(kept, wanted) {
-      stands(
+      setTroubles(
         "directory",
         kept === undefined ? [] : [["notAllowed", messages.directoryInUse(kept, wanted)]],
       );
@@ -141,7 +141,10 @@ export function createReport({
 
     async unsupported(group, snapshot) {
       secret = snapshot.additional?.metadata;
-      stands("cluster", group === undefined ? [] : [["unsupported", messages.unsupported(group)]]);
+      setTroubles(
+        "cluster",
+        group === undefined ? [] : [["unsupported", messages.unsupported(group)]],
+      );
       if (group !== undefined) status.reached({ kind: "blocked" });
     },
 
@@ -152,7 +155,10 @@ export function createReport({
       );
       const about = objects.map(([, object]) => object?.metadata?.uid ?? "").join();
       const said = objects.map(([object]) => object);
-      stands("objects", names.length === 0 ? [] : [["foreign", messages.foreign(said, about)]]);
+      setTroubles(
+        "objects",
+        names.length === 0 ? [] : [["foreign", messages.foreign(said, about)]],
+      );
       if (names.length > 0) status.reached({ kind: "blocked" });
     },
 
@@ -176,9 +182,12 @@ export function createReport({
         withdrawsAt: verdict.withdrawsAt,
       });
       if (wanted === undefined) status.reached({ kind: "blocked" });
-      if (paused && verdict.withdrawsAt !== undefined) stands("sources", []);
+      if (paused && verdict.withdrawsAt !== undefined) setTroubles("sources", []);
       else if (verdict.withdrawsAt !== undefined)
-        announce(inThisLife(snapshot.global, messages.withdrawing(verdict.withdrawsAt)), undefined);
+        announce(
+          inThisInstallation(snapshot.global, messages.withdrawing(verdict.withdrawsAt)),
+          undefined,
+        );
       else if (problems.additional.length > 0)
         found.push([
           "rejected",
@@ -198,7 +207,7 @@ export function createReport({
           found.push(["sourceRejected", messages.sourceRejected(source)]);
       if (warnings.length > 0 && verdict.withdrawsAt === undefined)
         announce(messages.warned(warnings, about), secret);
-      stands("sources", found);
+      setTroubles("sources", found);
     },
 
     async progress(progress, snapshot) {
@@ -206,15 +215,15 @@ export function createReport({
       failure = progress.failure;
       gauges.show(metrics, gauges.gaugesOf(progress, false));
       secret = snapshot.additional?.metadata;
-      ends("removal");
+      clearTroubles("removal");
       const without = podless(snapshot.daemonSet);
       const found: Trouble[] = [];
       if (admitted.differences.length > 0)
         found.push(["mutated", messages.mutated(admitted.differences)]);
       if (without !== undefined) found.push(["podsRefused", messages.podsRefused(without)]);
-      stands("template", found);
+      setTroubles("template", found);
       status.reached({ kind: "rollout", progress });
-      stands("rollout", troublesOf(progress));
+      setTroubles("rollout", troublesOf(progress));
       const news = newsOf(progress);
       if (news !== undefined) announce(news, secret);
     },
@@ -224,7 +233,8 @@ export function createReport({
       secret = undefined;
       failure = progress?.failure;
       forgetSources(metrics);
-      const life = (notice: Notice) => inThisLife(snapshot.global ?? snapshot.state, notice);
+      const life = (notice: Notice) =>
+        inThisInstallation(snapshot.global ?? snapshot.state, notice);
       const event = (notice: Notice) => announce(life(notice), undefined);
       const found: Trouble[] = [];
       if (progress === undefined) log({ step, revision }, "removal");
@@ -239,8 +249,8 @@ export function createReport({
         found.push(["awaited", life(messages.awaited(revision, awaited.names, awaited.until))]);
       const without = podless(snapshot.daemonSet);
       if (without !== undefined) found.push(["podsRefused", life(messages.podsRefused(without))]);
-      ends("cluster", "objects", "sources", "template", "rollout");
-      stands("removal", found);
+      clearTroubles("cluster", "objects", "sources", "template", "rollout");
+      setTroubles("removal", found);
       status.reached({ kind: "removal", removal });
       if (leftBehind.length > 0) event(messages.leftBehind(revision, leftBehind));
       if (progress !== undefined && releasing) event(messages.removing(revision));
@@ -253,7 +263,7 @@ export function createReport({
       secret = undefined;
       forgetSources(metrics);
       gauges.show(metrics, gauges.nothing);
-      ends("cluster", "requests", "objects", "sources", "template", "rollout", "removal");
+      clearTroubles("cluster", "requests", "objects", "sources", "template", "rollout", "removal");
       status.reached({ kind: "nothing" });
     },
 
@@ -269,15 +279,15 @@ export function createReport({
       const known = (lasting.get("requests") ?? []).filter(([kind]) => kind !== "contested");
       const found =
         failure === undefined ? [] : ((isNews ? requests.failed(failure) : undefined) ?? known);
-      stands("requests", [...found, ...contestTroubles()]);
-      status.report(standingTroubles());
+      setTroubles("requests", [...found, ...contestTroubles()]);
+      status.report(currentTroubles());
     },
 
     failed(error) {
       const found = error instanceof Contested ? contestTroubles() : requests.failed(error);
       if (found === undefined) return;
-      stands("requests", found);
-      status.report(standingTroubles());
+      setTroubles("requests", found);
+      status.report(currentTroubles());
     },
   };
 }
@@ -285,7 +295,7 @@ export function createReport({
 /** Where the outcome of a run goes: Events, status, metrics, log. */
 export type Report = Readonly<{
   /** Policy is read. */
-  begins: (steering: Steered) => void;
+  begins: (policyReading: ReportedPolicy) => void;
   /** `kept`: where the agents stay although the installer wants them elsewhere. */
   directory: (kept: string | undefined, wanted: string) => void;
   /** `group`: undefined, when nobody else owns the nodes' pull secrets. */

@@ -46,13 +46,13 @@ export type StatusWriter = Readonly<{
   idle: () => Promise<void>;
 }>;
 
-type Told = Readonly<{ uid: string; status: GlobalPullSecretStatus }>;
+type QueuedStatus = Readonly<{ uid: string; status: GlobalPullSecretStatus }>;
 
 export function statusWriter(options: Options): StatusWriter {
   const { cluster, failed, pause = later, now = () => performance.now() } = options;
   /** The status that is or will be there; later times and counts continue from it. */
-  let told: Told | undefined;
-  let waiting: Told | undefined;
+  let latest: QueuedStatus | undefined;
+  let waiting: QueuedStatus | undefined;
   /** The object after our last write, as the API server answered it. */
   let answered: Readonly<{ object: GlobalPullSecret; at: number }> | undefined;
   let worker: Promise<void> | undefined;
@@ -68,7 +68,7 @@ export function statusWriter(options: Options): StatusWriter {
       } catch (error) {
         if (error instanceof ApiError && (error.status === 404 || error.status === 409)) {
           // The object is gone, or another one, or no longer ours to write: the next run tells.
-          told = waiting = undefined;
+          latest = waiting = undefined;
           return;
         }
         failures += 1;
@@ -78,7 +78,7 @@ export function statusWriter(options: Options): StatusWriter {
     }
   }
 
-  async function send({ uid, status }: Told): Promise<void> {
+  async function send({ uid, status }: QueuedStatus): Promise<void> {
     // The uid keeps the apply from making an object that was deleted meanwhile.
     const metadata = { name: globalPullSecretName, uid };
     const body = {
@@ -102,13 +102,13 @@ export function statusWriter(options: Options): StatusWriter {
   }
 
   const before = ({ metadata, status }: GlobalPullSecret) =>
-    told !== undefined && told.uid === metadata.uid ? told.status : status;
+    latest !== undefined && latest.uid === metadata.uid ? latest.status : status;
 
   return {
     before,
     write(object, status) {
       if (isDeepStrictEqual(before(object), status) && !isOverwritten(object)) return;
-      told = waiting = { uid: object.metadata.uid ?? "", status };
+      latest = waiting = { uid: object.metadata.uid ?? "", status };
       worker ??= work().finally(() => (worker = undefined));
     },
     idle: async () => worker,
@@ -124,7 +124,7 @@ const later = (milliseconds: number) =>
   new Promise<void>((resolve) => void setTimeout(resolve, milliseconds).unref());
 
 /** The part of a run's steering that its status tells. */
-export type Steered = Pick<InForce, "waits" | "wishes" | "problems"> &
+export type ReportedPolicy = Pick<InForce, "waits" | "requests" | "problems"> &
   Readonly<{
     policy: Pick<Policy, "managementState">;
     object: GlobalPullSecret | undefined;
@@ -136,14 +136,14 @@ export type JudgedSources = Pick<StatusFacts, "sources" | "registries" | "withdr
 const nothingJudged: JudgedSources = { sources: [], registries: [], withdrawsAt: undefined };
 
 export function statusReporter(writer: StatusWriter, now: () => Date) {
-  let steered: Steered | undefined;
+  let reading: ReportedPolicy | undefined;
   let stage: Stage = { kind: "starting" };
   let judged = nothingJudged;
   let known: ServedVersions = nothingKnown;
   let uid: string | undefined;
 
   function report(troubles: StatusFacts["troubles"]): void {
-    const { object, policy, wishes, waits } = steered ?? {};
+    const { object, policy, requests, waits } = reading ?? {};
     if (object === undefined || policy === undefined) return;
     if (stage.kind === "rollout") {
       const { revision, view } = stage.progress;
@@ -155,7 +155,7 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
     const facts: StatusFacts = {
       generation: object.metadata.generation ?? 0,
       managementState: policy.managementState,
-      reason: wishes?.reason ?? "",
+      reason: requests?.reason ?? "",
       specWaits: waits === true,
       stage,
       troubles,
@@ -167,8 +167,8 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
 
   return {
     /** What was served is in the status itself: another controller may have written it. */
-    begins(next: Steered): void {
-      steered = next;
+    begins(next: ReportedPolicy): void {
+      reading = next;
       const { object } = next;
       if (object === undefined || object.metadata.uid === uid) return;
       uid = object.metadata.uid;

@@ -45,7 +45,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     .filter(({ registry }) => registry.length <= longestRegistry)
     .slice(0, mostRegistries);
   const omitted = registries.length - listed.length;
-  const said: readonly Said[] = [
+  const said: readonly NewCondition[] = [
     { type: "Ready", status: summary.ready, ...words(summary) },
     { type: "Reconciling", status: truth(summary.next === "controller"), ...words(summary) },
     { type: "Stalled", status: truth(summary.next === "person"), ...words(summary) },
@@ -61,7 +61,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     ...(omitted > 0 ? { registriesOmitted: omitted } : {}),
     ...optional("nodes", nodes),
     failures: failures ?? kept?.failures ?? [],
-    conditions: dated(said, before?.conditions ?? [], generation, now),
+    conditions: withTimes(said, before?.conditions ?? [], generation, now),
   };
 }
 
@@ -113,7 +113,7 @@ function sourceOf(one: SourceFacts, served: StatusFacts["served"]): SourceStatus
   };
 }
 
-function sourcesAccepted(sources: readonly SourceFacts[]): Said {
+function sourcesAccepted(sources: readonly SourceFacts[]): NewCondition {
   const type = "SourcesAccepted";
   const refused = sources.filter(({ accepted }) => accepted === "False");
   const unknown = sources.filter(({ accepted }) => accepted === "Unknown");
@@ -129,7 +129,7 @@ function sourcesAccepted(sources: readonly SourceFacts[]): Said {
 }
 
 /** The RolledOut condition, about what is published: a change that waits does not take it back. */
-function rolledOut(progress: Progress | undefined, summary: Summary): Said {
+function rolledOut(progress: Progress | undefined, summary: Summary): NewCondition {
   const type = "RolledOut";
   if (progress !== undefined && isPublishedOut(progress))
     return {
@@ -146,9 +146,9 @@ function nodesLeftOut(
   progress: Progress | undefined,
   { stage }: StatusFacts,
   before: Before,
-): Said {
+): NewCondition {
   const type = "NodesLeftOut" as const;
-  const none: Said = {
+  const none: NewCondition = {
     type,
     status: "False",
     reason: "NoneLeftOut",
@@ -167,8 +167,11 @@ function nodesLeftOut(
   return { type, status: "True", reason: "NodesCannotBeServed", message: listOf(names, count) };
 }
 
-function asBefore(type: Said["type"], { status, reason, message }: StatusCondition): Said {
-  return { type, status, reason: reason as Said["reason"], message };
+function asBefore(
+  type: NewCondition["type"],
+  { status, reason, message }: StatusCondition,
+): NewCondition {
+  return { type, status, reason: reason as NewCondition["reason"], message };
 }
 
 function listOf(all: readonly string[], count = all.length): string {
@@ -185,7 +188,7 @@ function optional<Name extends string, Value>(name: Name, value: Value | undefin
   return (value === undefined ? {} : { [name]: value }) as Partial<Record<Name, Value>>;
 }
 
-type Said = Readonly<{
+type NewCondition = Readonly<{
   type: ConditionType;
   status: StatusCondition["status"];
   reason: Reason;
@@ -195,8 +198,8 @@ type Said = Readonly<{
 /**
  * The conditions with their times and the generation that they speak of, and none besides.
  */
-function dated(
-  said: readonly Said[],
+function withTimes(
+  said: readonly NewCondition[],
   before: readonly StatusCondition[],
   generation: number,
   now: Date,

@@ -55,37 +55,38 @@ export function summaryOf(facts: StatusFacts): Summary {
     const found = rule(facts);
     if (found !== undefined) return found;
   }
-  return goesOn("Starting", "nothing has been looked at yet", "Unknown");
+  return reconciling("Starting", "nothing has been looked at yet", "Unknown");
 }
 
 /** Each rule gives the state, or leaves it to the next rule. */
 const rules: readonly SummaryRule[] = [
   // Troubles that keep a run from its end, even the first, or the spec from being followed.
-  told("unsupported", "foreign", "refused", "contested"),
+  stalledBy("unsupported", "foreign", "refused", "contested"),
   unanswered,
   // A withdrawal is obeyed whatever else its spec asks for.
-  (facts) => (facts.managementState === "Withdrawn" ? undefined : told("notAllowed")(facts)),
+  (facts) => (facts.managementState === "Withdrawn" ? undefined : stalledBy("notAllowed")(facts)),
   ({ stage }) =>
     stage.kind === "starting"
-      ? goesOn("Starting", "nothing has been looked at yet", "Unknown")
+      ? reconciling("Starting", "nothing has been looked at yet", "Unknown")
       : undefined,
   ofNothing,
   ofRemoval,
   // A withdrawal needs no source; everything else does.
-  told("rejected", "originalRejected"),
+  stalledBy("rejected", "originalRejected"),
   ofPause,
   ({ withdrawsAt }) =>
-    withdrawsAt && goesOn("WithdrawalAwaited", `withdrawn from ${withdrawsAt.toISOString()} on`),
+    withdrawsAt &&
+    reconciling("WithdrawalAwaited", `withdrawn from ${withdrawsAt.toISOString()} on`),
   neverRead,
   ofRollout,
 ];
 
 /** The first of these kinds of trouble that there is, with all its messages. */
-function told(...kinds: readonly TroubleKind[]): SummaryRule {
+function stalledBy(...kinds: readonly TroubleKind[]): SummaryRule {
   return ({ troubles: found }) => {
     for (const kind of kinds) {
       const said = found.filter((one) => one.kind === kind).map(({ message }) => message);
-      if (said.length > 0) return stalls(troubles[kind].reason as StalledReason, said.join(" | "));
+      if (said.length > 0) return stalled(troubles[kind].reason as StalledReason, said.join(" | "));
     }
     return undefined;
   };
@@ -94,29 +95,29 @@ function told(...kinds: readonly TroubleKind[]): SummaryRule {
 /** While nothing can be read, nothing is known. */
 function unanswered({ troubles: found }: StatusFacts): Summary | undefined {
   const one = found.find(({ kind }) => kind === "unanswered");
-  return one && goesOn("RequestUnanswered", one.message, "Unknown");
+  return one && reconciling("RequestUnanswered", one.message, "Unknown");
 }
 
 function ofNothing({ stage, managementState, reason }: StatusFacts): Summary | undefined {
   if (stage.kind !== "nothing") return undefined;
   if (managementState === "Withdrawn")
-    return done("Withdrawn", `withdrawn${because(reason)}: nothing of ours is left`);
-  return done("NoSource", "no source has credentials to apply, and nothing of ours is left");
+    return settled("Withdrawn", `withdrawn${because(reason)}: nothing of ours is left`);
+  return settled("NoSource", "no source has credentials to apply, and nothing of ours is left");
 }
 
 function ofRemoval(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, reason } = facts;
   if (stage.kind !== "removal") return undefined;
   const { awaited, released } = stage.removal;
-  const held = told("overdue", "podsRefused")(facts);
+  const held = stalledBy("overdue", "podsRefused")(facts);
   if (held !== undefined) return held;
   if (awaited !== undefined && !released)
-    return done(
+    return settled(
       "NodesAwaited",
       `every node that is here has given back; we wait for the others until ${awaited.until}`,
     );
   const why = managementState === "Withdrawn" ? because(reason) : "";
-  return goesOn("Withdrawing", `withdrawn${why}: the nodes give back the entries`);
+  return reconciling("Withdrawing", `withdrawn${why}: the nodes give back the entries`);
 }
 
 const isAwaited = ({ reason }: StatusFacts["sources"][number]) => reason === "WithdrawalAwaited";
@@ -135,7 +136,10 @@ function ofPause(facts: StatusFacts): Summary | undefined {
   ];
   const waits = `${what.join(" and ")} ${what.length > 1 ? "wait" : "waits"}`;
   if (what.length > 0)
-    return stalls("Paused", `paused${because(reason)}: ${waits} for spec.managementState: Managed`);
+    return stalled(
+      "Paused",
+      `paused${because(reason)}: ${waits} for spec.managementState: Managed`,
+    );
   if (progress === undefined || !isOut(progress)) return undefined;
   return {
     next: "nobody",
@@ -150,24 +154,25 @@ function neverRead({ sources, served }: StatusFacts): Summary | undefined {
   const unknown = sources.find(
     ({ name, accepted, extra }) => !extra && accepted === "Unknown" && served[name] === undefined,
   );
-  return unknown && goesOn("OriginalUnknown", unknown.message, "Unknown");
+  return unknown && reconciling("OriginalUnknown", unknown.message, "Unknown");
 }
 
 function ofRollout(facts: StatusFacts): Summary | undefined {
   if (facts.stage.kind !== "rollout") return undefined;
   const { progress } = facts.stage;
   const { view, revision } = progress;
-  if (view === undefined) return goesOn("Starting", "the agents' pods are being read", "Unknown");
+  if (view === undefined)
+    return reconciling("Starting", "the agents' pods are being read", "Unknown");
   // The content is on the nodes, but an old agent is not what is wanted.
-  const kept = isOut(progress) ? told("upgradeRefused")(facts) : undefined;
+  const kept = isOut(progress) ? stalledBy("upgradeRefused")(facts) : undefined;
   if (kept !== undefined) return kept;
   if (isOut(progress))
     return hasNoNodes(progress)
-      ? done("NoNodes", `revision ${revision} is ready for nodes; there are none`)
-      : done("InForce", `revision ${revision} is on every node that can be served`);
+      ? settled("NoNodes", `revision ${revision} is ready for nodes; there are none`)
+      : settled("InForce", `revision ${revision} is on every node that can be served`);
   return (
-    told("podsRefused", "halted", "unserved", "upgradeRefused")(facts) ??
-    goesOn(reasonOf(progress, view), messageOf(progress, view))
+    stalledBy("podsRefused", "halted", "unserved", "upgradeRefused")(facts) ??
+    reconciling(reasonOf(progress, view), messageOf(progress, view))
   );
 }
 
@@ -217,20 +222,20 @@ const hasNoNodes = ({ desired, isCounted, pods }: Progress): boolean =>
 
 const because = (reason: string) => (reason === "" ? "" : ` (${reason})`);
 
-const done = (reason: ReadyReason, message: string): Summary => ({
+const settled = (reason: ReadyReason, message: string): Summary => ({
   next: "nobody",
   ready: "True",
   reason,
   message,
 });
 
-const goesOn = (
+const reconciling = (
   reason: ReconcilingReason,
   message: string,
   ready: StatusCondition["status"] & ("False" | "Unknown") = "False",
 ): Summary => ({ next: "controller", ready, reason, message });
 
-const stalls = (reason: StalledReason, message: string): Summary => ({
+const stalled = (reason: StalledReason, message: string): Summary => ({
   next: "person",
   ready: "False",
   reason,

@@ -7,10 +7,10 @@
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { isForeign, type Snapshot } from "#controller/sources/snapshot.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Wishes } from "#controller/policy/policy-in-force.ts";
+import type { Requests } from "#controller/policy/policy-in-force.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
-import type { Given } from "#controller/sources/input.ts";
+import type { SourceInput } from "#controller/sources/input.ts";
 import { lastGood } from "../sources/source.ts";
 
 export type Absence = Readonly<{
@@ -21,7 +21,7 @@ export type Absence = Readonly<{
   /** Entries are being taken back already, or nothing is there to take back. */
   begun: boolean;
   /** Somebody asked for haste. */
-  haste: boolean;
+  immediate: boolean;
 }>;
 
 /** `since` must be remembered, so that the grace ends in a later run too. */
@@ -30,10 +30,10 @@ export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
 /**
  * A clock that was set back does not lengthen the grace: a time in the future is read as now.
  */
-export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence): Withdrawal {
+export function withdrawal({ since, now, graceSeconds, begun, immediate }: Absence): Withdrawal {
   const grace = graceSeconds * 1000;
   const seen = Math.min(since?.getTime() ?? now.getTime(), now.getTime());
-  const first = haste ? Math.min(seen, now.getTime() - grace) : seen;
+  const first = immediate ? Math.min(seen, now.getTime() - grace) : seen;
   const begins = new Date(first + grace);
   return { since: new Date(first), begins, due: begun || begins.getTime() <= now.getTime() };
 }
@@ -41,7 +41,7 @@ export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence):
 type Setting = Readonly<{
   now: () => Date;
   policy: Pick<Policy, "withdrawal" | "managementState">;
-  wishes: Pick<Wishes, "withdrawNow">;
+  requests: Pick<Requests, "withdrawNow">;
 }>;
 
 /**
@@ -51,7 +51,7 @@ type Setting = Readonly<{
 export function absenceOf(
   id: string,
   { global, state, daemonSet }: Snapshot,
-  { now, policy, wishes }: Setting,
+  { now, policy, requests }: Setting,
 ): Absence {
   const nothingGiven = global === undefined && daemonSet === undefined;
   return {
@@ -60,9 +60,9 @@ export function absenceOf(
     graceSeconds: policy.withdrawal.graceSeconds,
     // Without our own note of it the grace would never end.
     begun: nothingGiven || readPublished(global)?.intent === "release" || isForeign(state),
-    haste:
+    immediate:
       policy.managementState === "Withdrawn" ||
-      wishes.withdrawNow ||
+      requests.withdrawNow ||
       global?.metadata?.annotations?.[withdrawNowAnnotation] === "true",
   };
 }
@@ -72,7 +72,7 @@ export function absenceOf(
  * has entries to lose, or had them until its grace was over.
  */
 export function withdrawals(
-  given: readonly Given[],
+  inputs: readonly SourceInput[],
   snapshot: Snapshot,
   setting: Setting,
 ): ReadonlyMap<string, Withdrawal> {
@@ -80,10 +80,11 @@ export function withdrawals(
   const known = { published: readPublished(snapshot.global), state };
   const hadEntries = (id: string) =>
     state.absentSince.has(id) || lastGood(known, id, "additional") !== undefined;
-  const loses = ({ asks, id, found }: Given) =>
-    found === "absent" && (asks === "whileThere" || (asks === "onceInOrder" && hadEntries(id)));
+  const loses = ({ applies, id, found }: SourceInput) =>
+    found === "absent" &&
+    (applies === "whilePresent" || (applies === "onceAccepted" && hadEntries(id)));
   return new Map(
-    given
+    inputs
       .filter(loses)
       .map(({ id }) => [id, withdrawal(absenceOf(id, snapshot, setting))] as const),
   );
@@ -91,13 +92,13 @@ export function withdrawals(
 
 /** The sources, keeping those whose grace is not over or that a pause holds. */
 export function keptOf(
-  given: readonly Given[],
+  inputs: readonly SourceInput[],
   absences: ReadonlyMap<string, Withdrawal>,
   held = false,
-): readonly Given[] {
-  return given.map((one) => {
+): readonly SourceInput[] {
+  return inputs.map((one) => {
     const absence = absences.get(one.id);
-    if (absence === undefined || (absence.due && !held) || one.asks === "never") return one;
+    if (absence === undefined || (absence.due && !held) || one.applies === "never") return one;
     return { ...one, found: "kept", until: absence.begins };
   });
 }

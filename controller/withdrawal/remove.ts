@@ -10,9 +10,9 @@ import type { Sources } from "../sources/accept.ts";
 import { release } from "./release.ts";
 import {
   overdue,
-  uneventful,
+  nothingHappened,
   type Removal,
-  type Remover,
+  type RemovalContext,
   nextWithdrawalStep,
   pauseAfter,
   type WithdrawalInput,
@@ -26,31 +26,31 @@ import { isAgent } from "#controller/rollout/pods.ts";
  * True when the next step deletes something, or may call the withdrawal done. That takes a fresh
  * read: an informer may lag. Where nothing is left there is nothing to take away.
  */
-export function takesAway(found: Snapshot): boolean {
+export function deletesNext(found: Snapshot): boolean {
   const snapshot = ours(found);
   if (ownedOf(snapshot).length === 0) return false;
   return nextWithdrawalStep(inputOf(snapshot)) !== "release";
 }
 
 export async function remove(
-  remover: Remover,
+  context: RemovalContext,
   found: Snapshot,
   sources: Sources,
 ): Promise<Removal> {
   const snapshot = ours(found);
-  const { cluster } = remover;
+  const { cluster } = context;
   const revision = readPublished(snapshot.global)?.revision ?? 0;
   let next = inputOf(snapshot);
   let step = nextWithdrawalStep(next);
-  if (step === "release") return release(remover, snapshot, sources);
+  if (step === "release") return release(context, snapshot, sources);
   const done: WithdrawalStep[] = [];
-  let [still, abandoned] = [0, 0];
-  if (step === "await daemonSet") still = remover.stillSeconds(step);
+  let [unchanged, abandoned] = [0, 0];
+  if (step === "await daemonSet") unchanged = context.unchangedSeconds(step);
   if (step === "count agents") {
     const left = await agentsLeft(cluster);
-    still = remover.stillSeconds(`${step} ${left}`);
+    unchanged = context.unchangedSeconds(`${step} ${left}`);
     // They have given everything back, so a pod that does not end must not block the rest.
-    if (overdue(remover, still, []) !== undefined) abandoned = left;
+    if (overdue(context, unchanged, []) !== undefined) abandoned = left;
     next = { ...next, agents: left - abandoned };
     step = nextWithdrawalStep(next);
   }
@@ -66,14 +66,14 @@ export async function remove(
     step = nextWithdrawalStep(next);
   }
   return {
-    ...uneventful,
+    ...nothingHappened,
     step: done.at(-1) ?? step,
     revision,
-    overdue: overdue(remover, still, [
+    overdue: overdue(context, unchanged, [
       step === "await daemonSet" ? "the DaemonSet's finalizers" : "agents' pods",
     ]),
     abandoned,
-    again: { seconds: pauseAfter(still) },
+    again: { seconds: pauseAfter(unchanged) },
   };
 }
 

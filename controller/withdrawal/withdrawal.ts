@@ -55,17 +55,17 @@ export function nextWithdrawalStep({
 }
 
 /** Seconds until the next look at what stands still: 1 at first, 30 at most. */
-export const pauseAfter = (stillSeconds: number): number =>
-  Math.min(30, Math.max(1, Math.round(stillSeconds / 4)));
+export const pauseAfter = (unchangedSeconds: number): number =>
+  Math.min(30, Math.max(1, Math.round(unchangedSeconds / 4)));
 
 /** `until`: when we stop waiting for them, ISO 8601. */
 type Awaited = Readonly<{ names: readonly string[]; until: string }>;
 
-export type Remover = RolloutContext &
+export type RemovalContext = RolloutContext &
   Readonly<{
     policy: Policy;
     /** How long the removal has been in this state. */
-    stillSeconds: (state: string) => number;
+    unchangedSeconds: (state: string) => number;
   }>;
 
 export type Removal = Readonly<{
@@ -93,7 +93,7 @@ export type Removal = Readonly<{
 }>;
 
 /** Of a step in which nothing of this happens. */
-export const uneventful = {
+export const nothingHappened = {
   progress: undefined,
   releasing: false,
   released: false,
@@ -104,12 +104,12 @@ export const uneventful = {
 } as const;
 
 /** What is waited for, once nothing has moved for the deadline. */
-export function overdue({ policy }: Remover, still: number, waiting: readonly string[]) {
+export function overdue({ policy }: RemovalContext, unchanged: number, waiting: readonly string[]) {
   const seconds = policy.withdrawal.deadlineSeconds;
-  return still >= seconds ? { waiting, seconds } : undefined;
+  return unchanged >= seconds ? { waiting, seconds } : undefined;
 }
 
-export function stillClock(seconds: () => number): (key: string) => number {
+export function unchangedClock(seconds: () => number): (key: string) => number {
   let seen: string | undefined;
   let since = 0;
   return (key) => {

@@ -5,10 +5,10 @@ export const core: readonly Mutant[] = [
   {
     breaks: "H1",
     effect: "somebody else has to make GlobalPullSecret first",
-    file: "controller/steering.ts",
+    file: "controller/policy-reader.ts",
     text: "if (left <= 0) return made();",
     instead: "",
-    test: "controller/steering.test.ts",
+    test: "controller/policy-reader.test.ts",
     tier: "test",
   },
   {
@@ -60,7 +60,7 @@ export const core: readonly Mutant[] = [
     breaks: "H7",
     effect: "the original alone is deployed while the additional is invalid",
     file: "controller/sources/accept.ts",
-    text: "if (hopeless) return refused(readings, undefined, known, []);",
+    text: "if (allInvalid) return refused(readings, undefined, known, []);",
     instead: "",
     test: "controller/sources/accept.test.ts",
     tier: "test",

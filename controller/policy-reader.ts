@@ -24,7 +24,7 @@ import { readState } from "./objects/state.ts";
 /**
  * The policy in force for one run, and the object that declares it; undefined where there is none.
  */
-export type Steering = InForce &
+export type PolicyReading = InForce &
   Readonly<{
     object: GlobalPullSecret | undefined;
     /** When to look again for an object that is missing or could not be created. */
@@ -57,7 +57,7 @@ const missingSeconds = 30;
  * Reads the policy. While the object cannot be read, the policy stays as it was. Rejects only after
  * a start, until it is known how it was.
  */
-export function steeringOf({ cluster, installed, log, now }: Options) {
+export function policyReader({ cluster, installed, log, now }: Options) {
   let last: InForce | undefined;
   let pausedUntil = 0;
   let again: Again | undefined;
@@ -117,7 +117,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
   }
 
   return {
-    async read(): Promise<Steering> {
+    async read(): Promise<PolicyReading> {
       const found = await declared();
       const accepted = last === undefined ? await remembered() : last.accepted;
       last = inForce(installed, found, accepted);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
 import { reminder } from "#kube/reminder.ts";
-import { patiently } from "./cluster.ts";
+import { retryUntilAnswered } from "./cluster.ts";
 
 const failure = (status: number) =>
   new ApiError({ status, reason: "Unreachable", method: "GET", path: "/pod", detail: "why" });
@@ -11,7 +11,7 @@ for (const status of [0, 429, 500, 503])
   test(`B18: repeats a request that failed with ${status}, and reports why at once and once a minute`, async () => {
     let now = 0;
     const reported: number[] = [];
-    const answer = await patiently(
+    const answer = await retryUntilAnswered(
       () => (now < 200_000 ? Promise.reject(failure(status)) : Promise.resolve("here")),
       {
         failed(error) {
@@ -31,7 +31,9 @@ for (const status of [0, 429, 500, 503])
 test("gives up on a refusal that no waiting changes, and on an error of our own", async () => {
   for (const error of [failure(403), failure(404), new Error("--agent-image")])
     await assert.rejects(
-      patiently(() => Promise.reject(error), { failed: () => assert.fail("it is not repeated") }),
+      retryUntilAnswered(() => Promise.reject(error), {
+        failed: () => assert.fail("it is not repeated"),
+      }),
       error,
     );
 });

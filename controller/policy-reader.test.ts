@@ -6,7 +6,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { stateSecret, noState } from "./objects/state.ts";
 import { parseConfig } from "./policy/config.ts";
-import { steeringOf } from "./steering.ts";
+import { policyReader } from "./policy-reader.ts";
 
 const parsed = parseConfig(["--max-unavailable-limit=50%"]);
 assert.ok(parsed.ok);
@@ -29,7 +29,7 @@ class Fake {
   made = 0;
   seconds = 0;
   readonly warned: string[] = [];
-  readonly steering = steeringOf({
+  readonly policyReading = policyReader({
     cluster: {
       get: async (path: string) => this.#get(path),
       apply: async (_: string, body: object) => this.#make(body as GlobalPullSecret),
@@ -40,7 +40,7 @@ class Fake {
   });
 
   async budget() {
-    return (await this.steering.read()).policy.rollout.maxUnavailable;
+    return (await this.policyReading.read()).policy.rollout.maxUnavailable;
   }
 
   #get(path: string) {
@@ -79,7 +79,7 @@ test("where it is not defined the defaults are in force, and it is asked for aga
   fake.seconds = 31;
   await fake.budget();
   assert.equal(fake.made, 2);
-  fake.steering.hint();
+  fake.policyReading.hint();
   await fake.budget();
   assert.equal(fake.made, 3);
   assert.deepEqual(fake.warned, []);
@@ -90,9 +90,9 @@ test("a spec that asks for more than is allowed changes nothing, also after a re
   fake.found = object(asks("30%"));
   assert.equal(await fake.budget(), "30%");
   fake.found = object(asks("60%"));
-  const steering = await fake.steering.read();
-  assert.equal(steering.policy.rollout.maxUnavailable, "30%");
-  assert.match(steering.problems.join(), /maxUnavailable/);
+  const policyReading = await fake.policyReading.read();
+  assert.equal(policyReading.policy.rollout.maxUnavailable, "30%");
+  assert.match(policyReading.problems.join(), /maxUnavailable/);
   const restarted = new Fake();
   restarted.remembered = asks("30%");
   restarted.found = object(asks("60%"));
@@ -115,17 +115,17 @@ test("a deleted object leaves policy as it was for 30 s, in which it may be crea
   await fake.budget();
   for (const gone of [undefined, refusal(404)]) {
     fake.found = gone;
-    const { policy, again } = await fake.steering.read();
+    const { policy, again } = await fake.policyReading.read();
     assert.deepEqual([policy.managementState, again, fake.made], ["Withdrawn", { seconds: 30 }, 0]);
     fake.seconds += 29;
-    assert.deepEqual((await fake.steering.read()).again, { seconds: 1 });
+    assert.deepEqual((await fake.policyReading.read()).again, { seconds: 1 });
     fake.found = object(withdrawn);
-    assert.equal((await fake.steering.read()).again, undefined);
+    assert.equal((await fake.policyReading.read()).again, undefined);
   }
   fake.found = undefined;
   await fake.budget();
   fake.seconds += 30;
-  const { policy, again } = await fake.steering.read();
+  const { policy, again } = await fake.policyReading.read();
   assert.deepEqual([policy.managementState, again, fake.made], ["Managed", undefined, 1]);
 });
 
@@ -141,14 +141,14 @@ test("while nobody can say what was in force before a start, nothing is decided"
 test("an object that is defined and may not be made is warned of, and tried again by itself", async () => {
   const fake = new Fake();
   fake.making = refusal(403);
-  assert.deepEqual((await fake.steering.read()).again, { seconds: 30 });
+  assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
   assert.equal(fake.warned.length, 1);
   // A run in between asks for nothing, and still comes again.
-  assert.deepEqual((await fake.steering.read()).again, { seconds: 30 });
+  assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
   assert.equal(fake.made, 1);
   fake.seconds = 30;
   fake.making = undefined;
-  assert.equal((await fake.steering.read()).again, undefined);
+  assert.equal((await fake.policyReading.read()).again, undefined);
   assert.equal(fake.made, 2);
 });
 
@@ -161,7 +161,7 @@ test("a clock that is set back by a year keeps neither a deleted object nor one 
   fake.found = undefined;
   await fake.budget();
   fake.seconds -= year;
-  assert.deepEqual((await fake.steering.read()).again, { seconds: 30 });
+  assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
   fake.seconds += 30;
   fake.making = refusal(403);
   await fake.budget();

@@ -9,13 +9,13 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import { direct } from "./transport/direct.ts";
 import { resourceSet } from "./transport/resource-set.ts";
-import { Guest, contestOfGuest } from "./cluster.ts";
+import { FleetCluster, newContest } from "./cluster.ts";
 
 const content = { type: "Opaque", data: { a: "eA==" } };
 const owner = "id/kube-system/pull-secret";
 type Body = Readonly<{ metadata: object }>;
 type Watch = (signal: AbortSignal) => Promise<void>;
-const standing: Watch = async (signal) => void (await once(signal, "abort"));
+const rolloutState: Watch = async (signal) => void (await once(signal, "abort"));
 
 /**
  * A cluster that lists these objects, takes every write and refuses every deletion; its watches say
@@ -45,8 +45,8 @@ async function guestWith(
     },
   } as unknown as Cluster;
   let hinted = Promise.withResolvers<void>();
-  const guest = new Guest({
-    way: direct({ namespace: "kube-system", name: "pull-secret" }),
+  const fleetCluster = new FleetCluster({
+    transport: direct({ namespace: "kube-system", name: "pull-secret" }),
     reach: access === undefined ? cluster : async () => ({ ok: true, access, made: "" }),
     connect: () => cluster,
     holds: () => true,
@@ -56,34 +56,34 @@ async function guestWith(
   // Whatever its watch does at once has happened by then.
   await setImmediate();
   return {
-    guest,
+    fleetCluster,
     writes: () => writes,
     deletions: () => deletions,
     /** Once it is known what a write left. */
     async untilIdle() {
-      while (guest.busy) {
+      while (fleetCluster.busy) {
         hinted = Promise.withResolvers<void>();
         await hinted.promise;
       }
     },
-    is: () => guest.there(content, owner).is,
-    [Symbol.dispose]: () => guest.close(),
+    is: () => fleetCluster.there(content, owner).is,
+    [Symbol.dispose]: () => fleetCluster.close(),
   };
 }
 
 test("a write that no watch can show is not made again before a list has", async () => {
   using one = await guestWith(async () => {});
-  for (let n = 0; n < 3; n++) await one.guest.change(content, owner);
+  for (let n = 0; n < 3; n++) await one.fleetCluster.change(content, owner);
   assert.equal(one.writes(), 1);
-  assert.equal(one.guest.busy, true);
+  assert.equal(one.fleetCluster.busy, true);
 });
 
 test("while the watch stands, the answer to a write counts before its event comes, if it ever does", async () => {
-  using one = await guestWith(standing);
+  using one = await guestWith(rolloutState);
   assert.equal(one.is(), "other");
-  await one.guest.change(content, owner);
+  await one.fleetCluster.change(content, owner);
   assert.equal(one.is(), "has");
-  assert.equal(one.guest.busy, false);
+  assert.equal(one.fleetCluster.busy, false);
   assert.equal(one.writes(), 1);
 });
 
@@ -102,9 +102,9 @@ for (const [what, status, body, own] of answers)
     const answer = { httpStatusCode: status, headers: {} } as unknown as ResponseContext;
     const path = "/api/v1/namespaces/kube-system/secrets/pull-secret";
     const error = ApiError.from("PATCH", path, answer, body);
-    using one = await guestWith(standing, [], undefined, error);
-    await one.guest.change(content, owner);
-    const refusal = one.guest.refusal(content);
+    using one = await guestWith(rolloutState, [], undefined, error);
+    await one.fleetCluster.change(content, owner);
+    const refusal = one.fleetCluster.refusal(content);
     assert.equal(refusal?.own, own);
     assert.match(refusal?.why ?? "", own ? /^GPS439/ : /^GPS475/);
   });
@@ -131,43 +131,43 @@ const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
 ];
 for (const [what, object] of theirs)
   test(`refuses a Secret ${what}, and adopts it where that is asked for`, async () => {
-    using one = await guestWith(standing, [object]);
+    using one = await guestWith(rolloutState, [object]);
     assert.equal(one.is(), "foreign");
-    one.guest.takes = () => true;
+    one.fleetCluster.mayAdopt = () => true;
     assert.equal(one.is(), "other");
-    await one.guest.change(content, owner);
+    await one.fleetCluster.change(content, owner);
     assert.equal(one.writes(), 1);
     assert.equal(one.is(), "has");
   });
 
 test("a deletion that is refused is asked for again after five seconds at the earliest, later after thirty, whatever becomes of the time of day, and its reason is known meanwhile", async (t) => {
-  using one = await guestWith(standing, [ours]);
+  using one = await guestWith(rolloutState, [ours]);
   // Never before what the guest has seen of the clock, and whole, so that no
   // difference is rounded.
   let now = Math.ceil(performance.now());
   t.mock.method(performance, "now", () => now);
   t.mock.method(Date, "now", () => 4e12 / (1 + one.deletions()));
   for (let asked = 1; asked <= 8; asked++) {
-    assert.equal(one.guest.withdraw(owner), false);
+    assert.equal(one.fleetCluster.withdraw(owner), false);
     await one.untilIdle();
     assert.equal(one.deletions(), asked);
-    const { why = "", wait = 0 } = one.guest.refusal(undefined) ?? {};
+    const { why = "", wait = 0 } = one.fleetCluster.refusal(undefined) ?? {};
     assert.match(
       why,
       /^GPS439: DELETE .*422 Invalid; let the target be written, and deleted, there$/,
     );
     assert.ok(wait >= (asked < 8 ? 5000 : 30_000));
-    assert.ok(one.guest.again().includes(wait), "nobody looks again");
+    assert.ok(one.fleetCluster.again().includes(wait), "nobody looks again");
     const refused = now;
     for (now of [refused, refused + wait - 1]) {
-      assert.equal(one.guest.withdraw(owner), false);
+      assert.equal(one.fleetCluster.withdraw(owner), false);
       await one.untilIdle();
       assert.equal(one.deletions(), asked);
     }
     now = refused + wait;
   }
   // A content is no removal: what is refused of the one says nothing of the other.
-  assert.equal(one.guest.refusal(content), undefined);
+  assert.equal(one.fleetCluster.refusal(content), undefined);
 });
 
 for (const [whose, left] of [
@@ -175,7 +175,11 @@ for (const [whose, left] of [
   ["id/kube-system/another", ["crs-pull-secret", "crs-pull-secret"]],
 ] as const)
   test(`of the pair crs-pull-secret, which version 0.2 made for any target, ${left.length} objects of ${whose} stay`, async () => {
-    const way = resourceSet("a", { namespace: "kube-system", name: "other" }, { version: "v1" });
+    const transport = resourceSet(
+      "a",
+      { namespace: "kube-system", name: "other" },
+      { version: "v1" },
+    );
     const objects = new Map<string, KubernetesObject>();
     for (const { target, body } of resourceSet(
       "a",
@@ -195,7 +199,7 @@ for (const [whose, left] of [
         const items = one === undefined ? [] : [one];
         return { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items };
       },
-      stream: (_path: string, _query: object, signal: AbortSignal) => standing(signal),
+      stream: (_path: string, _query: object, signal: AbortSignal) => rolloutState(signal),
       async apply(path: string, body: KubernetesObject) {
         const metadata = { ...body.metadata, uid: "u", resourceVersion: "2" };
         objects.set(path, { ...body, metadata });
@@ -207,8 +211,8 @@ for (const [whose, left] of [
       },
     } as unknown as Cluster;
     let hinted = Promise.withResolvers<void>();
-    const guest = new Guest({
-      way,
+    const fleetCluster = new FleetCluster({
+      transport,
       reach: cluster,
       holds: () => true,
       hint: () => hinted.resolve(),
@@ -217,9 +221,10 @@ for (const [whose, left] of [
     while (![...objects.keys()].join().includes("crs-other") || removed.length < 2 - left.length) {
       await hinted.promise;
       hinted = Promise.withResolvers<void>();
-      if (guest.there(content, owner).is === "other") await guest.change(content, owner);
+      if (fleetCluster.there(content, owner).is === "other")
+        await fleetCluster.change(content, owner);
     }
-    guest.close();
+    fleetCluster.close();
     const named = (name: string) =>
       [...objects.keys()].filter((path) => path.endsWith(`/${name}`)).length;
     assert.deepEqual([named("crs-pull-secret"), named("crs-other")], [left.length, 2]);
@@ -240,9 +245,9 @@ test("what is placed in a cluster is the same by each of its names, and not that
     ["empty", by("https://a.example", "QQ=="), []],
     ["the management cluster", undefined, [ours]],
   ] as const) {
-    using one = await guestWith(standing, items, access);
-    told[name] = one.guest.placedAs(owner);
-    assert.equal(one.guest.placedAs("somebody else"), undefined);
+    using one = await guestWith(rolloutState, items, access);
+    told[name] = one.fleetCluster.placementId(owner);
+    assert.equal(one.fleetCluster.placementId("somebody else"), undefined);
   }
   assert.ok(told["one name"] !== undefined && told["one name"] === told["another"]);
   assert.equal(new Set(Object.values(told)).size, 4);
@@ -256,7 +261,7 @@ for (const [what, wanted] of [
   ["it is taken away", undefined],
 ] as const)
   test(`${what} five times at once, and then once a minute; for another content that begins anew`, () => {
-    const one = contestOfGuest();
+    const one = newContest();
     const start = Math.ceil(performance.now());
     for (let n = 0; n < 5; n++) {
       assert.equal(one.lostUntil(wanted, start), undefined);

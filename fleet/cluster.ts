@@ -5,12 +5,12 @@ import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { backoff } from "#kube/client/retry.ts";
 import type { AccessReading } from "./inventory/access.ts";
-import { fleetManager, Link, away, told } from "./connection.ts";
+import { fleetManager, Connection, unreachableBecause, answerOf } from "./connection.ts";
 import type { ClusterFacts } from "./rules/cluster-state.ts";
 import { isPlacedBy, ownerMark, type Content, has } from "./rules/content.ts";
 import { isLasting, sentence } from "./rules/problems.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
-import type { Placement, Way } from "./transport/transport.ts";
+import type { Placement, Transport } from "./transport/transport.ts";
 import { Contest } from "#kube/contest.ts";
 
 /** Most milliseconds until a write that got no answer is tried again. */
@@ -20,7 +20,7 @@ const longestPause = 30_000;
 const shortestRetry = 5000;
 
 type Options = Readonly<{
-  way: Way;
+  transport: Transport;
   /** How the cluster is reached; or the management cluster itself. */
   reach: (() => Promise<AccessReading>) | Cluster;
   /** True while we hold the Lease; only its holder writes. */
@@ -33,38 +33,47 @@ type Options = Readonly<{
 type There = ClusterFacts["there"];
 type Objects = readonly (KubernetesObject | undefined)[];
 
-export class Guest {
+export class FleetCluster {
   readonly #options: Options;
-  readonly #link: Link;
+  readonly #connection: Connection;
   /** A write that got no answer. The guest counts as away until then, by performance.now(). */
   #unanswered: { why: string; times: number; until: number } | undefined;
   /** What was refused, a content or its removal, why, how often, and when it may be tried again. */
-  #refusal: { of: Due; why: string; own: boolean; times: number; next: number } | undefined;
+  #refusal: { of: Wanted; why: string; own: boolean; times: number; next: number } | undefined;
   #writing = false;
-  readonly #contest = contestOfGuest();
+  readonly #contest = newContest();
   /** Whether a Secret with this owner's mark, or with none, may be taken over. */
-  takes: (mark: string | undefined) => boolean = () => false;
+  mayAdopt: (mark: string | undefined) => boolean = () => false;
 
   constructor({ connect, ...options }: Options) {
-    const { way, reach, hint } = options;
+    const { transport, reach, hint } = options;
     this.#options = options;
-    const needed = way.placed.map(({ target }) => target);
-    const besides = [...(way.former ?? []), ...(way.witness === undefined ? [] : [way.witness])];
-    this.#link = new Link({ reach, needed, besides, hint, ...(connect && { connect }) });
+    const needed = transport.placed.map(({ target }) => target);
+    const besides = [
+      ...(transport.former ?? []),
+      ...(transport.witness === undefined ? [] : [transport.witness]),
+    ];
+    this.#connection = new Connection({
+      reach,
+      needed,
+      besides,
+      hint,
+      ...(connect && { connect }),
+    });
   }
 
   close(): void {
-    this.#link.close();
+    this.#connection.close();
   }
 
   /** Whether it is to give back what it has; see Link. */
   set leaving(is: boolean) {
-    this.#link.leaving = is;
+    this.#connection.leaving = is;
   }
 
   /** True while a write is under way, or what it left is not known yet. */
   get busy(): boolean {
-    return this.#writing || this.#link.doubted;
+    return this.#writing || this.#connection.doubted;
   }
 
   /**
@@ -76,33 +85,37 @@ export class Guest {
     const now = performance.now();
     const moments = [this.#unanswered?.until, this.#refusal?.next, this.#contest.next(now)];
     const waits = moments.map((one) => one && one - now);
-    return [...waits, this.#link.excess].filter((one) => one !== undefined);
+    return [...waits, this.#connection.excess].filter((one) => one !== undefined);
   }
 
   /** Why less is heard of the cluster than there is; undefined where that is not so. */
   warning(): string | undefined {
-    return this.#link.excess === undefined ? undefined : sentence("excess");
+    return this.#connection.excess === undefined ? undefined : sentence("excess");
   }
 
   /** What is there, compared with this content or with none. */
-  there(content: Due, owner: string): There {
-    const { way } = this.#options;
+  there(content: Wanted, owner: string): There {
+    const { transport } = this.#options;
     const objects = this.#objects();
     if ("is" in objects) return objects;
-    const found = objects.slice(0, way.placed.length);
+    const found = objects.slice(0, transport.placed.length);
     const isForeign = (one: KubernetesObject) =>
-      !isPlacedBy(one, owner) && !this.takes(ownerMark(one));
+      !isPlacedBy(one, owner) && !this.mayAdopt(ownerMark(one));
     if (found.some((one) => one !== undefined && isForeign(one)))
       return { is: "foreign", why: sentence("foreign") };
     const whole = this.#leftOvers(objects, owner).length === 0;
-    if (content === undefined || !whole || !way.placed.every((one, at) => isIn(one, found[at]))) {
+    if (
+      content === undefined ||
+      !whole ||
+      !transport.placed.every((one, at) => isIn(one, found[at]))
+    ) {
       const lost = this.#contest.lostUntil(content, performance.now()) !== undefined;
       if (lost) return { is: "away", why: sentence("contested") };
       return { is: "other", present: found.every((one) => one !== undefined) };
     }
-    const seen = this.#link.found;
-    const witness = way.placed.length + (way.former?.length ?? 0);
-    const proof = way.proof(found, Array.isArray(seen) ? seen[witness] : undefined);
+    const seen = this.#connection.found;
+    const witness = transport.placed.length + (transport.former?.length ?? 0);
+    const proof = transport.proof(found, Array.isArray(seen) ? seen[witness] : undefined);
     return { is: "has", proof: proof.is, why: "why" in proof ? proof.why : undefined };
 
     function isIn(one: Placement, object: KubernetesObject | undefined): boolean {
@@ -115,17 +128,17 @@ export class Guest {
    * not all of it is known to be there. A uid alone is that of a copy, too, which somebody restored
    * from the same etcd, and which has an authority of its own.
    */
-  placedAs(owner: string): string | undefined {
+  placementId(owner: string): string | undefined {
     const objects = this.#objects();
-    const { authority } = this.#link;
+    const { authority } = this.#connection;
     if (!Array.isArray(objects) || authority === undefined) return undefined;
-    const found = objects.slice(0, this.#options.way.placed.length);
+    const found = objects.slice(0, this.#options.transport.placed.length);
     if (!found.every((one) => one !== undefined && isPlacedBy(one, owner))) return undefined;
     return [authority, ...found.map(({ metadata }) => metadata?.uid)].join(" ");
   }
 
   #objects(): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {
-    const seen = this.#link.found;
+    const seen = this.#connection.found;
     if (seen === "unknown") return { is: "unknown" };
     if ("away" in seen) return awayFor(seen.away);
     if (this.#unanswered !== undefined && performance.now() < this.#unanswered.until)
@@ -137,7 +150,7 @@ export class Guest {
    * Why this content, or its removal, was refused, whether for a reason of the cluster's own, and
    * in how many milliseconds to try again.
    */
-  refusal(wanted: Due): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
+  refusal(wanted: Wanted): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
     const one = this.#refusal;
     if (one === undefined || !same(one.of, wanted)) return undefined;
     return { why: one.why, own: one.own, wait: one.next - performance.now() };
@@ -146,7 +159,7 @@ export class Guest {
   /** Brings the content there. Never rejects; the watch shows what came of it. */
   async change(content: Content, owner: string): Promise<void> {
     await this.#write(content, async (cluster, found) => {
-      for (const [at, one] of this.#options.way.placed.entries()) {
+      for (const [at, one] of this.#options.transport.placed.entries()) {
         const object = found[at];
         if (object !== undefined && one.has(object, content, owner)) continue;
         await place(cluster, one, object, content, owner);
@@ -162,7 +175,7 @@ export class Guest {
   withdraw(owner: string): boolean {
     const objects = this.#objects();
     if (!Array.isArray(objects) || this.busy) return false;
-    const { placed } = this.#options.way;
+    const { placed } = this.#options.transport;
     const ours = [
       ...this.#leftOvers(objects, owner),
       ...placed.flatMap(({ target }, at) => ownedAt(target, objects[at], owner)).toReversed(),
@@ -177,16 +190,16 @@ export class Guest {
 
   /** What that owner placed by a name of a former version. */
   #leftOvers(objects: Objects, owner: string): readonly Owned[] {
-    const { placed, former = [] } = this.#options.way;
+    const { placed, former = [] } = this.#options.transport;
     return former.flatMap((target, at) => ownedAt(target, objects[placed.length + at], owner));
   }
 
   async #write(
-    content: Due,
+    content: Wanted,
     write: (cluster: Cluster, found: Objects) => Promise<void>,
   ): Promise<void> {
     const objects = this.#objects();
-    const { cluster } = this.#link;
+    const { cluster } = this.#connection;
     if (cluster === undefined || !Array.isArray(objects) || this.busy) return;
     if (!this.#options.holds()) return;
     if (this.#contest.lostUntil(content, performance.now()) !== undefined) return;
@@ -205,20 +218,24 @@ export class Guest {
         answered = false;
         const times = (this.#unanswered?.times ?? 0) + 1;
         const pause = Math.min(backoff(times), longestPause);
-        this.#unanswered = { why: away(error), times, until: performance.now() + pause };
+        this.#unanswered = {
+          why: unreachableBecause(error),
+          times,
+          until: performance.now() + pause,
+        };
       } else this.#refuse(content, error as Error);
     } finally {
       this.#writing = false;
-      this.#link.look(answered);
+      this.#connection.observeWrite(answered);
       this.#options.hint();
     }
   }
 
-  #refuse(of: Due, error: Error): void {
+  #refuse(of: Wanted, error: Error): void {
     const former = this.#refusal;
     const times = former !== undefined && same(former.of, of) ? former.times + 1 : 1;
     const own = of === undefined || !isOfContent(error);
-    const said = () => sentence(own ? "refused" : "rejected", told(error));
+    const said = () => sentence(own ? "refused" : "rejected", answerOf(error));
     this.#refusal = {
       of,
       why: error instanceof Mutated ? error.message : said(),
@@ -292,9 +309,9 @@ class Mutated extends Error {}
 const writes = { perSecond: 1 / 60, atOnce: 5 };
 
 /** What is to be there; undefined: nothing. */
-export type Due = Content | undefined;
+export type Wanted = Content | undefined;
 
-const same = (one: Due, other: Due): boolean =>
+const same = (one: Wanted, other: Wanted): boolean =>
   one === other || (one !== undefined && other !== undefined && has(one, other));
 
-export const contestOfGuest = (): Contest<Content> => new Contest(writes, same);
+export const newContest = (): Contest<Content> => new Contest(writes, same);

@@ -1,12 +1,12 @@
 /** The clusters of one object, each with its connection and its standing. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { type Due, Guest } from "./cluster.ts";
+import { type Wanted, FleetCluster } from "./cluster.ts";
 import { readAccess } from "./inventory/inventory.ts";
-import type { Standing } from "./rules/order.ts";
+import type { RolloutState } from "./rules/order.ts";
 import {
-  leavingStanding,
-  standingOf,
+  removalStateOf,
+  rolloutStateOf,
   type ClusterFacts,
   type Judgement,
 } from "./rules/cluster-state.ts";
@@ -15,7 +15,7 @@ import { codeOf, sentence } from "./rules/problems.ts";
 import { secondsOf } from "./rules/members.ts";
 import { direct } from "./transport/direct.ts";
 import { resourceSet } from "./transport/resource-set.ts";
-import type { Way } from "./transport/transport.ts";
+import type { Transport } from "./transport/transport.ts";
 
 type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
 
@@ -28,9 +28,9 @@ export type Run = Readonly<{
   now: number;
 }>;
 
-export class Guests {
+export class FleetClusters {
   readonly #options: Options;
-  readonly #all = new Map<string, Guest>();
+  readonly #all = new Map<string, FleetCluster>();
   /** What the ways of all guests were made of. */
   #made = "";
   #version = "v1beta2";
@@ -40,12 +40,12 @@ export class Guests {
   }
 
   /** From now on Cluster API is told in this version. */
-  speak(version: string): void {
+  useVersion(version: string): void {
     if (version !== this.#version) this.keep([]);
     this.#version = version;
   }
 
-  get(name: string): Guest | undefined {
+  get(name: string): FleetCluster | undefined {
     return this.#all.get(name);
   }
 
@@ -54,7 +54,7 @@ export class Guests {
     served: readonly string[],
     leaving: readonly string[] = [],
     spec?: FleetSecret["spec"],
-    takes: Guest["takes"] = () => false,
+    mayAdopt: FleetCluster["mayAdopt"] = () => false,
   ): void {
     const { home, holds, hint } = this.#options;
     const { via, target, clusterAPI } = spec ?? {};
@@ -66,9 +66,9 @@ export class Guests {
       this.#made = made;
     }
     const wanted = new Set([...served, ...leaving]);
-    for (const [name, guest] of this.#all) {
+    for (const [name, cluster] of this.#all) {
       if (wanted.has(name)) continue;
-      guest.close();
+      cluster.close();
       this.#all.delete(name);
     }
     for (const name of wanted) {
@@ -76,12 +76,15 @@ export class Guests {
       // A ClusterResourceSet is placed beside the Cluster, in the management cluster.
       const beside = spec.via === "ClusterResourceSet";
       const reach = beside ? home : async () => await readAccess(home, name);
-      this.#all.set(name, new Guest({ way: wayOf(spec, name, this.#version), reach, holds, hint }));
+      this.#all.set(
+        name,
+        new FleetCluster({ transport: transportOf(spec, name, this.#version), reach, holds, hint }),
+      );
     }
     const going = new Set(leaving);
-    for (const [name, guest] of this.#all) {
-      guest.leaving = going.has(name);
-      guest.takes = takes;
+    for (const [name, cluster] of this.#all) {
+      cluster.leaving = going.has(name);
+      cluster.mayAdopt = mayAdopt;
     }
   }
 
@@ -95,24 +98,24 @@ export class Guests {
 
   #judge(name: string, run: Run): Judgement {
     const { object, source, owner, now } = run;
-    const guest = this.#all.get(name);
+    const cluster = this.#all.get(name);
     const content = source?.ok ? source.content : undefined;
-    const there = guest?.there(content, owner) ?? { is: "unknown" as const };
+    const there = cluster?.there(content, owner) ?? { is: "unknown" as const };
     const known = object.status?.clusters?.find((one) => one.name === name);
     const former = formerOf(run, known);
     // Until a cluster has answered, it counts as status last said. Otherwise a halt would last only
     // as long as the process.
     if (there.is === "unknown" && known !== undefined)
-      return { standing: asWas(former), ...said(known) };
+      return { rolloutState: lastKnownState(former), ...said(known) };
     if (there.is === "other" && content === undefined)
       return there.present && known?.state === "Done"
-        ? { standing: "done", ...said(known) }
-        : { standing: "done", state: "Waiting" };
+        ? { rolloutState: "done", ...said(known) }
+        : { rolloutState: "done", state: "Waiting" };
     const { minSuccessTime = "0s", progressDeadline = "30m" } = object.spec.rollout ?? {};
-    return standingOf({
+    return rolloutStateOf({
       there,
-      busy: guest?.busy === true,
-      refusal: content && (refusalAt(guest, content, now) ?? remembered(former)),
+      busy: cluster?.busy === true,
+      refusal: content && (refusalAt(cluster, content, now) ?? remembered(former)),
       former,
       now,
       soak: secondsOf(minSuccessTime) * 1000,
@@ -122,24 +125,24 @@ export class Guests {
   }
 
   /** The standing of a cluster that is to give back what this owner placed there. */
-  leaving(name: string, owner: string, now: number): ReturnType<typeof leavingStanding> {
-    const guest = this.#all.get(name);
-    return leavingStanding({
-      there: guest?.there(undefined, owner) ?? { is: "unknown" },
-      busy: guest?.busy === true,
-      refusal: refusalAt(guest, undefined, now),
+  leaving(name: string, owner: string, now: number): ReturnType<typeof removalStateOf> {
+    const cluster = this.#all.get(name);
+    return removalStateOf({
+      there: cluster?.there(undefined, owner) ?? { is: "unknown" },
+      busy: cluster?.busy === true,
+      refusal: refusalAt(cluster, undefined, now),
       now,
     });
   }
 
   /** Whether each of these clusters has answered, or is known to be away. */
-  know(names: readonly string[]): boolean {
+  areKnown(names: readonly string[]): boolean {
     return names.every((name) => this.#all.get(name)?.there(undefined, "").is !== "unknown");
   }
 
   /** What that owner placed in these clusters, each as its guest tells it from all others. */
   placed(names: readonly string[], owner: string): ReadonlySet<string> {
-    const all = names.map((name) => this.#all.get(name)?.placedAs(owner));
+    const all = names.map((name) => this.#all.get(name)?.placementId(owner));
     return new Set(all.filter((one) => one !== undefined));
   }
 
@@ -159,27 +162,31 @@ export class Guests {
  * objects with its target, so that no cluster goes without meanwhile; never those of older ones;
  * and all others where it adopts.
  */
-export function takesOf(
+export function adoptionRule(
   { spec }: Pick<FleetSecret, "spec">,
   older: readonly string[],
   younger: readonly string[],
-): Guest["takes"] {
+): FleetCluster["mayAdopt"] {
   return (mark) =>
     mark === undefined || !older.includes(mark)
       ? spec.conflicts === "Adopt" || (mark !== undefined && younger.includes(mark))
       : false;
 }
 
-function refusalAt(guest: Guest | undefined, of: Due, now: number): ClusterFacts["refusal"] {
-  const refusal = guest?.refusal(of);
+function refusalAt(
+  cluster: FleetCluster | undefined,
+  of: Wanted,
+  now: number,
+): ClusterFacts["refusal"] {
+  const refusal = cluster?.refusal(of);
   return refusal && { why: refusal.why, own: refusal.own, next: now + refusal.wait };
 }
 
-function wayOf(
+function transportOf(
   { via, target, clusterAPI }: FleetSecret["spec"],
   name: string,
   version: string,
-): Way {
+): Transport {
   const { namespace = "kube-system" } = target;
   const where = { namespace, name: target.name };
   return via === "ClusterResourceSet"
@@ -198,7 +205,7 @@ function formerOf(
 }
 
 /** The standing by what status last said. Only a refusal of the content counts as one. */
-function asWas(former: ClusterFacts["former"]): Standing {
+function lastKnownState(former: ClusterFacts["former"]): RolloutState {
   if (former?.state === "Done") return "done";
   if (former?.state === "Progressing") return "busy";
   const refused = former?.state === "Failed" && ofContent.has(codeIn(former.reason));

@@ -10,7 +10,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "./inventory/access.ts";
-import { Link, certificatesIn } from "./connection.ts";
+import { Connection, certificatesIn } from "./connection.ts";
 
 const minute = 60_000;
 
@@ -32,7 +32,7 @@ const clusterOf = (removed: string[]) =>
   }) as unknown as Cluster;
 
 /** A link that has read its kubeconfig once, and works. */
-async function linkOf(t: TestContext) {
+async function connectionOf(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
   const is = {
@@ -41,7 +41,7 @@ async function linkOf(t: TestContext) {
     opened: [] as string[],
     removed: [] as string[],
   };
-  const link = new Link({
+  const connection = new Connection({
     reach: async () => {
       is.readings += 1;
       return await is.read();
@@ -54,7 +54,7 @@ async function linkOf(t: TestContext) {
       return clusterOf(is.removed);
     },
   });
-  t.after(() => link.close());
+  t.after(() => connection.close());
   /** Lets so much time pass, a second at once, and what follows from it happen. */
   const pass = async (milliseconds: number) => {
     for (let left = milliseconds; left > 0; left -= 1000) {
@@ -64,11 +64,11 @@ async function linkOf(t: TestContext) {
   };
   await setImmediate();
   assert.deepEqual([is.readings, is.opened], [1, ["https://one"]]);
-  return { link, is, pass };
+  return { connection, is, pass };
 }
 
 test("a kubeconfig that is as it was is read again after four to six minutes, and its connection kept", async (t) => {
-  const { link, is, pass } = await linkOf(t);
+  const { connection, is, pass } = await connectionOf(t);
   await pass(4 * minute - 1000);
   assert.equal(is.readings, 1);
   await pass(2 * minute + 2000);
@@ -76,15 +76,15 @@ test("a kubeconfig that is as it was is read again after four to six minutes, an
   await pass(6 * minute + 2000);
   assert.ok(is.readings >= 3);
   assert.deepEqual(is.opened, ["https://one"]);
-  assert.ok(Array.isArray(link.found));
+  assert.ok(Array.isArray(connection.found));
 });
 
 test("while the old one works, a kubeconfig that was replaced is used after six minutes at the latest", async (t) => {
-  const { link, is, pass } = await linkOf(t);
+  const { connection, is, pass } = await connectionOf(t);
   is.read = async () => accessTo("https://two");
   await pass(6 * minute + 2000);
   assert.deepEqual(is.opened, ["https://one", "https://two"]);
-  assert.ok(Array.isArray(link.found));
+  assert.ok(Array.isArray(connection.found));
 });
 
 const forbidden = new ApiError({ status: 403, reason: "Forbidden", method: "GET", path: "/x" });
@@ -103,53 +103,53 @@ const deleted: (typeof revoked)[number] = [
   async () => ({ ok: false, why: "GPS436: why", absent: true }),
   /^GPS436: why$/,
 ];
-for (const [what, read, says] of [...revoked, deleted])
+for (const [what, read, isReported] of [...revoked, deleted])
   test(`one that ${what} ends the connection, and given back it opens another`, async (t) => {
-    const { link, is, pass } = await linkOf(t);
+    const { connection, is, pass } = await connectionOf(t);
     const { read: before } = is;
     is.read = read;
     await pass(6 * minute + 2000);
-    assert.equal(link.cluster, undefined);
+    assert.equal(connection.cluster, undefined);
     assert.match(
-      "away" in (link.found as object) ? (link.found as { away: string }).away : "",
-      says,
+      "away" in (connection.found as object) ? (connection.found as { away: string }).away : "",
+      isReported,
     );
     is.read = before;
     await pass(2 * minute);
-    assert.ok(Array.isArray(link.found));
+    assert.ok(Array.isArray(connection.found));
     assert.deepEqual(is.opened, ["https://one", "https://one"]);
   });
 
 test("a cluster that is leaving keeps its connection when its kubeconfig went with its namespace, until it is served again", async (t) => {
-  const { link, is, pass } = await linkOf(t);
-  link.leaving = true;
+  const { connection, is, pass } = await connectionOf(t);
+  connection.leaving = true;
   is.read = async () => ({ ok: false, why: "GPS436: why", absent: true });
   await pass(12 * minute);
   assert.ok(is.readings > 2);
-  assert.ok(Array.isArray(link.found));
-  await link.cluster?.remove("/x", "u");
+  assert.ok(Array.isArray(connection.found));
+  await connection.cluster?.remove("/x", "u");
   assert.deepEqual(is.removed, ["/x"]);
-  link.leaving = false;
+  connection.leaving = false;
   await pass(6 * minute + 2000);
-  assert.equal(link.cluster, undefined);
+  assert.equal(connection.cluster, undefined);
 });
 
 for (const [what, read] of revoked)
   test(`a cluster that is leaving is let go when its kubeconfig ${what}`, async (t) => {
-    const { link, is, pass } = await linkOf(t);
-    link.leaving = true;
+    const { connection, is, pass } = await connectionOf(t);
+    connection.leaving = true;
     is.read = read;
     await pass(6 * minute + 2000);
-    assert.equal(link.cluster, undefined);
+    assert.equal(connection.cluster, undefined);
   });
 
 test("a management cluster that does not answer revokes nothing", async (t) => {
-  const { link, is, pass } = await linkOf(t);
+  const { connection, is, pass } = await connectionOf(t);
   const silence = new ApiError({ status: 0, reason: "refused", method: "GET", path: "/x" });
   is.read = async () => await Promise.reject(silence);
   await pass(10 * minute);
   assert.ok(is.readings > 2);
-  assert.ok(Array.isArray(link.found));
+  assert.ok(Array.isArray(connection.found));
   assert.deepEqual(is.opened, ["https://one"]);
 });
 

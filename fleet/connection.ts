@@ -37,7 +37,7 @@ type Options = Readonly<{
   connect?: (access: Access) => Cluster;
 }>;
 
-type FollowedGuest = {
+type FollowedObject = {
   target: WatchTarget;
   needed: boolean;
   informer: Informer;
@@ -49,7 +49,7 @@ type Open = Readonly<{
   made: string;
   authority: string | undefined;
   cluster: Cluster;
-  all: readonly FollowedGuest[];
+  all: readonly FollowedObject[];
 }>;
 
 /**
@@ -58,16 +58,19 @@ type Open = Readonly<{
  */
 export type KnownObjects = "unknown" | Readonly<{ away: string }> | readonly Seen[];
 
-export class Link {
+export class Connection {
   /** While it gives back what it has, a kubeconfig that is deleted closes no open connection. */
   leaving = false;
   readonly #options: Options;
   readonly #stop = new AbortController();
-  readonly #loop = createLoop({ run: () => this.#look(), failed: (error) => this.#fell(error) });
+  readonly #loop = createLoop({
+    run: () => this.#observe(),
+    failed: (error) => this.#connectFailed(error),
+  });
   #open: Open | undefined;
   #following = new AbortController();
   /** Why there is no connection. */
-  #shut: string | undefined;
+  #closedBecause: string | undefined;
   #failures = 0;
   #renew = false;
   /** When the kubeconfig is to be read again. */
@@ -85,15 +88,15 @@ export class Link {
   }
 
   get found(): KnownObjects {
-    const away = this.#away;
+    const away = this.#awayBecause;
     if (away !== undefined) return { away };
     const all = this.#open?.all ?? [];
     if (all.length === 0 || all.some(({ seen }) => seen.is === "unknown")) return "unknown";
     return all.map(({ seen }) => seen);
   }
 
-  get #away(): string | undefined {
-    return this.#shut ?? this.#open?.all.find((one) => one.needed && one.problem)?.problem;
+  get #awayBecause(): string | undefined {
+    return this.#closedBecause ?? this.#open?.all.find((one) => one.needed && one.problem)?.problem;
   }
 
   /** The open connection; undefined while there is none. */
@@ -124,16 +127,16 @@ export class Link {
    * To be called after a write. What it left is asked for where its answer did not tell. Without an
    * answer, the kubeconfig is read again too, because a watch outlives the token that opened it.
    */
-  look(answered: boolean): void {
+  observeWrite(answered: boolean): void {
     this.#renew ||= !answered;
     // The answer is known at once. Its event comes later, if ever.
     for (const one of this.#open?.all ?? []) this.#show(one);
     this.#loop.hint();
   }
 
-  async #look(): Promise<Again | undefined> {
+  async #observe(): Promise<Again | undefined> {
     const renew = this.#renew || performance.now() >= this.#stale;
-    if (this.#open === undefined || this.#away !== undefined || renew) {
+    if (this.#open === undefined || this.#awayBecause !== undefined || renew) {
       this.#renew = false;
       await this.#connect();
     }
@@ -150,7 +153,7 @@ export class Link {
       one.problem = undefined;
       this.#show(one);
     }
-    if (this.#away !== undefined) return this.#later();
+    if (this.#awayBecause !== undefined) return this.#later();
     const rest = this.#stale - performance.now();
     return Number.isFinite(rest) ? { seconds: rest / 1000 } : undefined;
   }
@@ -164,9 +167,9 @@ export class Link {
    * The management cluster did not tell how this cluster is reached. That it may not be read any
    * more is an answer, as good as a kubeconfig that was deleted.
    */
-  #fell(error: unknown): undefined {
+  #connectFailed(error: unknown): undefined {
     const revoked = error instanceof ApiError && error.status === 403;
-    if (this.#open === undefined || revoked) this.#close(away(error));
+    if (this.#open === undefined || revoked) this.#close(unreachableBecause(error));
   }
 
   /** The kubeconfig may have been renewed, or name another cluster. */
@@ -190,16 +193,16 @@ export class Link {
   }
 
   #close(why: string): void {
-    const before = this.#shut;
+    const before = this.#closedBecause;
     this.#following.abort();
     this.#open = undefined;
-    this.#shut = why;
+    this.#closedBecause = why;
     if (before !== why) this.#options.hint();
   }
 
   #begin(how: Pick<Open, "made" | "authority">, live: Cluster): void {
     const { needed, besides } = this.#options;
-    const followed = (target: WatchTarget, isNeeded: boolean): FollowedGuest => {
+    const followed = (target: WatchTarget, isNeeded: boolean): FollowedObject => {
       const seen: Seen = { is: "unknown" };
       return { target, needed: isNeeded, informer: new Informer(), seen, problem: undefined };
     };
@@ -209,12 +212,12 @@ export class Link {
     ];
     this.#following.abort();
     this.#following = new AbortController();
-    this.#shut = undefined;
+    this.#closedBecause = undefined;
     this.#open = { ...how, cluster: cached(live, all), all };
     for (const one of all) this.#follow(one, live);
   }
 
-  #follow(one: FollowedGuest, cluster: Cluster): void {
+  #follow(one: FollowedObject, cluster: Cluster): void {
     const { signal } = this.#following;
     void follow({
       cluster,
@@ -231,7 +234,7 @@ export class Link {
       hint: () => {
         if (signal.aborted) return;
         one.problem = undefined;
-        if (this.#away === undefined) this.#failures = 0;
+        if (this.#awayBecause === undefined) this.#failures = 0;
         this.#show(one);
       },
       failed: (error) => {
@@ -241,7 +244,7 @@ export class Link {
   }
 
   /** A watch that ended in its time begins again at once. Until then what it showed is kept. */
-  #show(one: FollowedGuest): void {
+  #show(one: FollowedObject): void {
     const { shown } = one.informer;
     // The watch may not have shown our own write yet.
     if (shown === "list") this.#loop.hint();
@@ -251,15 +254,15 @@ export class Link {
   }
 
   /** Takes the end of a watch. An object that is not needed counts only when it is refused. */
-  #failed(one: FollowedGuest, error: unknown): void {
+  #failed(one: FollowedObject, error: unknown): void {
     if (!one.needed) {
       const { seen } = one;
       one.seen = unseen(seen, error);
       if (JSON.stringify(seen) !== JSON.stringify(one.seen)) this.#options.hint();
       return;
     }
-    const known = this.#away;
-    one.problem = away(error);
+    const known = this.#awayBecause;
+    one.problem = unreachableBecause(error);
     if (known === one.problem) return;
     this.#options.hint();
     // A guest that was away already is tried again in its own time.
@@ -281,13 +284,13 @@ export function certificatesIn(authority: string): string {
 }
 
 /** Status and reason of the guest's answer, and nothing else, because the rest may be anything. */
-export const told = (error: unknown): string =>
+export const answerOf = (error: unknown): string =>
   error instanceof ApiError ? error.bare : "its answer is not an API server's";
 
 /** Why a cluster is not reached. A refused account is an answer, and lasts. */
-export const away = (error: unknown): string => {
+export const unreachableBecause = (error: unknown): string => {
   const denied = error instanceof ApiError && [401, 403].includes(error.status);
-  return sentence(denied ? "denied" : "unreachable", told(error));
+  return sentence(denied ? "denied" : "unreachable", answerOf(error));
 };
 
 /**

@@ -10,7 +10,7 @@ import {
   issuedAnnotation,
 } from "#contract/joined/names.ts";
 import type { Age } from "#kube/token.ts";
-import { says, statusOf, type FoundCluster, ageOf } from "./joined-status.ts";
+import { isReported, statusOf, type FoundCluster, ageOf } from "./joined-status.ts";
 
 const now = new Date("2026-11-23T09:00:00.500Z");
 const profile: ClusterProfile = {
@@ -49,7 +49,7 @@ const cases: readonly (readonly [
   [{ kind: "refused" }, "fresh", "False TokenRefused", "Unknown NotAsked", "Unknown NotAsked"],
   [{ kind: "refused" }, "expired", "False TokenExpired", "Unknown NotAsked", "Unknown NotAsked"],
   [
-    { kind: "noWay", why: "GPS448" },
+    { kind: "noAccess", why: "GPS448" },
     "unknown",
     "False NoCredential",
     "Unknown NotAsked",
@@ -101,10 +101,10 @@ test("what is said already is not written again; a former name for the version i
   const status = statusOf(profile, answers, "fresh", now);
   const later = new Date("2026-11-24T09:00:00Z");
   const before = { ...profile, status };
-  assert.ok(says(before, statusOf(before, answers, "fresh", later)));
+  assert.ok(isReported(before, statusOf(before, answers, "fresh", later)));
   const renewed = { ...answers, version: "v1.37.0" } as const;
-  assert.ok(!says(before, statusOf(before, renewed, "fresh", later)));
-  assert.ok(!says(profile, status));
+  assert.ok(!isReported(before, statusOf(before, renewed, "fresh", later)));
+  assert.ok(!isReported(profile, status));
 });
 
 const secret = (issued: string, expires: string) => ({

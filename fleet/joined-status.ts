@@ -26,9 +26,9 @@ export type FoundCluster =
   | Readonly<{ kind: "refused" }>
   | Readonly<{ kind: "away"; why: string }>
   /** There is no way to it: no credential, or one that is refused before a connection. */
-  | Readonly<{ kind: "noWay"; why: string }>;
+  | Readonly<{ kind: "noAccess"; why: string }>;
 
-type Word = Readonly<{
+type NewCondition = Readonly<{
   status: "True" | "False" | "Unknown";
   reason: JoinedReason;
   message: string;
@@ -65,7 +65,7 @@ function joined(
   found: FoundCluster,
   age: Age,
   known: V1Condition | undefined,
-): Word {
+): NewCondition {
   const again = `join it again: ${joinCommand(profile)}`;
   if (age === "expired")
     return { status: "False", reason: "TokenExpired", message: `The token has expired; ${again}` };
@@ -76,20 +76,20 @@ function joined(
       const message = `Its API server refuses the token; ${again}`;
       return { status: "False", reason: "TokenRefused", message };
     }
-    case "noWay":
+    case "noAccess":
       return { status: "False", reason: "NoCredential", message: `${found.why}; ${again}` };
     case "away":
       return known === undefined
         ? { status: "Unknown", reason: "NotReached", message: "It has not been reached yet" }
         : {
-            status: known.status as Word["status"],
+            status: known.status as NewCondition["status"],
             reason: known.reason as JoinedReason,
             message: known.message,
           };
   }
 }
 
-function healthy(found: FoundCluster): Word {
+function healthy(found: FoundCluster): NewCondition {
   switch (found.kind) {
     case "answers":
       return found.ready
@@ -98,13 +98,13 @@ function healthy(found: FoundCluster): Word {
     case "away":
       return { status: "Unknown", reason: "Unreachable", message: found.why };
     case "refused":
-    case "noWay":
+    case "noAccess":
       return { status: "Unknown", reason: "NotAsked", message: "Without a token it is not asked" };
   }
 }
 
 /** Whoever deleted the policies has opened what they close: nothing is stopped, and it is said. */
-function guarded(profile: ClusterProfile, found: FoundCluster): Word {
+function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
   if (found.kind !== "answers" || found.guarded === undefined)
     return { status: "Unknown", reason: "NotAsked", message: "It was not asked" };
   if (found.guarded) {
@@ -133,7 +133,10 @@ function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): 
 }
 
 /** Whether the profile says so already. */
-export function says({ status }: ClusterProfile, wanted: ReturnType<typeof statusOf>): boolean {
+export function isReported(
+  { status }: ClusterProfile,
+  wanted: ReturnType<typeof statusOf>,
+): boolean {
   const shown = (all: readonly V1Condition[] = []) =>
     all.map(({ type, status, reason, message }) => [type, status, reason, message].join("\n"));
   const has = new Set(shown(status?.conditions));

@@ -5,14 +5,14 @@ import { ApiError, unreachable } from "#kube/client/api-error.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { planted } from "#test/harness/api/manners.ts";
 import { FakeServer } from "#test/harness/api/server.ts";
-import { Joined } from "./joined.ts";
+import { JoinedCluster } from "./joined.ts";
 
 test("a cluster that answers with text of its own is told by status and reason alone", async () => {
   await using fakes = await FakeServer.start();
   fakes.become("east", "fails");
   const read = readKubeconfig(Buffer.from(fakes.kubeconfig("east")), "east");
   assert.ok(read.ok);
-  const found = await new Joined().look({ ok: true, access: read.access, made: "1" });
+  const found = await new JoinedCluster().observe({ ok: true, access: read.access, made: "1" });
   assert.equal(found.kind, "away");
   assert.match("why" in found ? found.why : "", /GET \/version: 500 InternalError$/);
   assert.ok(!JSON.stringify(found).includes(planted));

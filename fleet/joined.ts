@@ -20,16 +20,16 @@ const largestAnswer = 1024 * 1024;
  * The policies are four of six requests of a look, so they are asked for at each tenth one only.
  * What is said of them is some five minutes old at most.
  */
-const looksPerGuard = 10;
+const observationsPerGuard = 10;
 
-export class Joined {
-  #looks = 0;
+export class JoinedCluster {
+  #observations = 0;
   #guarded = false;
   #open: Readonly<{ made: string; cluster: Cluster }> | undefined;
 
   /** Asks for version, readiness, and what guards its account. Never rejects. */
-  async look(read: AccessReading): Promise<FoundCluster> {
-    if (!read.ok) return { kind: "noWay", why: read.why };
+  async observe(read: AccessReading): Promise<FoundCluster> {
+    if (!read.ok) return { kind: "noAccess", why: read.why };
     if (this.#open?.made !== read.made) {
       const how = { manager: fleetManager, seconds: answerSeconds, largest: largestAnswer };
       this.#guarded = false;
@@ -53,8 +53,8 @@ export class Joined {
 
   /** Policies that are in place are not asked for at every look. */
   async #isGuarded(cluster: Cluster): Promise<boolean> {
-    this.#looks += 1;
-    if (!this.#guarded || this.#looks % looksPerGuard === 0)
+    this.#observations += 1;
+    if (!this.#guarded || this.#observations % observationsPerGuard === 0)
       this.#guarded = await isGuarded(cluster);
     return this.#guarded;
   }

@@ -42,23 +42,35 @@ export async function readProfile(
   home: Cluster,
   profile: ClusterProfile,
 ): Promise<Readonly<{ read: AccessReading; secret?: V1Secret | undefined }>> {
-  const way = wayOf(profile);
-  if ("problem" in way) return { read: { ok: false, why: sentence(way.problem, way.detail) } };
+  const source = credentialSourceOf(profile);
+  if ("problem" in source)
+    return { read: { ok: false, why: sentence(source.problem, source.detail) } };
   const { namespace = "", name = "" } = profile.metadata;
-  const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${way.secret}`);
-  return { read: accessBy(way, secret, name), secret };
+  const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${source.secret}`);
+  return { read: accessBy(source, secret, name), secret };
 }
 
-function accessBy(way: AccessWay, secret: V1Secret | undefined, name: string): AccessReading {
-  const value = secret?.data?.[way.key];
+function accessBy(
+  source: CredentialSource,
+  secret: V1Secret | undefined,
+  name: string,
+): AccessReading {
+  const value = secret?.data?.[source.key];
   if (value === undefined)
-    return { ok: false, why: sentence("noCredential", `${way.secret}, ${way.key}`), absent: true };
-  const made = JSON.stringify([way.cluster, value]);
+    return {
+      ok: false,
+      why: sentence("noCredential", `${source.secret}, ${source.key}`),
+      absent: true,
+    };
+  const made = JSON.stringify([source.cluster, value]);
   const bytes = Buffer.from(value, "base64");
-  if (way.holds === "token")
-    return reading(parseKubeconfig(configOf(way.cluster, { token: bytes.toString() }), name), made);
-  const place = parseKubeconfig(configOf(way.cluster, { token: "none" }), name);
-  const proof = readKubeconfig(bytes, way.secret, way.context);
+  if (source.holds === "token")
+    return reading(
+      parseKubeconfig(configOf(source.cluster, { token: bytes.toString() }), name),
+      made,
+    );
+  const place = parseKubeconfig(configOf(source.cluster, { token: "none" }), name);
+  const proof = readKubeconfig(bytes, source.secret, source.context);
   if (!place.ok || !proof.ok) return reading(place.ok ? proof : place, made);
   return { ok: true, access: new Access(place.access, proof.access.proof), made };
 }
@@ -72,7 +84,7 @@ const configOf = (cluster: object, user: object) => ({
 });
 
 /** A Secret in the profile's own namespace. */
-export type AccessWay = Readonly<{
+export type CredentialSource = Readonly<{
   /** A kubeconfig's cluster, of which nothing has been judged. */
   cluster: Readonly<Record<string, unknown>>;
   secret: string;
@@ -81,10 +93,13 @@ export type AccessWay = Readonly<{
   (Readonly<{ holds: "token" }> | Readonly<{ holds: "kubeconfig"; context: string | undefined }>);
 
 /** Why a profile gives no way: a kind of problem, and its detail. */
-export type NoWay = Readonly<{ problem: "noProvider" | "provider"; detail: string }>;
+export type ProviderProblem = Readonly<{ problem: "noProvider" | "provider"; detail: string }>;
 
 /** The first provider of the two that are known, in the profile's order; nothing else is run. */
-export function wayOf({ metadata, status }: ClusterProfile): AccessWay | NoWay {
+export function credentialSourceOf({
+  metadata,
+  status,
+}: ClusterProfile): CredentialSource | ProviderProblem {
   const all = [...(status?.accessProviders ?? []), ...(status?.credentialProviders ?? [])];
   const known = all.find(({ name }) => Object.hasOwn(readers, name));
   if (known === undefined)
@@ -95,13 +110,19 @@ export function wayOf({ metadata, status }: ClusterProfile): AccessWay | NoWay {
 type Profile = ClusterProfile["metadata"];
 
 const readers = {
-  secretreader(provider: AccessProvider, { name = "" }: Profile): AccessWay | NoWay {
+  secretreader(
+    provider: AccessProvider,
+    { name = "" }: Profile,
+  ): CredentialSource | ProviderProblem {
     // Of another name it could be any token of this namespace, for a server of the author's.
     const named = extensionOf(provider)["clusterName"] ?? name;
     if (named !== name) return refused("clusterName is not the profile's own name");
     return { cluster: provider.cluster ?? {}, secret: name, key: tokenKey, holds: "token" };
   },
-  "kubeconfig-secretreader"(provider: AccessProvider, { namespace }: Profile): AccessWay | NoWay {
+  "kubeconfig-secretreader"(
+    provider: AccessProvider,
+    { namespace }: Profile,
+  ): CredentialSource | ProviderProblem {
     const { name, key, namespace: where = namespace, context } = extensionOf(provider);
     // The fleet's account may read Secrets by name anywhere: the author of a profile may not.
     if (where !== namespace) return refused("it names another namespace than the profile's");
@@ -112,7 +133,7 @@ const readers = {
   },
 } as const;
 
-const refused = (detail: string): NoWay => ({ problem: "provider", detail });
+const refused = (detail: string): ProviderProblem => ({ problem: "provider", detail });
 
 /** What the profile tells the reader; an own field alone is one. */
 function extensionOf({ cluster }: AccessProvider): Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isGivenUp, leavingStanding, standingOf, type ClusterFacts } from "./cluster-state.ts";
+import { isGivenUp, removalStateOf, rolloutStateOf, type ClusterFacts } from "./cluster-state.ts";
 
 const now = 1_000_000;
 const late = "GPS456 late";
@@ -31,7 +31,7 @@ const lasting = { is: "away", why: "GPS437", lasting: true } as const;
 const table: readonly (readonly [
   what: string,
   given: Partial<ClusterFacts>,
-  standing: string,
+  rolloutState: string,
   state: string,
   next?: number,
 ])[] = [
@@ -122,12 +122,12 @@ const table: readonly (readonly [
   ],
 ];
 
-for (const [what, given, standing, state, next] of table)
-  test(`${what}: ${standing}, shown as ${state}`, () => {
-    const found = standingOf(facts(given));
+for (const [what, given, rolloutState, state, next] of table)
+  test(`${what}: ${rolloutState}, shown as ${state}`, () => {
+    const found = rolloutStateOf(facts(given));
     assert.deepEqual(
-      [found.standing, found.state, found.next && found.next - now],
-      [standing, state, next],
+      [found.rolloutState, found.state, found.next && found.next - now],
+      [rolloutState, state, next],
     );
   });
 
@@ -135,7 +135,7 @@ const refusal = (seconds: number) => ({ why: "GPS439", own: true, next: now + se
 const leaving: readonly (readonly [
   what: string,
   given: Partial<ClusterFacts>,
-  standing: string,
+  rolloutState: string,
   reason: string | undefined,
   atDeadline: "given up" | "waited for",
 ])[] = [
@@ -147,9 +147,9 @@ const leaving: readonly (readonly [
   ["it may be asked again", { refusal: refusal(0) }, "retry", "GPS439", "waited for"],
   ["it is asked again", { busy: true, refusal: refusal(0) }, "busy", "GPS439", "waited for"],
 ];
-for (const [what, given, standing, reason, atDeadline] of leaving)
-  test(`of a cluster that leaves, ${what}: ${standing}, for ${reason ?? "no reason"}, and ${atDeadline} at the deadline`, () => {
-    const found = leavingStanding(facts(given));
-    assert.deepEqual([found.standing, found.reason], [standing, reason]);
+for (const [what, given, rolloutState, reason, atDeadline] of leaving)
+  test(`of a cluster that leaves, ${what}: ${rolloutState}, for ${reason ?? "no reason"}, and ${atDeadline} at the deadline`, () => {
+    const found = removalStateOf(facts(given));
+    assert.deepEqual([found.rolloutState, found.reason], [rolloutState, reason]);
     assert.equal(isGivenUp(found), atDeadline === "given up");
   });

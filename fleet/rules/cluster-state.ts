@@ -3,7 +3,7 @@
  * counts. Pure. Times are milliseconds.
  */
 import type { ClusterStatus } from "#api/fleet-secret.ts";
-import type { Standing } from "./order.ts";
+import type { RolloutState } from "./order.ts";
 
 export type ClusterFacts = Readonly<{
   /**
@@ -42,51 +42,55 @@ export type ClusterFacts = Readonly<{
 }>;
 
 export type Judgement = Readonly<{
-  standing: Standing;
+  rolloutState: RolloutState;
   state: ClusterStatus["state"];
   reason?: string;
   /** When to look again even if nothing happens. */
   next?: number;
 }>;
 
-export function standingOf(facts: ClusterFacts): Judgement {
+export function rolloutStateOf(facts: ClusterFacts): Judgement {
   const { there, busy, refusal, now } = facts;
-  if (there.is === "unknown") return { standing: "unreachable", state: "Waiting" };
+  if (there.is === "unknown") return { rolloutState: "unreachable", state: "Waiting" };
   if (there.is === "away") {
     const state = there.lasting === true ? "Failed" : "Unreachable";
-    return { standing: "unreachable", state, reason: there.why };
+    return { rolloutState: "unreachable", state, reason: there.why };
   }
   // The content is not at fault, so this holds up no other cluster.
   if (there.is === "foreign")
-    return { standing: "unreachable", state: "Failed", reason: there.why };
+    return { rolloutState: "unreachable", state: "Failed", reason: there.why };
   // The others would get their turns in the instant in which one that refused is tried again.
   if (busy && refusal !== undefined)
-    return { standing: refusal.own ? "busy" : "retrying", state: "Failed", reason: refusal.why };
-  if (busy) return { standing: "busy", state: "Progressing" };
+    return {
+      rolloutState: refusal.own ? "busy" : "retrying",
+      state: "Failed",
+      reason: refusal.why,
+    };
+  if (busy) return { rolloutState: "busy", state: "Progressing" };
   if (there.is === "has") return withContent(facts, there.proof, there.why);
   if (refusal === undefined) return withoutContent(facts);
   const { why: reason, own, next } = refusal;
   return next <= now
-    ? { standing: own ? "again" : "retry", state: "Failed", reason }
-    : { standing: own ? "unreachable" : "failed", state: "Failed", reason, next };
+    ? { rolloutState: own ? "again" : "retry", state: "Failed", reason }
+    : { rolloutState: own ? "unreachable" : "failed", state: "Failed", reason, next };
 }
 
 /**
  * The standing of a cluster that is to give back what was placed there. One that refuses takes no
  * place of another, and its reason stays while it is asked again.
  */
-export function leavingStanding({
+export function removalStateOf({
   there,
   busy,
   refusal,
   now,
 }: Pick<ClusterFacts, "there" | "busy" | "refusal" | "now">): Omit<Judgement, "state"> {
-  if (there.is === "unknown") return { standing: "unreachable" };
-  if (there.is === "away") return { standing: "unreachable", reason: there.why };
+  if (there.is === "unknown") return { rolloutState: "unreachable" };
+  if (there.is === "away") return { rolloutState: "unreachable", reason: there.why };
   const reason = refusal === undefined ? {} : { reason: refusal.why };
-  if (busy) return { standing: "busy", ...reason };
-  if (refusal === undefined) return { standing: "waiting" };
-  return { standing: refusal.next <= now ? "retry" : "failed", ...reason };
+  if (busy) return { rolloutState: "busy", ...reason };
+  if (refusal === undefined) return { rolloutState: "waiting" };
+  return { rolloutState: refusal.next <= now ? "retry" : "failed", ...reason };
 }
 
 /**
@@ -94,19 +98,19 @@ export function leavingStanding({
  * that refuses. One that answers and has only not had its turn never is, however late it is; nor is
  * one that this process has not asked yet.
  */
-export const isGivenUp = ({ standing, reason }: Omit<Judgement, "state">): boolean =>
-  standing === "failed" || (standing === "unreachable" && reason !== undefined);
+export const isGivenUp = ({ rolloutState, reason }: Omit<Judgement, "state">): boolean =>
+  rolloutState === "failed" || (rolloutState === "unreachable" && reason !== undefined);
 
 /**
  * One that had its turn, and lost the content before it proved it, comes after all others: each of
  * its tries would keep a slot. It keeps its state, and so the time at which its deadline began.
  */
 function withoutContent({ former, late }: ClusterFacts): Judgement {
-  if (former?.state === "Done") return { standing: "repair", state: "Progressing" };
-  if (former?.state === "Progressing") return { standing: "again", state: "Progressing" };
+  if (former?.state === "Done") return { rolloutState: "repair", state: "Progressing" };
+  if (former?.state === "Progressing") return { rolloutState: "again", state: "Progressing" };
   if (former?.state === "Failed" && former.reason === late)
-    return { standing: "again", state: "Failed", reason: late };
-  return { standing: "waiting", state: "Waiting" };
+    return { rolloutState: "again", state: "Failed", reason: late };
+  return { rolloutState: "waiting", state: "Waiting" };
 }
 
 function withContent(facts: ClusterFacts, proof: string, why: string | undefined): Judgement {
@@ -114,25 +118,25 @@ function withContent(facts: ClusterFacts, proof: string, why: string | undefined
   const reason = why === undefined ? {} : { reason: why };
   switch (proof) {
     case "held":
-      return { standing: "unreachable", state: "Waiting", ...reason };
+      return { rolloutState: "unreachable", state: "Waiting", ...reason };
     case "refused":
-      return { standing: "failed", state: "Failed", ...reason };
+      return { rolloutState: "failed", state: "Failed", ...reason };
     case "awaited": {
       // It proved this very content, and takes that back. If it kept its slot, with a new deadline,
       // it could do so for ever.
       if (facts.former?.state === "Done")
-        return { standing: "unreachable", state: "Progressing", ...reason };
+        return { rolloutState: "unreachable", state: "Progressing", ...reason };
       const end = deadline === undefined ? Number.POSITIVE_INFINITY : begunAt(facts) + deadline;
       // The content is there, and nothing says that it is at fault: others get their turns.
-      if (now >= end) return { standing: "unreachable", state: "Failed", reason: late };
+      if (now >= end) return { rolloutState: "unreachable", state: "Failed", reason: late };
       const next = Number.isFinite(end) ? { next: end } : {};
-      return { standing: "busy", state: "Progressing", ...reason, ...next };
+      return { rolloutState: "busy", state: "Progressing", ...reason, ...next };
     }
     default: {
       const end = since(facts, "Done") + soak;
       return now < end
-        ? { standing: "soaking", state: "Done", ...reason, next: end }
-        : { standing: "done", state: "Done", ...reason };
+        ? { rolloutState: "soaking", state: "Done", ...reason, next: end }
+        : { rolloutState: "done", state: "Done", ...reason };
     }
   }
 }

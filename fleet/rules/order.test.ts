@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { standingOf, type ClusterFacts } from "./cluster-state.ts";
-import { order, type RankedGuest, type Pace, type Standing } from "./order.ts";
+import { rolloutStateOf, type ClusterFacts } from "./cluster-state.ts";
+import { nextChanges, type RankedCluster, type RolloutPace, type RolloutState } from "./order.ts";
 
-const letters: Readonly<Record<string, Standing>> = {
+const letters: Readonly<Record<string, RolloutState>> = {
   d: "done",
   w: "waiting",
   b: "busy",
@@ -17,16 +17,19 @@ const letters: Readonly<Record<string, Standing>> = {
   u: "unreachable",
 };
 /** A letter a cluster, named 0, 1, 2 … */
-const guests = (text: string): RankedGuest[] =>
-  Array.from(text, (letter, at) => ({ name: String(at), standing: letters[letter] ?? "waiting" }));
+const clusters = (text: string): RankedCluster[] =>
+  Array.from(text, (letter, at) => ({
+    name: String(at),
+    rolloutState: letters[letter] ?? "waiting",
+  }));
 
 const none = { maxFailures: 0 };
-const pace: Pace = { canary: 1, maxConcurrency: "50%", maxFailures: "5%" };
+const pace: RolloutPace = { canary: 1, maxConcurrency: "50%", maxFailures: "5%" };
 const table: readonly (readonly [
   what: string,
   text: string,
   change: string,
-  more?: Partial<Pace>,
+  more?: Partial<RolloutPace>,
   halted?: boolean,
 ])[] = [
   ["nobody is there", "", ""],
@@ -81,14 +84,14 @@ const table: readonly (readonly [
 
 for (const [what, text, change, more = {}, halted = false] of table)
   test(`${text || "none"}: ${what}`, () => {
-    const turn = order(guests(text), { ...pace, ...more });
-    assert.deepEqual([turn.change.join(""), turn.halted], [change, halted]);
+    const action = nextChanges(clusters(text), { ...pace, ...more });
+    assert.deepEqual([action.change.join(""), action.halted], [change, halted]);
   });
 
 const fleets = fc.array(
   fc.record({
     name: fc.string({ minLength: 1, maxLength: 3 }),
-    standing: fc.constantFrom(...Object.values(letters)),
+    rolloutState: fc.constantFrom(...Object.values(letters)),
   }),
   { maxLength: 60 },
 );
@@ -100,27 +103,27 @@ const paces = fc.record({
   ),
   maxFailures: fc.nat(4),
 });
-const count = (all: readonly RankedGuest[], ...of: readonly Standing[]) =>
-  all.filter(({ standing }) => of.includes(standing)).length;
+const count = (all: readonly RankedCluster[], ...of: readonly RolloutState[]) =>
+  all.filter(({ rolloutState }) => of.includes(rolloutState)).length;
 
 test("law: who does not answer, has it or is at it is never changed, and takes nobody's place", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(
-        fleets.map((all) => all[0] ?? { name: "x", standing: "done" as const }),
+        fleets.map((all) => all[0] ?? { name: "x", rolloutState: "done" as const }),
         { selector: ({ name }) => name, maxLength: 40 },
       ),
       paces,
       (all, pace) => {
-        const turn = order(all, pace);
-        const standing = new Map(all.map((one) => [one.name, one.standing]));
-        for (const name of turn.change)
+        const action = nextChanges(all, pace);
+        const rolloutState = new Map(all.map((one) => [one.name, one.rolloutState]));
+        for (const name of action.change)
           assert.ok(
-            ["waiting", "retry", "repair", "again"].includes(standing.get(name) ?? ""),
+            ["waiting", "retry", "repair", "again"].includes(rolloutState.get(name) ?? ""),
             name,
           );
-        const reached = all.filter(({ standing }) => standing !== "unreachable");
-        assert.deepEqual(order(reached, pace), turn);
+        const reached = all.filter(({ rolloutState }) => rolloutState !== "unreachable");
+        assert.deepEqual(nextChanges(reached, pace), action);
       },
     ),
   );
@@ -129,8 +132,8 @@ test("law: who does not answer, has it or is at it is never changed, and takes n
 test("law: never more at a time than canary or concurrency allow, and none new beyond maxFailures", () => {
   fc.assert(
     fc.property(fleets, paces, (given, pace) => {
-      const all = given.filter(({ standing }) => standing !== "repair");
-      const { change, halted } = order(all, pace);
+      const all = given.filter(({ rolloutState }) => rolloutState !== "repair");
+      const { change, halted } = nextChanges(all, pace);
       const reached = all.length - count(all, "unreachable");
       const share =
         typeof pace.maxConcurrency === "number"
@@ -153,11 +156,13 @@ test("law: one cluster, whatever it answers, never keeps the content from anothe
     fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, given) => {
       const pace = { ...given, maxFailures: "5%" };
       for (const ill of ["failed", "unreachable", "again"] as const) {
-        const guest = { name: "", standing: ill };
-        let all = guests("w".repeat(well));
+        const guest = { name: "", rolloutState: ill };
+        let all = clusters("w".repeat(well));
         for (let round = 0; round <= well; round++) {
-          const now = new Set(order([guest, ...all], pace).change);
-          all = all.map((one) => (now.has(one.name) ? { name: one.name, standing: "done" } : one));
+          const now = new Set(nextChanges([guest, ...all], pace).change);
+          all = all.map((one) =>
+            now.has(one.name) ? { name: one.name, rolloutState: "done" } : one,
+          );
         }
         assert.equal(count(all, "waiting"), 0, ill);
       }
@@ -174,7 +179,7 @@ const there = {
   away: { is: "away", why: "" },
 } as const;
 
-test("law: one cluster, whatever it does in turn, holds up no other for more than its deadline", () => {
+test("law: one cluster, whatever it does in action, holds up no other for more than its deadline", () => {
   const deeds = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
   fc.assert(
     fc.property(
@@ -186,7 +191,7 @@ test("law: one cluster, whatever it does in turn, holds up no other for more tha
         const pace = { canary, maxConcurrency: 1, maxFailures: "5%" };
         const whole = { refusal: undefined, soak, deadline: 1_800_000, late: "l" };
         let former: ClusterFacts["former"];
-        let all = guests("w".repeat(well));
+        let all = clusters("w".repeat(well));
         let has = false;
         for (let round = 0; round < 6 * (well + 1); round++) {
           const now = round * 600_000;
@@ -194,15 +199,15 @@ test("law: one cluster, whatever it does in turn, holds up no other for more tha
           const found = has || deed === "away" ? there[deed] : there.loses;
           has &&= deed !== "loses";
           const judge = (busy: boolean) => {
-            const judged = standingOf({ ...whole, busy, there: found, former, now });
+            const judged = rolloutStateOf({ ...whole, busy, there: found, former, now });
             const { state, reason } = judged;
             former = { state, reason, since: former?.state === state ? former.since : now };
             return judged;
           };
-          const { standing } = judge(false);
-          const changed = new Set(order([{ name: "", standing }, ...all], pace).change);
+          const { rolloutState } = judge(false);
+          const changed = new Set(nextChanges([{ name: "", rolloutState }, ...all], pace).change);
           if (changed.has("")) judge((has = true));
-          all = all.map((one) => (changed.has(one.name) ? { ...one, standing: "done" } : one));
+          all = all.map((one) => (changed.has(one.name) ? { ...one, rolloutState: "done" } : one));
         }
         assert.equal(count(all, "waiting"), 0);
       },
@@ -215,12 +220,14 @@ test("law: one cluster, whatever it does in turn, holds up no other for more tha
 test("law: as long as nobody refuses, everybody who answers has it in the end", () => {
   fc.assert(
     fc.property(fc.nat(80), fc.nat(20), paces, (waiting, away, pace) => {
-      let all = guests("w".repeat(waiting) + "u".repeat(away));
+      let all = clusters("w".repeat(waiting) + "u".repeat(away));
       for (let round = 0; round <= waiting; round++) {
-        const { change } = order(all, pace);
+        const { change } = nextChanges(all, pace);
         if (change.length === 0) break;
         const now = new Set(change);
-        all = all.map((one) => (now.has(one.name) ? { name: one.name, standing: "done" } : one));
+        all = all.map((one) =>
+          now.has(one.name) ? { name: one.name, rolloutState: "done" } : one,
+        );
       }
       assert.equal(count(all, "waiting"), 0);
     }),

@@ -3,7 +3,7 @@
  * except that a cluster that cannot be reached does not count as failed.
  */
 
-export type Standing =
+export type RolloutState =
   /** Has what the Secret says, proved, and for long enough. */
   | "done"
   /** Has it, but not for long enough yet; it keeps its slot. */
@@ -28,9 +28,9 @@ export type Standing =
   /** Cannot be served or proved now, for a reason of its own, whatever the content. */
   | "unreachable";
 
-export type RankedGuest = Readonly<{ name: string; standing: Standing }>;
+export type RankedCluster = Readonly<{ name: string; rolloutState: RolloutState }>;
 
-export type Pace = Readonly<{
+export type RolloutPace = Readonly<{
   canary: number;
   /** A number, or a percentage of the clusters that can be reached, such as `10%`. */
   maxConcurrency: number | string;
@@ -38,7 +38,7 @@ export type Pace = Readonly<{
   maxFailures: number | string;
 }>;
 
-export type FleetTurn = Readonly<{
+export type FleetAction = Readonly<{
   /** Names of the clusters to change now, sorted. */
   change: readonly string[];
   /** The content is refused by the canary or by too many clusters, so no other gets it. */
@@ -54,13 +54,13 @@ export type FleetTurn = Readonly<{
  * refuse are tried again. Giving back content that a cluster had already is no change there, so it
  * waits for no other.
  */
-export function order(guests: readonly RankedGuest[], pace: Pace): FleetTurn {
-  const named = (...standings: readonly Standing[]) =>
-    guests
-      .filter(({ standing }) => standings.includes(standing))
+export function nextChanges(clusters: readonly RankedCluster[], pace: RolloutPace): FleetAction {
+  const named = (...standings: readonly RolloutState[]) =>
+    clusters
+      .filter(({ rolloutState }) => standings.includes(rolloutState))
       .map(({ name }) => name)
       .toSorted();
-  const reached = guests.filter(({ standing }) => standing !== "unreachable").length;
+  const reached = clusters.filter(({ rolloutState }) => rolloutState !== "unreachable").length;
   const busy = named("busy", "soaking", "retrying").length;
   const repairs = named("repair");
   const done = named("done", "repair").length;

@@ -186,7 +186,7 @@ const stalls: readonly (readonly [
   what: string,
   given: Partial<Parameters<typeof stalledBy>[0]>,
   reason: string | undefined,
-  says?: RegExp,
+  isReported?: RegExp,
 ])[] = [
   ["all is notStalled", {}, undefined],
   ["some refuse, and that is allowed", { refusing }, undefined],
@@ -196,9 +196,9 @@ const stalls: readonly (readonly [
   ["there is no source", { source: missing }, "SourceMissing", /^GPS431$/],
   ["there is no source, whatever else", { source: missing, halted: true, cut: 7 }, "SourceMissing"],
 ];
-for (const [what, given, reason, says = /^/] of stalls)
+for (const [what, given, reason, isReported = /^/] of stalls)
   test(`${what}: ${reason ?? "not stalled"}`, () => {
     const by = stalledBy({ ...notStalled, ...given });
     assert.equal(by?.reason, reason);
-    assert.match(by?.message ?? "", says);
+    assert.match(by?.message ?? "", isReported);
   });

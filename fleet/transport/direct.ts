@@ -4,7 +4,7 @@ import { collections } from "#kube/client/paths.ts";
 import { sentence } from "../rules/problems.ts";
 import { keptProof } from "./excerpt.ts";
 import { proofOf, type Proof } from "./proof.ts";
-import { secretAt, type Where, type Seen, type Way } from "./transport.ts";
+import { secretAt, type Where, type Seen, type Transport } from "./transport.ts";
 
 /**
  * The Secret that a cluster's own installation takes over, the only target whose nodes are asked
@@ -16,7 +16,7 @@ const handedOver = "fleet-pull-secret";
  * Direct placement. It is done when the Secret is read back there; for the target that the
  * cluster's own GlobalPullSecret takes over, when that cluster's nodes have it.
  */
-export function direct(target: Where): Way {
+export function direct(target: Where): Transport {
   const placed = [secretAt(target)];
   if (target.namespace !== namespace || target.name !== handedOver)
     return { placed, proof: () => ({ is: "unasked" }) };

@@ -10,7 +10,7 @@ import { clusterResourceSetsIn } from "#kube/client/paths.ts";
 import { isPlacedBy, marked, placed, type Content } from "../rules/content.ts";
 import { sentence } from "../rules/problems.ts";
 import { word, type Proof } from "./proof.ts";
-import { secretAt, type Where, type Placement, type Way } from "./transport.ts";
+import { secretAt, type Where, type Placement, type Transport } from "./transport.ts";
 
 /**
  * Name of both objects: `crs-NAME` for a target in kube-system. For another namespace, and for a
@@ -34,7 +34,7 @@ export type Delegation = Pick<ClusterAPISource, "clusterNameLabelValue" | "clust
   Readonly<{ version: string }>;
 
 /** Placement for the Cluster, or the Clusters, of `namespace`. `target` is inside them. */
-export function resourceSet(namespace: string, target: Where, how: Delegation): Way {
+export function resourceSet(namespace: string, target: Where, how: Delegation): Transport {
   const { clusterNameLabelValue = "Namespace", clusterSelector = {}, version } = how;
   const name = nameFor(target);
   const where = { namespace, name };

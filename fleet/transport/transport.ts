@@ -37,7 +37,7 @@ export type Seen =
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 
-export type Way = Readonly<{
+export type Transport = Readonly<{
   /** Objects in the order in which they are placed; they are removed in reverse order. */
   placed: readonly Placement[];
   /** Objects of a former version of ours, which give way to those that are placed. */

@@ -6,7 +6,7 @@ export const fleet: readonly Mutant[] = [
     breaks: "K1",
     effect: "the fleet's Secret is brought to no cluster",
     file: "fleet/fleet.ts",
-    text: "void this.#guests.get(name)?.change(source.content, owner);",
+    text: "void this.#clusters.get(name)?.change(source.content, owner);",
     instead: "continue;",
     test: "test/fleet/page.test.ts",
     tier: "cluster",

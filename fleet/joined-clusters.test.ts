@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { createKeeper } from "./keeper.ts";
+import { keepJoinedClusters } from "./joined-clusters.ts";
 
 test("asks for 1,000 joined clusters, at most 50 of them at the same time", async () => {
   const profiles = Array.from({ length: 1000 }, (_, at) => ({
@@ -32,6 +32,6 @@ test("asks for 1,000 joined clusters, at most 50 of them at the same time", asyn
     },
   } as unknown as Cluster;
   const log = pino({ level: "silent" });
-  await createKeeper({ home, log, namespaces: ["clusters"] }).until(stop.signal);
+  await keepJoinedClusters({ home, log, namespaces: ["clusters"] }).until(stop.signal);
   assert.deepEqual([kept.size, most, open], [1000, 50, 0]);
 });

@@ -10,8 +10,8 @@ import { createLoop, type Again } from "#kube/loop.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { fleetManager } from "./connection.ts";
 import { readProfile } from "./inventory/cluster-profiles.ts";
-import { says, statusOf, ageOf } from "./joined-status.ts";
-import { Joined } from "./joined.ts";
+import { isReported, statusOf, ageOf } from "./joined-status.ts";
+import { JoinedCluster } from "./joined.ts";
 
 type Options = Readonly<{
   /** The management cluster. */
@@ -29,8 +29,8 @@ const lookSeconds = 30;
  */
 const lanes = 50;
 
-export function createKeeper({ home, log, namespaces }: Options) {
-  const known = new Map<string, Joined>();
+export function keepJoinedClusters({ home, log, namespaces }: Options) {
+  const known = new Map<string, JoinedCluster>();
 
   async function run(): Promise<Again> {
     const all = (await Promise.all(namespaces.map(profilesIn))).flat();
@@ -58,17 +58,17 @@ export function createKeeper({ home, log, namespaces }: Options) {
     const { namespace = "", name = "", uid = "" } = profile.metadata;
     const cluster = `${namespace}/${name}`;
     try {
-      const joined = known.get(uid) ?? new Joined();
+      const joined = known.get(uid) ?? new JoinedCluster();
       known.set(uid, joined);
       const { read, secret: its } = await readProfile(home, profile);
-      const found = await joined.look(read);
+      const found = await joined.observe(read);
       const secret =
         its?.metadata?.name === name
           ? its
           : await home.get<V1Secret>(`${secretsIn(namespace)}/${name}`);
       const age = ageOf(secret, Date.now());
       const status = statusOf(profile, found, age, new Date());
-      if (!says(profile, status)) await write(profile, status);
+      if (!isReported(profile, status)) await write(profile, status);
       if (age !== "due" || found.kind !== "answers" || secret === undefined) return;
       await joined.renew(home, profile, secret);
       log.info({ cluster }, "the token of a joined cluster is renewed");

@@ -1,5 +1,6 @@
 /**
- * Whom to grant the newest content: one canary first, then `maxUnavailable` nodes at a time. Pure.
+ * Which pods change now, within `maxUnavailable`: grants of the newest content, to one canary
+ * first, and replacements of pods in an upgrade. Pure.
  */
 import type { Grant } from "#contract/grant.ts";
 import {
@@ -13,16 +14,16 @@ import { isRetried, retriedNodes } from "./halt.ts";
 import type { SurveyedPod, Survey } from "./survey.ts";
 import { retrySeconds, isAway, syncSeconds, absenceSeconds } from "./node-state.ts";
 
-/** Seconds within which a container that exits again is started with a growing delay. */
+/** Seconds during which a container that exits again restarts with a growing delay. */
 const restedSeconds = 600;
 
-/** Seconds after which a grant that was sent and is not seen is sent again. */
+/** Seconds after which to repeat a grant that was sent but is not seen. */
 const resendSeconds = 2;
 
 /**
- * The nodes of which only a number may hold an unproved grant. During a canary these are all nodes.
- * Later they are those whose pod may restart the kubelet; the others may change at the same time.
- * During a withdrawal pods of several modes may take part.
+ * The nodes that may hold an unproved grant at the same time. During a canary, all nodes count.
+ * Later only nodes whose pod may restart the kubelet count; the others may change at any time.
+ * During a withdrawal, pods of several modes may take part.
  */
 class Window {
   readonly #survey: Survey;
@@ -39,13 +40,13 @@ class Window {
     this.#nodes = new Set([...survey.taken].filter((node) => this.#counts(node)));
   }
 
-  /** Whether the node may be granted something. A withdrawal uses the place that a node has. */
+  /** Whether the node may be granted something. A withdrawal reuses the node's own place. */
   hasRoom({ node }: PodFacts): boolean {
     if (!this.#counts(node) || this.#nodes.size < this.#most) return true;
     return this.#nodes.has(node) && this.#nodes.size === this.#most;
   }
 
-  /** More nodes than may be hold an unproved grant, because the number was lowered. */
+  /** Too many nodes hold an unproved grant, because `maxUnavailable` was lowered. */
   isOverfull({ node }: PodFacts): boolean {
     return this.#counts(node) && this.#nodes.size > this.#most;
   }
@@ -54,7 +55,7 @@ class Window {
     if (this.#counts(node)) this.#nodes.add(node);
   }
 
-  /** Nothing is known of a deleted pod but that it held a grant. */
+  /** The mode of a deleted pod is unknown, so it counts. */
   #counts(node: string): boolean {
     if (this.#alone) return true;
     const pod = this.#survey.byNode.get(node)?.pod;
@@ -62,7 +63,10 @@ class Window {
   }
 }
 
-/** Raises `sync` of pods whose grant shows no effect, so that the kubelet syncs the volume. */
+/**
+ * Raises the annotation `sync` of pods whose grant shows no effect. The kubelet then syncs the
+ * volume.
+ */
 export function raiseSync(survey: Survey): void {
   for (const { pod, record, grantState } of survey.pods) {
     if (grantState.is !== "unproved" && grantState.is !== "back") continue;
@@ -77,7 +81,7 @@ export function raiseSync(survey: Survey): void {
   }
 }
 
-/** Grants the newest content to as many nodes as have a place. */
+/** Grants the newest content to as many nodes as there are places. */
 export function fillWindow(survey: Survey): void {
   const window = new Window(survey);
   const lost = retriedNodes(survey.state);
@@ -87,7 +91,7 @@ export function fillWindow(survey: Survey): void {
     if (window.hasRoom(one.pod)) grant(survey, window, one);
 }
 
-/** Sends a grant again of which neither an answer nor an effect is known. */
+/** Repeats grants that were sent, if neither an answer nor an effect is known. */
 function resend(survey: Survey, window: Window): void {
   for (const one of survey.pods) {
     const { sent } = one.record;
@@ -100,7 +104,8 @@ function resend(survey: Survey, window: Window): void {
 }
 
 /**
- * Its agent refused the newest content. Others were away, or late: a withdrawal asks them at once.
+ * The agent refused the newest content. Nodes that were away or late are different: a withdrawal
+ * grants to them at once.
  */
 const hasRefused = (
   { terminationMessage: message }: PodFacts,
@@ -115,7 +120,8 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
   if (record.sent !== undefined) return false;
   if (pod.unreachable !== undefined || isAway(record, survey.now)) return false;
   if (!survey.isRelease() && (survey.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
-  // A word may be lost with the state. A node that has the content gives it without another change.
+  // The proof may be lost together with the state. A node that has the content can prove it again
+  // without a change.
   if (holdsNewest(pod, secret))
     return survey.lacksWord() && one.grantState.is === "proved" && pod.grant?.word === false;
   if (!pod.ready.is && !takesUnready(survey, one)) return false;
@@ -126,7 +132,7 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
       : held.revision === 0 && held.digest === String(secret.revision);
   if (!hasEnded || (survey.isRelease() && !hasRefused(pod, secret))) return true;
   if (state.lost.length > 0 && isRetried(survey, lost, one)) return true;
-  // A node that fails each time is tried ever more rarely: each try restarts its kubelet.
+  // Each try restarts the kubelet, so a node that keeps failing is tried less and less often.
   const { revision, count } = record.failures ?? { revision: 0, count: 1 };
   const pause = retrySeconds(revision === secret.revision ? count : 1);
   const left = pause - (survey.now.steady - record.readyAt);
@@ -135,8 +141,8 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
 }
 
 /**
- * An agent that does not run takes nothing, and would only keep a place. It may also be NotReady
- * because of its grant, which a withdrawal replaces at once.
+ * An agent that does not run takes no grant and would only keep a place. But if it is NotReady
+ * because of its grant, a withdrawal replaces that grant at once.
  */
 function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: SurveyedPod): boolean {
   if (!survey.isRelease() || held === undefined || held.revision === 0) return false;
@@ -146,11 +152,11 @@ function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: Surv
 }
 
 /**
- * A retry begins on nodes that failed. A canary whose pod was deleted stays the canary: the
- * content may have broken its node, and this may be forgotten. A canary proves by an exit, so one
- * whose container has not exited lately is better. Then come the nodes with the oldest content.
- * Nodes that joined later come last: they delay neither a promotion nor a withdrawal, and many of
- * them must not delay the others.
+ * The order of candidates. A retry begins with nodes that failed. A canary whose pod was deleted
+ * stays the canary, because the content may have broken its node. A canary proves the content by an
+ * exit, so a node whose container has not exited lately comes first. Next are the nodes with the
+ * oldest content. Nodes that joined later come last: many of them must not delay the others, and
+ * they delay neither a promotion nor a withdrawal.
  */
 function inOrder(
   survey: Survey,
@@ -160,7 +166,7 @@ function inOrder(
   const alone = survey.isAlone();
   const { publishedAt } = survey.secret;
   const { canary } = survey.state;
-  // One number: the first difference decides. Revisions stay below 2^40.
+  // One number, in which the first difference decides. Revisions stay below 2^40.
   const rank = (one: SurveyedPod): number => {
     const { node, lastExit, grant, created } = one.pod;
     const isTired = alone && lastExit !== undefined && survey.now.api - lastExit < restedSeconds;
@@ -182,17 +188,17 @@ function inOrder(
     .map(({ one }) => one);
 }
 
-/** Grants the newest content. A canary is recorded first, with its Node, which may disappear. */
+/** Grants the newest content. The canary's Node is recorded first, because it may disappear. */
 function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): void {
   const { secret, now } = survey;
   const alone = survey.isAlone();
-  // The pod of a deleted Node exists for another minute. That Node could not prove anything, and
-  // would count as a canary that disappeared. It takes no place from another candidate.
+  // The pod of a deleted Node remains for another minute. It cannot prove anything, and would count
+  // as a lost canary. It takes no place from another candidate.
   if (alone && survey.isGone(pod.node, pod.created) === true) return;
   window.take(pod);
   if (alone) {
     const uid = survey.uidOf(pod);
-    // Without it nothing may be granted, so the Node is read first.
+    // The canary cannot be recorded without the uid, so the Node is read first.
     if (uid === undefined) return void survey.taken.add(pod.node);
     const { canary } = survey.state;
     if (canary?.uid !== uid) {
@@ -212,10 +218,11 @@ function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): vo
 }
 
 /**
- * Records nodes and deletes their pods. At most `maxUnavailable` recorded nodes wait for a
- * successor that is Ready, so an image that cannot start takes away no more agents than that. A pod
- * that has not been Ready for 60 s is replaced without a record, because nothing is lost with it. A
- * pod whose deletion is refused gives up its record, so that the others are replaced.
+ * Replaces pods of older templates, because the DaemonSet's update strategy is OnDelete. Records
+ * each node before its pod is deleted. At most `maxUnavailable` recorded nodes wait for a Ready
+ * pod, so an image that cannot start costs no more agents than that. A pod that has not been Ready
+ * for 60 s is replaced without a record. If the API server refuses to delete a pod, its record is
+ * removed, so that the others are replaced.
  */
 export function replacePods(survey: Survey): void {
   const { snapshot, state } = survey;
@@ -252,8 +259,8 @@ export function replacePods(survey: Survey): void {
 }
 
 /**
- * Its successor is Ready, or the Node is gone. A withdrawal leaves Ready pods in place, also
- * those of a template that is not the newest any more.
+ * The new pod is Ready, or the Node is gone. During a withdrawal, Ready pods stay even if their
+ * template is not the newest.
  */
 function hasArrived(survey: Survey, node: string): boolean {
   const found = survey.byNode.get(node)?.pod;
@@ -265,9 +272,10 @@ function hasArrived(survey: Survey, node: string): boolean {
 function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {
   if (pod.isCurrent || pod.isDeleting || pod.unreachable !== undefined) return false;
   if (survey.written.has(pod.uid)) return false;
-  // A pod that is deleted under a grant would keep its place, and its node's kubelet may be down.
+  // A pod that is deleted while it holds a grant would keep its place, and its kubelet may be down.
   if (survey.taken.has(pod.node)) return false;
-  // During a withdrawal only pods that cannot take it: not Ready, or from before grants.
+  // During a withdrawal, replace only pods that cannot take part: NotReady pods, or pods from
+  // before grants.
   if (!survey.isRelease()) return true;
   const hasConfirmed = grantState.is === "proved" && holdsNewest(pod, survey.secret);
   return pod.mode === undefined || (!pod.ready.is && !hasConfirmed);

@@ -1,11 +1,12 @@
 /**
- * The controller's decisions about grants, in their order. Pure: one snapshot in, actions out.
+ * The rollout's decision, in the order of its steps. Pure: one snapshot in, actions out.
  *
  *     observe → failures → retry or halt → take back → publish → template → upgrade → grant →
  *     promote or complete
  *
- * A step that changes what all others rest on (a retry, a halt, the Secret, the template) ends the
- * decision. The next one sees its effect.
+ * A step that changes what the later steps depend on (a retry, a halt, the Secret, the template)
+ * ends the decision. The next decision sees its effect. Publication and the end of a withdrawal are
+ * decided here; halts and promotions in halt.ts, grants and upgrades in budget.ts.
  */
 import {
   type NewerContent,
@@ -28,9 +29,9 @@ import { replacePods, fillWindow, raiseSync } from "./budget.ts";
 import { mostRevision } from "#contract/revision.ts";
 
 /**
- * What to do now. `memory` is that of the decision before, with the answers to its patches
- * (`afterRefusal`). The snapshot must contain every write of the Secret, the state and the template
- * that was made; it may lack patches of pods.
+ * Decides what to do now. `memory` is the memory of the previous decision, with the answers to its
+ * patches (`afterRefusal`). The snapshot must contain every earlier write of the Secret, the state
+ * and the template. It may lack patches of pods.
  */
 export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
   const { secret, template, wanted } = snapshot;
@@ -50,9 +51,9 @@ export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
 }
 
 /**
- * A pause also holds the first installation, and the next one after a withdrawal. If somebody
- * deleted or edited global-pull-secret, it is published again only if the content is known to be
- * the same: otherwise it may be a change that the pause is to hold.
+ * A pause also holds the first installation, and the next one after a withdrawal. If someone
+ * deleted or edited global-pull-secret during a pause, the controller publishes it again only if
+ * the content is known to be the same. Otherwise it could be the change that the pause must hold.
  */
 const isHeld = ({ isPaused, secret, template, wanted }: Snapshot): boolean =>
   isPaused &&
@@ -90,7 +91,7 @@ function withPods(snapshot: Snapshot, secret: SecretFacts, memory: Memory, now: 
   };
 }
 
-/** The steps. */
+/** Runs the steps. */
 function decideSteps(survey: Survey): NewerContent {
   const newer = newerContentOf(survey);
   recordOutcomes(survey, settlePlaces(survey));
@@ -103,7 +104,7 @@ function decideSteps(survey: Survey): NewerContent {
     return newer;
   }
   replacePods(survey);
-  // Newer content stops further grants. A withdrawal has been published by now.
+  // Newer content stops further grants. A withdrawal has already been published here.
   if (newer.cause === undefined && (!survey.state.halted || survey.isRelease())) fillWindow(survey);
   raiseSync(survey);
   promote(survey, newer);
@@ -111,12 +112,16 @@ function decideSteps(survey: Survey): NewerContent {
   return newer;
 }
 
-/** Seconds for which fewer or more pods than desired must exist before Nodes are listed. */
+/**
+ * Seconds for which the number of pods must differ from the desired number before Nodes are listed.
+ */
 const differsSeconds = 20;
-/** Seconds between two lists of Nodes while something changes, and while nothing does. */
+/** Seconds between two lists of Nodes: while something changes, and otherwise. */
 const listSeconds = { changing: 60, same: 600 } as const;
 
-/** Whether all Nodes must be listed to find those without a pod, and what to remember of it. */
+/**
+ * Decides whether to list all Nodes, to find Nodes without a pod. Returns what to remember of it.
+ */
 function listingOf(survey: Survey, { list, podless }: Memory): Memory["list"] {
   const { snapshot, now, byNode } = survey;
   const difference = snapshot.desired - byNode.size;
@@ -142,7 +147,7 @@ type Publication = Extract<Action, { kind: "publish" }>;
 
 /**
  * Whether the Secret must be published again. While newer content waits for minInterval or for the
- * end of a pause, the rollout of what is published goes on.
+ * end of a pause, the rollout of the published content continues.
  */
 function newerContentOf(survey: Survey): NewerContent {
   const { snapshot, secret, now } = survey;
@@ -152,7 +157,7 @@ function newerContentOf(survey: Survey): NewerContent {
     return { cause: undefined, waitsFor: "paused", waits: Infinity };
   if (isOther) {
     const left = secret.publishedAt + policy.minInterval - now.api;
-    // A clock that was set back cannot make this longer than it is.
+    // If the clock was set back, the wait is still at most minInterval.
     const waits = Math.min(left, policy.minInterval);
     return !isWithdrawal(wanted) && waits > 0
       ? { cause: undefined, waitsFor: "interval", waits }
@@ -164,17 +169,20 @@ function newerContentOf(survey: Survey): NewerContent {
   return { cause, waitsFor: undefined, waits: 0 };
 }
 
-/** Also if only one source of several leaves: a withdrawal never waits for an interval. */
+/** True even if only one of several sources leaves. A withdrawal never waits for an interval. */
 const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
   intent === "release" || withdraws.newest || withdraws.served;
 
-/** A node has proved a higher revision than the Secret has: etcd was restored. */
+/**
+ * A node has proved a higher revision than the Secret has. This happens after etcd was restored.
+ */
 const isBehind = (survey: Survey): boolean => survey.pods.some(({ pod }) => mayRaise(survey, pod));
 
 /**
- * Whether the word of this node is a reason to publish again. One publication exceeds whatever the
- * node has, so a node that repeats it is damaged or lies. It is excused, and believed again after a
- * pause that doubles. If etcd was restored once more, what it caused is gone, and it is believed.
+ * Whether this node's report is a reason to publish again. One publication exceeds every revision
+ * that the node has, so a node that repeats its report is damaged or lies. It is excused, and
+ * believed again after a pause that doubles each time. If etcd was restored once more, the earlier
+ * publication is gone, and the node is believed at once.
  */
 function mayRaise(survey: Survey, { node, terminationMessage: message }: PodFacts): boolean {
   const { secret, now } = survey;
@@ -187,7 +195,7 @@ function mayRaise(survey: Survey, { node, terminationMessage: message }: PodFact
   return left <= 0;
 }
 
-/** Remembers the nodes that are the reason for a publication. */
+/** Records which nodes caused a publication. */
 function noteRaised(survey: Survey, revision: number): void {
   for (const { pod } of survey.pods) {
     if (!mayRaise(survey, pod)) continue;
@@ -199,8 +207,9 @@ function noteRaised(survey: Survey, revision: number): void {
 }
 
 /**
- * Publishes newer content when no grant is unproved, and a withdrawal at once. Until then a served
- * slot with a source that is being withdrawn is emptied. True if this is all for now.
+ * Publishes newer content once no grant is unproved, and a withdrawal at once. Until then, empties
+ * the served slot if it contains a source that is being withdrawn. Returns true if this ends the
+ * decision.
  */
 function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolean {
   const { snapshot, secret } = survey;
@@ -218,8 +227,9 @@ function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolea
 }
 
 /**
- * What does not wait until the pods are known: a withdrawal, and the end of what new nodes may take
- * of it. The revision may be too low after a restore of etcd, which is found as soon as pods are.
+ * The part of the decision that needs no pods: a withdrawal, and emptying the served slot. After a
+ * restore of etcd the revision may be too low; the controller corrects that once it has read the
+ * pods.
  */
 export function publishUnseen(snapshot: Snapshot): readonly Action[] {
   const { secret, wanted, isPaused } = snapshot;
@@ -233,7 +243,7 @@ const withdrawsServed = ({ wanted }: Snapshot, secret: SecretFacts): boolean =>
   wanted.intent === "release" ||
   (secret.served === secret.revision ? wanted.withdraws.newest : wanted.withdraws.served);
 
-/** The next publication. The served slot stays only if new nodes may have its content. */
+/** The next publication. It keeps the served slot only if new nodes may still get that content. */
 function publication(snapshot: Snapshot, because: Cause): Publication {
   const { secret, template, wanted } = snapshot;
   const mode =
@@ -249,10 +259,13 @@ function publication(snapshot: Snapshot, because: Cause): Publication {
   return { kind: "publish", revision: nextRevision(snapshot), mode, served, because };
 }
 
-/** More revisions than a restored etcd can lack. A node that reports more is damaged or lies. */
+/**
+ * More revisions than a restored etcd can lack. A node that reports a higher one is damaged or
+ * lies.
+ */
 const mostLacking = 2 ** 20;
 
-/** The highest number of our own objects. */
+/** The highest revision in our own objects. */
 const ownRevision = ({ secret, state }: Snapshot): number =>
   Math.max(
     0,
@@ -261,11 +274,11 @@ const ownRevision = ({ secret, state }: Snapshot): number =>
     ),
   );
 
-/** The highest number of a pod that is believed: anybody on a node can write a higher one. */
+/** The highest revision to believe from a pod. Anyone on a node can write a higher one. */
 const mostBelieved = (snapshot: Snapshot): number =>
   Math.min(ownRevision(snapshot) + mostLacking, mostRevision - 1);
 
-/** Higher than every believed revision that the Secret, a grant or an agent's word has. */
+/** A revision above every believed one in the Secret, in grants and in termination messages. */
 function nextRevision(snapshot: Snapshot): number {
   const most = mostBelieved(snapshot);
   const ofPod = ({ grant, terminationMessage: message }: PodFacts): number =>
@@ -278,8 +291,9 @@ function nextRevision(snapshot: Snapshot): number {
 }
 
 /**
- * Completes the withdrawal when every Node older than the release has confirmed it by word, or when
- * `forgetAfter` is over. A younger Node never had anything: since the release nothing is served.
+ * Completes the withdrawal when every Node that is older than the release has confirmed it, or when
+ * `forgetAfter` has passed. A younger Node never had any entries, because nothing has been served
+ * since the release.
  */
 function completeWithdrawal(survey: Survey): void {
   const { snapshot, secret, now } = survey;
@@ -299,7 +313,7 @@ function hasEveryNode(survey: Survey): boolean {
   const confirmed = new Set<string>();
   for (const one of survey.pods) {
     if (hasConfirmed(survey, one)) confirmed.add(one.pod.node);
-    // A Node is not younger than its pods. So an old pod answers without reading its Node.
+    // A Node is never younger than its pods, so an old pod settles this without reading its Node.
     else if (one.pod.created <= publishedAt) return false;
   }
   if (!all) {

@@ -1,11 +1,12 @@
 /**
- * What the decisions about grants see: one snapshot of the objects, and the time. Pure.
+ * The data of a rollout's decision: what it sees (a snapshot of the objects, and the time), what it
+ * remembers, and what it answers. Pure.
  *
- * Two kinds of time never meet. Times of the API (creation, publication, exits) are seconds since
- * 1970 as the API server counts them, and are compared with each other and with `Now.api` alone.
- * Everything shorter than an hour is measured with `Now.steady`, from the moment this process first
- * saw it, because kubelets' clocks differ and clocks are set. After a restart of the controller
- * these waits begin again, so they end later, never earlier.
+ * There are two kinds of time, and they are never compared. API times (creation, publication,
+ * exits) are seconds since 1970 by the API server's clock. They are compared with each other and
+ * with `Now.api` only. Everything shorter than an hour is measured with `Now.steady`, from the
+ * moment this process first saw it, because kubelets' clocks differ and people set clocks. After a
+ * restart of the controller these waits begin again, so they may end later but never earlier.
  */
 import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
 import type { DeliveryMode } from "#contract/names.ts";
@@ -13,13 +14,13 @@ import type { WordKind } from "#contract/word.ts";
 
 /** The time of one decision. */
 export type Now = Readonly<{
-  /** Seconds of a clock of this process that never goes back. Its zero has no meaning. */
+  /** Seconds of a clock of this process that never goes back. The zero point has no meaning. */
   steady: number;
-  /** Seconds since 1970 by the API server's clock, for instance from the header Date. */
+  /** Seconds since 1970 by the API server's clock, for example from the header Date. */
   api: number;
 }>;
 
-/** What global-pull-secret holds. */
+/** The contents of global-pull-secret. */
 export type SecretFacts = Readonly<{
   revision: number;
   /** Salted digest of the newest content. */
@@ -28,7 +29,7 @@ export type SecretFacts = Readonly<{
   intent: "apply" | "release";
   /** 0: nothing. `revision`: the newest content. Otherwise the revision in the served slot. */
   served: number;
-  /** API time at which the newest content was published. */
+  /** API time of the publication of the newest content. */
   publishedAt: number;
 }>;
 
@@ -47,19 +48,22 @@ export type PodFacts = Readonly<{
   created: number;
   resourceVersion: string;
   isDeleting: boolean;
-  /** The template that it was made from is the DaemonSet's present one. */
+  /** The pod was made from the present template of the DaemonSet. */
   isCurrent: boolean;
-  /** The mode of its template; undefined for a template from before grants, which ignores them. */
+  /**
+   * The mode of the pod's template. Undefined for a template from before grants; such an agent
+   * ignores grants.
+   */
   mode: DeliveryMode | undefined;
   grant: Grant | undefined;
-  /** The condition ContainersReady; `since` is its transition time, as written there. */
+  /** The condition ContainersReady. `since` is its transition time, as the API server stores it. */
   ready: Readonly<{ is: boolean; since: string }>;
   /** Transition time of a condition Ready=False of a pod whose containers are Ready. */
   unreachable: string | undefined;
   terminationMessage: TerminationMessage | undefined;
-  /** API time at which its container last exited. */
+  /** API time of the last exit of the agent's container. */
   lastExit: number | undefined;
-  /** Why its container waits, as the kubelet reports it: ImagePullBackOff, CreateContainerError. */
+  /** Why the container waits, as the kubelet reports it: ImagePullBackOff, CreateContainerError. */
   waitingReason: string | undefined;
 }>;
 
@@ -68,20 +72,22 @@ export type NodeFacts = Readonly<{ uid: string; created: number }>;
 /** The Nodes that were read. A name without facts was read and does not exist. */
 export type NodesRead = Readonly<{
   byName: ReadonlyMap<string, NodeFacts | undefined>;
-  /** All Nodes that the DaemonSet serves were listed, so every other name does not exist. */
+  /**
+   * All Nodes that the DaemonSet serves were listed. A name that is not in the list does not exist.
+   */
   all: boolean;
 }>;
 
 /** global-pull-secret-state. It belongs to one revision, except `replaced` and `retry`. */
 export type StateFacts = Readonly<{
   revision: number;
-  /** A canary gave its word. */
+  /** A canary has proved the content with its termination message. */
   word: boolean;
-  /** The highest creation time of the agents' pods at that moment. */
+  /** The highest creation time of the agents' pods when the canary proved the content. */
   base: number;
   /**
-   * While nodes that joined before the promotion hold something older: the highest creation time of
-   * the agents' pods at the promotion. Otherwise -1.
+   * Set while nodes that joined before the promotion hold older content: the highest creation time
+   * of the agents' pods at the promotion. Otherwise -1.
    */
   awaited: number;
   /** The canary's Node, recorded before its grant. */
@@ -89,9 +95,11 @@ export type StateFacts = Readonly<{
   halted: boolean;
   /** Uids of Nodes that failed since the last retry. */
   failed: readonly string[];
-  /** Uids of Nodes that had failed when a retry was requested: it begins with them. */
+  /**
+   * Uids of Nodes that had failed when a retry was requested. The retry begins with these Nodes.
+   */
   lost: readonly string[];
-  /** The requests for a retry that were followed. */
+  /** The retry requests that the controller has followed. */
   retry: string;
   /** Names of Nodes whose Ready pod was deleted for an upgrade, until its successor is Ready. */
   replaced: readonly string[];
@@ -99,13 +107,13 @@ export type StateFacts = Readonly<{
 
 type Wanted = Readonly<{
   intent: "apply" | "release";
-  /** With the salt of the published revision, so that it equals its digest for the same content. */
+  /** Computed with the salt of the published revision, so the same content has the same digest. */
   digest: string;
-  /** It is what was published last, as the state records beside its facts. */
+  /** The wanted content is what was published last, according to the state Secret. */
   isKnown: boolean;
-  /** The mode of the template as the policy wants it. */
+  /** The mode that the policy wants in the template. */
   mode: DeliveryMode;
-  /** Whether the content of a slot has a source that the wanted content lacks. */
+  /** Whether a slot's content has a source that the wanted content lacks. */
   withdraws: Readonly<{ newest: boolean; served: boolean }>;
 }>;
 
@@ -117,7 +125,7 @@ export type GrantPolicy = Readonly<{
   forgetAfter: number;
   /** Seconds. */
   minInterval: number;
-  /** Seconds for which a restarted kubelet is watched. */
+  /** How many seconds to watch a restarted kubelet. */
   probation: number;
 }>;
 
@@ -133,14 +141,14 @@ export type Snapshot = Readonly<{
   wanted: Wanted;
   policy: GrantPolicy;
   isPaused: boolean;
-  /** The requests for a retry, as one text; the same as in the state if none of them is new. */
+  /** The retry requests as one text. It equals the text in the state if no request is new. */
   retry: string;
 }>;
 
-/** Most Nodes in a list of the state: 2,000 uids and names are 200 kB of a Secret's 1 MiB. */
+/** The longest list of Nodes in the state: 2,000 uids and names take 200 kB of a Secret's 1 MiB. */
 export const mostListed = 2000;
 
-/** The state of a revision of which nothing is known yet. */
+/** The state of a revision that has just been published. */
 export function stateOf(
   revision: number,
   { retry, replaced }: Pick<StateFacts, "retry" | "replaced">,
@@ -167,15 +175,15 @@ export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =
   grant?.revision === secret.revision && grant.digest === secret.digest;
 
 /**
- * True if the Secret still holds what the grant names. Otherwise somebody edited or deleted the
- * Secret, or wrote the annotations of the pod, and the agent can never fulfil the grant.
+ * True if the Secret still holds the content that the grant names. If not, someone edited or
+ * deleted the Secret, or wrote the pod's annotations, and the agent can never fulfil the grant.
  */
 export const namesSlot = ({ revision, digest }: Grant, secret: SecretFacts): boolean =>
   revision === secret.revision ? digest === secret.digest : revision === secret.served;
 
 /**
- * True if the node reports that the newest content failed, by a word of a pod without a grant: its
- * predecessor was deleted under the grant, and the successor ended the change.
+ * True if a pod without a grant reports that the newest content failed. The previous pod was
+ * deleted while it held the grant, and this pod ended the change.
  */
 export const inheritsFailure = (
   { grant, terminationMessage: message }: PodFacts,
@@ -187,7 +195,7 @@ export const inheritsFailure = (
   message.digest === secret.digest;
 
 /**
- * Whether the Node is gone: deleted, or replaced by one of the same name that is younger than
+ * Whether the Node is gone: deleted, or replaced by a Node of the same name that is younger than
  * `than`, an API time. Undefined if the Node was not read.
  */
 export function isNodeGone(nodes: NodesRead, name: string, than: number): boolean | undefined {
@@ -196,7 +204,7 @@ export function isNodeGone(nodes: NodesRead, name: string, than: number): boolea
   return nodes.all || nodes.byName.has(name) ? true : undefined;
 }
 
-/** Why a node is not waited for. */
+/** Why the rollout does not wait for a node. */
 export type ExcuseReason = "away" | "not-started" | "not-ready" | "unfit" | "behind" | "admission";
 
 export type Refused = Readonly<{ at: number; last: number; why: string }>;
@@ -205,30 +213,30 @@ export type Refused = Readonly<{ at: number; last: number; why: string }>;
 export type PodRecord = Readonly<{
   node: string;
   created: number;
-  /** ContainersReady and its transition time, and since when they have been seen so. */
+  /** ContainersReady with its transition time, and when this process first saw them so. */
   ready: string;
   readyAt: number;
-  /** Since when the node has been seen unreachable. */
+  /** When this process first saw the node unreachable. */
   awayAt: number | undefined;
-  /** The grant, and since when it has been seen without a proof. */
+  /** The grant, and when this process first saw it without a proof. */
   grant: string;
   grantAt: number;
-  /** Since when the grant has been seen proved without a break. */
+  /** When this process first saw the grant proved. Any interruption resets it. */
   provedAt: number | undefined;
-  /** It was once seen proved for `settledSeconds`. */
+  /** The grant has once been proved for `settledSeconds`. */
   isSettled: boolean;
   /** Neither its readiness nor its grant has changed since this process first saw it. */
   isUnchanged: boolean;
-  /** Its grant takes a place. */
+  /** The grant takes a place. */
   holds: boolean;
-  /** How often `sync` was raised for this grant. */
+  /** How often the annotation `sync` was raised for this grant. */
   syncs: number;
   /**
-   * A grant that was sent for this version of the pod and is not seen yet. `held`: the pod had a
-   * place before.
+   * A grant that was sent for this version of the pod, while no watch event shows it yet. `held`:
+   * the pod already had a place.
    */
   sent: Readonly<{ resourceVersion: string; at: number; held: boolean }> | undefined;
-  /** What became of the last grant that was taken back. */
+  /** The outcome of the last grant that was taken back. */
   over:
     | Readonly<
         { revision: number } & (
@@ -237,22 +245,25 @@ export type PodRecord = Readonly<{
         )
       >
     | undefined;
-  /** How often a grant of this revision has failed, and the last one that did. */
+  /** How often a grant of this revision has failed, and which grant failed last. */
   failures: Readonly<{ revision: number; grant: string; count: number }> | undefined;
-  /** Since when grants of this pod have been refused, when last, and why, in words to show. */
+  /** Refusals of grants for this pod: the first, the last, and the reason to show. */
   refused: Refused | undefined;
-  /** The same of its deletion for an upgrade. */
+  /** The same for the pod's deletion in an upgrade. */
   kept: Refused | undefined;
-  /** Writes of one version of the pod that had no effect, for a reason that is not known. */
+  /** Writes of one version of the pod that had no effect for an unknown reason. */
   errors: Readonly<{ resourceVersion: string; count: number }> | undefined;
 }>;
 
-/** The place of a pod that was deleted under a grant. `created` is the pod's, an API time. */
+/**
+ * The place of a pod that was deleted while it held a grant. `created` is the pod's creation, an
+ * API time.
+ */
 export type Place = Readonly<{ created: number; at: number }>;
 
 /**
- * A publication that the word of a Node caused, which was behind. `at`: when it last did; `count`:
- * how often; `revision`: what was published then.
+ * A publication that a node caused by reporting a higher revision. `at`: the last time; `count`:
+ * how often; `revision`: the revision that was published.
  */
 export type Raised = Readonly<{ at: number; count: number; revision: number }>;
 
@@ -261,13 +272,13 @@ export type Memory = Readonly<{
   pods: ReadonlyMap<string, PodRecord>;
   /** By Node name. */
   places: ReadonlyMap<string, Place>;
-  /** By Node uid: since when the Node has been seen without a pod. */
+  /** By Node uid: when this process first saw the Node without a pod. */
   podless: ReadonlyMap<string, Readonly<{ node: string; at: number }>>;
-  /** By Node name: nodes whose word caused a publication. */
+  /** By Node name: nodes whose reports caused a publication. */
   raised: ReadonlyMap<string, Raised>;
   /**
-   * Since when the number of pods has differed from the desired one; when all Nodes were last
-   * listed, and what the difference was then.
+   * When the number of pods began to differ from the desired number; when all Nodes were last
+   * listed, and the difference at that time.
    */
   list: Readonly<{ since: number | undefined; at: number | undefined; difference: number }>;
 }>;
@@ -282,90 +293,93 @@ export const noMemory: Memory = {
 };
 
 /**
- * One write. The caller executes them in order, each conditional on what was seen: a pod's uid and
- * resourceVersion, the version of every other object. If a write of the Secret, the state or the
- * template fails, the caller executes none of the rest. A patch or deletion of one pod that is
- * refused stops nothing. The caller passes to `afterRefusal` each refusal, and each write of a pod
- * that it did not execute.
+ * One write. The caller executes the writes in order. Each depends on the version that was seen: a
+ * pod's uid and resourceVersion, or another object's resourceVersion. If a write of the Secret, the
+ * state or the template fails, the caller executes none of the rest. A refused patch or deletion of
+ * one pod stops nothing else. The caller passes each refusal to `afterRefusal`, and also each write
+ * of a pod that it did not execute.
  */
 export type Action =
   | Readonly<{
       kind: "publish";
       revision: number;
       mode: DeliveryMode;
-      /** What the served slot holds then: nothing, what it held, or the content that was newest. */
+      /**
+       * The next content of the served slot: nothing, the same as before, or the content that was
+       * newest.
+       */
       served: "nothing" | "same" | "newest";
       because: Cause;
     }>
   | Readonly<{ kind: "empty-served" }>
   | Readonly<{ kind: "save"; state: StateFacts }>
-  /** Saves a state that records the halt. */
+  /** Saves a state with `halted` set. */
   | Readonly<{ kind: "halt"; state: StateFacts }>
   | Readonly<{ kind: "grant" | "take-back"; pod: PodFacts; grant: Grant }>
   /** Raises the annotation `sync` of the pod. */
   | Readonly<{ kind: "sync"; pod: PodFacts }>
   | Readonly<{ kind: "delete"; pod: PodFacts }>
   | Readonly<{ kind: "write-template" }>
-  /** The served slot becomes the newest content. */
+  /** Copies the newest content to the served slot. */
   | Readonly<{ kind: "promote" }>
   /** Deletes what the product created: the DaemonSet first, the Secrets last. */
   | Readonly<{ kind: "complete"; isConfirmed: boolean }>;
 
 /**
- * Why something is published: there was nothing, the content or the mode is another one, or a node
- * has proved a higher revision, which a restored etcd does not know.
+ * Why the controller publishes: nothing was published, the content or the mode differs, or a node
+ * has proved a higher revision. Such a revision is unknown after etcd was restored.
  */
 export type Cause = "missing" | "content" | "mode" | "behind";
 
 export type NewerContent = Readonly<{
-  /** Why something has to be published now; then nothing else is granted. */
+  /** Why the controller must publish now. Until then it grants nothing else. */
   cause: Cause | undefined;
-  /** What newer content waits for, apart from places. */
+  /** Why newer content waits, apart from places. */
   waitsFor: "interval" | "paused" | undefined;
-  /** Seconds until the interval is over. */
+  /** Seconds until the interval ends. */
   waits: number;
 }>;
 
-/** Nodes that must be read before the decision can be complete. */
+/** Nodes that must be read to complete the decision. */
 export type NodesToRead = Readonly<{ nodes: ReadonlySet<string>; all: boolean }>;
 
 export type NodeState =
-  /** It has proved the newest content. */
+  /** The node has proved the newest content. */
   | "current"
-  /** Its grant is unproved, or is being taken back. */
+  /** The node's grant is unproved, or is being taken back. */
   | "changing"
-  /** It will be granted the newest content. */
+  /** The node will be granted the newest content. */
   | "waiting"
-  /** Its agent is starting. */
+  /** The node's agent is starting. */
   | "starting"
   | "failed"
   | "excused";
 
-/** A node of which status reports more than a count. */
+/** A node that status lists by name. */
 export type ListedNode = Readonly<{
   node: string;
   reason: ExcuseReason | "podless" | "word" | "away" | "late";
   /** Why the kubelet does not start its container. */
   waitingReason: string | undefined;
-  /** Why its grant is refused, if that is the reason. */
+  /** Why the node's grant is refused, if that is the reason. */
   why?: string;
 }>;
 
-/** What status is derived from. Counts are of pods; a Node without one is in `excused`. */
+/** The source of status. The counts are of pods. A Node without a pod is in `excused`. */
 export type View = Readonly<{
   phase: "idle" | "canary" | "rollout" | "served" | "halted" | "withdrawal";
   counts: Readonly<Record<NodeState, number>>;
   excused: readonly ListedNode[];
   failed: readonly ListedNode[];
-  /** Uids of all Nodes that failed since the last retry, also of those that are gone. */
+  /** How many Nodes failed since the last retry, including Nodes that are gone. */
   failures: number;
-  /** Nodes whose grant admission refuses, from the first refusal on. */
+  /** Nodes whose grants admission refuses. */
   refused: readonly string[];
-  /** Nodes whose pod may not be deleted for an upgrade, and why. */
+  /** Nodes whose pod cannot be deleted for an upgrade, and the reason. */
   kept: readonly Readonly<{ node: string; why: string }>[];
-  /** Places taken, of `maxUnavailable`. */
+  /** Places in use, of `maxUnavailable`. */
   places: number;
-  /** Newer content waits: until no grant is unproved, for minInterval, or while paused. */
+  /** Why newer content waits: grants are unproved, minInterval has not passed, or a pause. */
   pending: "no" | "places" | "interval" | "paused";
 }>;
 
@@ -373,11 +387,11 @@ export type Decision = Readonly<{
   actions: readonly Action[];
   memory: Memory;
   /**
-   * If not empty, read these and decide again, with the memory from before. Without them the
-   * decision is careful, but may lack something.
+   * If not empty: read these Nodes and decide again, with the memory from before. Without them the
+   * decision is safe but may be incomplete.
    */
   reads: NodesToRead;
-  /** Seconds until the decision may be another one although nothing changes; infinite if never. */
+  /** Seconds until the decision may differ even if nothing changes. Infinite if it never will. */
   again: number;
   view: View;
 }>;

@@ -1,9 +1,9 @@
 /**
- * What is recorded of a revision before anything is granted: the canary's word, failures, a retry,
- * a halt. Pure.
+ * The outcomes of a revision: the canary's proof, failures, a retry, a halt, and the promotion.
+ * Pure.
  *
- * A halt is recorded before any grant is taken back, so that a controller that is killed between
- * the two does not grant anything else.
+ * A halt is recorded before any grant is taken back. If the controller is killed in between, it
+ * grants nothing else.
  */
 import type { Grant } from "#contract/grant.ts";
 import {
@@ -17,10 +17,10 @@ import {
 import type { SurveyedPod, Survey } from "./survey.ts";
 import { type GrantState, isAway } from "./node-state.ts";
 
-/** Records what became known. `failed`: uids of Nodes that failed without a pod. */
+/** Records new outcomes. `failed`: uids of Nodes that failed without a pod. */
 export function recordOutcomes(survey: Survey, failed: readonly string[]): void {
   const before = survey.state;
-  // Before a word: that of another node does not excuse a canary that is gone.
+  // This comes before the proof: another node's proof does not excuse a canary that is gone.
   const lost = survey.isRelease() ? [] : lostCanary(survey);
   if (!before.word) recordProof(survey);
   if (!survey.isRelease()) {
@@ -35,7 +35,7 @@ export function recordOutcomes(survey: Survey, failed: readonly string[]): void 
   if (survey.state !== before) survey.save();
 }
 
-/** With the word of a canary, the pods that exist at this moment become those that must prove. */
+/** When the canary proves the content, the pods that exist at that moment must prove it too. */
 function recordProof(survey: Survey): void {
   const { revision } = survey.secret;
   const isWord = ({ pod, grantState }: SurveyedPod): boolean =>
@@ -48,7 +48,9 @@ function recordProof(survey: Survey): void {
 const latestOf = (survey: Survey): number =>
   survey.pods.reduce((latest, { pod }) => Math.max(latest, pod.created), -1);
 
-/** A canary that disappears with its Node has failed: the content may have broken it. */
+/**
+ * A canary that disappears together with its Node has failed: the content may have broken the Node.
+ */
 function lostCanary(survey: Survey): readonly string[] {
   const { canary, word } = survey.state;
   if (canary === undefined || word) return [];
@@ -61,7 +63,10 @@ function lostCanary(survey: Survey): readonly string[] {
   return [canary.uid];
 }
 
-/** A canary that refused, or whose grant is refused, has begun nothing: its Node may go. */
+/**
+ * A canary that refused, or whose grant admission refuses, has changed nothing. Its Node may
+ * disappear without a failure.
+ */
 function forgetCanary(survey: Survey): void {
   const { canary, word } = survey.state;
   if (canary === undefined || word) return;
@@ -74,7 +79,7 @@ function forgetCanary(survey: Survey): void {
 
 function failedPods(survey: Survey): readonly string[] {
   const lost = retriedNodes(survey.state);
-  // A word of before the retry stays until the node is granted the content again.
+  // A termination message from before the retry stays until the node is granted the content again.
   const isNews = (one: SurveyedPod): boolean =>
     holdsNewest(one.pod, survey.secret) ||
     (one.pod.grant === undefined && !isRetried(survey, lost, one));
@@ -84,7 +89,7 @@ function failedPods(survey: Survey): readonly string[] {
     .filter((uid) => uid !== undefined);
 }
 
-/** Follows a retry, or records a halt. True if this is all for now. */
+/** Follows a retry, or records a halt. Returns true if this ends the decision. */
 export function retryOrHalt(survey: Survey): boolean {
   const { snapshot, state } = survey;
   if (snapshot.retry !== state.retry) {
@@ -92,8 +97,8 @@ export function retryOrHalt(survey: Survey): boolean {
     survey.save();
     return true;
   }
-  // Promoted content is proved. A node that fails later, perhaps a month later, says nothing about
-  // the others, and nodes that return must be granted it.
+  // Promoted content is proved. If a node fails later, perhaps after a month, this does not concern
+  // the other nodes. Nodes that return must still be granted the content.
   if (survey.isPromoted()) {
     if (!state.halted) return false;
     survey.change({ halted: false });
@@ -112,9 +117,9 @@ const isRefusedByWord = (grantState: GrantState): boolean =>
   (grantState.because === "unfit" || grantState.because === "behind");
 
 /**
- * Takes grants back: after a halt all that are unproved or have failed; otherwise those of failed
- * and excused nodes, which then wait for ten minutes, and those that cannot be fulfilled, whose
- * nodes wait for nothing. A withdrawal replaces a grant instead.
+ * Takes grants back. After a halt: all grants that are unproved or failed. Otherwise: grants of
+ * failed and excused nodes, which then wait for ten minutes, and grants that can never be
+ * fulfilled. A withdrawal replaces grants instead.
  */
 export function takeGrantsBack(survey: Survey): void {
   const { halted } = survey.state;
@@ -126,9 +131,9 @@ export function takeGrantsBack(survey: Survey): void {
       halted &&
       (grantState.is === "unproved" ||
         (grantState.is === "failed" && holdsNewest(pod, survey.secret)));
-    // What was proved stays granted, whatever became of its agent later. An older grant goes: if no
-    // slot has its content any more, the agent could not become Ready.
-    // A grant that the agent has refused goes as well: it stays dead until there is another one.
+    // A proved grant stays, whatever happens to its agent later. An older grant goes: if no slot
+    // has its content any more, the agent could not become Ready. A grant that the agent has
+    // refused also goes, because the agent needs a new grant to act again.
     const isKept =
       record.isSettled &&
       !isRefusedByWord(grantState) &&
@@ -153,7 +158,7 @@ export function takeGrantsBack(survey: Survey): void {
   }
 }
 
-/** Its failures with this one. A patch that is sent again counts once. */
+/** The pod's failures including this one. A patch that is sent again counts once. */
 function failuresOf(
   { record: { failures, grant } }: SurveyedPod,
   revision: number,
@@ -163,7 +168,7 @@ function failuresOf(
   return { revision, grant, count: (before?.count ?? 0) + 1 };
 }
 
-/** Whether the Node's failure is the reason for the present retry: it is granted first. */
+/** Whether the present retry begins with this Node, because it had failed. */
 export const isRetried = (survey: Survey, lost: ReadonlySet<string>, one: SurveyedPod): boolean => {
   if (lost.size === 0) return false;
   const uid = survey.uidOf(one.pod);
@@ -173,21 +178,23 @@ export const isRetried = (survey: Survey, lost: ReadonlySet<string>, one: Survey
 export const retriedNodes = ({ lost }: StateFacts): ReadonlySet<string> => new Set(lost);
 
 /**
- * Promotes once the canary gave its word, and every pod that existed at that moment has proved the
- * content, is excused, or has failed. Nodes that joined later do not delay it, so a rollout ends
- * however many nodes join. Those that joined before the promotion hold something older, and are
- * awaited until the rollout is reported as over.
+ * Promotes the content once the canary has proved it, and every pod that existed at that moment has
+ * proved it, is excused, or has failed. Nodes that joined later do not delay the promotion, so a
+ * rollout ends however many nodes join. Nodes that joined before the promotion hold older content;
+ * the rollout is reported as complete when these have it too.
  */
 export function promote(survey: Survey, { cause, waitsFor }: NewerContent): void {
   const { state } = survey;
   if (survey.isRelease()) return;
   if (survey.isPromoted()) return endWait(survey);
   if (!state.word || state.halted) return;
-  // Newer content may lack a source, or may have lacked it for a while, so this also holds while it
-  // waits for an interval or for the end of a pause. New nodes are granted what is published.
+  // Newer content may lack a source, or may have lacked one for a while. So nothing is promoted
+  // while newer content waits for an interval or for the end of a pause. New nodes are granted the
+  // published content.
   if (cause !== undefined || waitsFor !== undefined) return;
   if (!hasAll(survey, state.base)) return;
-  // Saved first: a controller that is killed in between only saves it again.
+  // The state is saved first. If the controller is killed in between, it only saves the state
+  // again.
   keepWait(survey, hasAll(survey, Infinity) ? -1 : latestOf(survey));
   survey.actions.push({ kind: "promote" });
 }
@@ -202,7 +209,7 @@ function keepWait(survey: Survey, awaited: number): void {
   survey.save();
 }
 
-/** True if no pod of this age or older holds up the rollout. */
+/** True if no pod created at or before this time delays the rollout. */
 const hasAll = (survey: Survey, created: number): boolean =>
   survey.pods.every((one) => one.pod.created > created || isDone(survey, one));
 
@@ -212,11 +219,13 @@ function isDone(survey: Survey, one: SurveyedPod): boolean {
   const { grantState } = one;
   if (grantState.is === "proved" && holdsNewest(one.pod, survey.secret)) return true;
   if (grantState.is === "failed" || survey.isExcused(one)) return true;
-  // A node that has proved older content is granted this when it is back.
+  // A node that has proved older content is granted the newest content when it returns.
   return isAway(one.record, survey.now) || isTakenBack(survey, one);
 }
 
-/** Excused or failed, and its grant was taken back. A retry waits for the node once more. */
+/**
+ * The pod is excused or failed, and its grant was taken back. A retry waits for the node once more.
+ */
 function isTakenBack(survey: Survey, one: SurveyedPod): boolean {
   const { grant } = one.pod;
   if (grant?.revision !== 0 || grant.digest !== String(survey.secret.revision)) return false;

@@ -1,4 +1,8 @@
-/** What has become of a pod's grant, from its readiness, its word and the time. Pure. */
+/**
+ * The state of a pod's grant, from the pod's readiness, its agent's termination message and the
+ * time; and the record of each pod between two decisions. Pure. A restart of the controller loses
+ * the records. Waits then begin again, and places of deleted pods are lost.
+ */
 import {
   type ExcuseReason,
   type Memory,
@@ -11,50 +15,53 @@ import {
 } from "./facts.ts";
 import { type Grant, keyOf } from "#contract/grant.ts";
 
-/** Seconds after which a node that is away, or has not started its agent, is excused. */
+/** Seconds after which a node is excused if it is unreachable or has not started its agent. */
 export const absenceSeconds = 60;
 
 /**
- * Seconds for which a pod must be Ready without a break. A kubelet that starts calls a container
- * younger than 10 s Ready without a probe, until the first one, a second later.
+ * Seconds for which a pod must be Ready without interruption. A starting kubelet reports a
+ * container younger than 10 s as Ready without a probe, until the first probe one second later.
  */
 export const unbrokenSeconds = 3;
 
-/** Seconds after which the node of an excused or failed grant may be granted the same again. */
+/** Seconds before a node is granted the same content again after a failure or an excuse. */
 const againSeconds = 600;
 
-/** The longest such pause: a node that fails again and again is tried four times a day. */
+/** The longest such pause. A node that keeps failing is tried four times a day. */
 const longestAgainSeconds = 21_600;
 
-/** Seconds before what has happened so many times may be tried again: it doubles each time. */
+/** Seconds before the next try after `times` failures. They double each time. */
 export const retrySeconds = (times: number): number =>
   Math.min(longestAgainSeconds, againSeconds * 2 ** (times - 1));
 
-/** Seconds after which a grant without an effect is followed by another sync of the volume. */
+/** Seconds after which a grant without effect triggers another sync of the volume. */
 export const syncSeconds: readonly number[] = [3, 10, 20, 40];
 
 export type GrantState =
-  /** Without a grant, or with one that was taken back and is over. */
+  /** No grant, or a grant that was taken back completely. */
   | Readonly<{ is: "none" }>
   | Readonly<{ is: "proved" }>
   /** The node may be changing its kubelet. */
   | Readonly<{ is: "unproved" }>
-  /** Taken back, and the agent has not confirmed it: a change that had begun may be under way. */
+  /**
+   * The grant was taken back, but the agent has not confirmed that. A change may still be under
+   * way.
+   */
   | Readonly<{ is: "back" }>
   | Readonly<{ is: "failed"; because: "word" | "away" | "late" }>
   | Readonly<{ is: "excused"; because: ExcuseReason }>;
 
 export type Judgement = Readonly<{
   grantState: GrantState;
-  /** With what this verdict adds to it. */
+  /** The record, updated with this state. */
   record: PodRecord;
-  /** Seconds after which the verdict may be another one although nothing changes. */
+  /** Seconds after which the state may differ even if nothing changes. */
   changesIn: number;
 }>;
 
 const never = Number.POSITIVE_INFINITY;
 
-/** Whether the pod has proved the grant that it holds. Its time until then, if it is only short. */
+/** Seconds until the pod has proved its grant: 0 if it has, infinite if it must first change. */
 function proof(
   { ready, terminationMessage: message }: PodFacts,
   grant: Grant,
@@ -71,26 +78,26 @@ function proof(
 export const isAway = ({ awayAt }: PodRecord, { steady }: Now): boolean =>
   awayAt !== undefined && steady - awayAt >= absenceSeconds;
 
-/** True while admission has refused to let this pod be granted anything for `absenceSeconds`. */
+/** True once admission has refused grants of this pod for `absenceSeconds`. */
 export const isRefused = ({ refused }: PodRecord, { steady }: Now): boolean =>
   refused !== undefined && steady - refused.at >= absenceSeconds;
 
 type Circumstances = Readonly<{
   now: Now;
   /**
-   * Its grant is one of a withdrawal. That never fails and is never refused, so a node that does
-   * not fulfil it in time is excused.
+   * The grant belongs to a withdrawal. Such a grant never fails and is never refused. A node that
+   * does not fulfil it in time is excused.
    */
   isRelease: boolean;
-  /** Its grant names what new nodes take, which the nodes that existed have proved. */
+  /** The grant names what new nodes get. Existing nodes have proved this content. */
   isServed: boolean;
-  /** It has no grant, and reports that its predecessor's has failed. */
+  /** The pod has no grant, and reports that the previous pod's grant failed. */
   inherits: boolean;
-  /** How long a grant may stay unproved. */
+  /** How many seconds a grant may stay unproved. */
   seconds: number;
 }>;
 
-/** The verdict on one pod. */
+/** The state of one pod's grant. */
 export function judgeGrant(
   pod: PodFacts,
   record: PodRecord,
@@ -143,7 +150,7 @@ export function judgeGrant(
     if (kind === "failed") return answer({ is: "failed", because: "word" }, never);
     if (kind !== "proved") return answer({ is: "excused", because: kind }, never);
   }
-  // A word stays where it is while the agent does not run: only a withdrawal needs no more than it.
+  // A termination message remains while the agent is not running. Only a withdrawal needs no more.
   if (wait === 0 && (isRelease || !record.isSettled || !isIdle))
     return answer(
       { is: "proved" },
@@ -151,13 +158,13 @@ export function judgeGrant(
       "now",
     );
   if (record.isSettled) {
-    // It did prove it: whatever stops its agent now is not the content's doing.
+    // The pod has proved the content, so the content is not why its agent stopped.
     if (out) return answer({ is: "excused", because: "away" }, never);
     return isIdle
       ? answer({ is: "excused", because: "not-ready" }, never)
       : answer({ is: "proved" }, Math.min(wait, absence));
   }
-  // A controller that has just started does not know that it was proved before its agent stopped.
+  // A controller that has just started does not know that the pod had proved the content.
   if (isServed && isIdle && record.isUnchanged)
     return answer({ is: "excused", because: "not-ready" }, never, "before");
   if (out)
@@ -171,17 +178,19 @@ export function judgeGrant(
   return answer({ is: "unproved" }, Math.min(wait, absence, left(record.grantAt, seconds) + 1));
 }
 
-/** Seconds for which a grant must be proved, so that what happens later is not its failure. */
+/**
+ * Seconds for which a grant must be proved before later trouble no longer counts as its failure.
+ */
 const settledSeconds = 60;
 
-/** Seconds after which a request without an answer has no effect any more. */
+/** Seconds after which a request without an answer can no longer take effect. */
 const sentSeconds = 60;
 
-/** Any other version of the pod shows what became of the grant that was sent for this one. */
+/** A new version of the pod shows the result of the grant that was sent for this version. */
 const isUnseen = ({ sent }: PodRecord, { resourceVersion }: PodFacts, steady: number): boolean =>
   sent?.resourceVersion === resourceVersion && steady - sent.at < sentSeconds;
 
-/** The memory of a pod after this look at it, apart from what its verdict adds. */
+/** The updated record of a pod, without what `judgeGrant` adds. */
 export function updateRecord(
   pod: PodFacts,
   before: PodRecord | undefined,
@@ -220,7 +229,7 @@ export function updateRecord(
     grant,
     grantAt: isSame ? before.grantAt : steady,
     provedAt: isSame ? before.provedAt : undefined,
-    // To take back what was proved begins no change.
+    // Taking back proved content starts no change.
     isSettled: (isSame || pod.grant?.revision === 0) && before.isSettled,
     isUnchanged: isSame && before.isUnchanged && before.ready === ready,
     syncs: isSame ? before.syncs : 0,
@@ -230,7 +239,7 @@ export function updateRecord(
   };
 }
 
-/** Since when each Node without a pod has been seen so. Only a whole list shows one. */
+/** When this process first saw each Node without a pod. Only a list of all Nodes shows that. */
 export function updatePodless(
   { nodes, pods }: Snapshot,
   before: Memory,
@@ -246,15 +255,15 @@ export function updatePodless(
   return podless;
 }
 
-/** Words of a refusal without a reason. */
-const noWords = "its reason is not known";
+/** Shown if a refusal has no reason. */
+const noWords = "reason unknown";
 
-/** Changes what is remembered of a pod, if anything is. */
+/** Changes the record of a pod, if there is one. */
 type Note = (uid: string, change: (record: PodRecord) => PodRecord) => void;
 
 /**
- * Notes in `holder` what became of writes. The memory that is there is copied at the first note,
- * and only then: there may be 5,000 pods, and as many notes.
+ * Records the results of writes in `holder`. The records are copied once, at the first call: there
+ * may be 5,000 pods and as many calls.
  */
 export function recordUpdater(holder: { grants: Memory }): Note {
   let pods = new Map<string, PodRecord>();
@@ -270,8 +279,8 @@ export function recordUpdater(holder: { grants: Memory }): Note {
 }
 
 /**
- * What became of the write of a pod, where the answer is certain: nothing was written. After no
- * answer, or success, the memory stays as the decision made it.
+ * The record after a write of the pod that certainly had no effect. After a success or no answer,
+ * the record stays as the decision made it.
  */
 export function afterRefusal(
   record: PodRecord,
@@ -284,20 +293,19 @@ export function afterRefusal(
   };
   const refused = why === "admission" ? since(record.refused) : record.refused;
   const kept = why === "deletion" ? since(record.kept) : record.kept;
-  // A sync that was not written is raised again.
+  // A sync that was not written will be raised again.
   const syncs =
     why === "admission" || why === "deletion" ? record.syncs : Math.max(0, record.syncs - 1);
   const holds = record.sent?.held ?? record.holds;
   return { ...record, sent: undefined, refused, kept, holds, syncs };
 }
 
-/** Writes of one version of a pod without an effect after which they count as refused. */
+/** Writes of one version of a pod without effect before they count as refused. */
 const mostErrors = 4;
 
 /**
- * What became of the write of a pod, where the answer is a conflict or an error that is not
- * explained. Repeated while the pod is seen unchanged it counts as a refusal: nothing else would
- * end it, and its node's place would never be free.
+ * The record after a conflict or an unexplained error. If this repeats while the pod does not
+ * change, it counts as a refusal. Otherwise the node would keep its place for ever.
  */
 export function afterError(
   record: PodRecord,

@@ -1,6 +1,7 @@
 /**
- * One look at a snapshot: every pod with its verdict, the places that are taken, and the Nodes that
- * had to be known. The steps of `decide` share it. Pure.
+ * A survey of one snapshot: every pod with the state of its grant, the places that are taken, and
+ * the Nodes that must be read. The steps of `decide` share it. `viewOf` derives what status
+ * reports. Pure.
  */
 import { grantSeconds } from "#contract/times.ts";
 import {
@@ -39,26 +40,31 @@ const refusedAgainSeconds = 60;
 
 export type SurveyedPod = Readonly<{ pod: PodFacts; record: PodRecord; grantState: GrantState }>;
 
-/** The snapshot as the steps see it. A step adds to it; no step takes anything away. */
+/** A snapshot in the form that the steps need. Steps add to it and never remove anything. */
 export class Survey {
   readonly snapshot: Snapshot;
   readonly secret: SecretFacts;
   readonly now: Now;
   readonly pods: readonly SurveyedPod[];
-  /** Per Node its pod; of two the one that is not being deleted, then the younger one. */
+  /**
+   * The pod of each Node. If a Node has two, the one that is not being deleted, then the younger.
+   */
   readonly byNode: ReadonlyMap<string, SurveyedPod>;
-  /** Places of pods that were deleted under a grant. */
+  /** Places of pods that were deleted while they held a grant. */
   readonly places: Map<string, Place>;
   /** Names of all Nodes that take a place. */
   readonly taken: Set<string>;
   readonly actions: Action[] = [];
-  /** Pods that were granted something in this look. */
+  /** Pods that this decision grants something. */
   readonly granted = new Set<string>();
-  /** Pods that are written in this look. A second write would be refused: the version is older. */
+  /**
+   * Pods that this decision writes. The API server would refuse a second write with the same
+   * version.
+   */
   readonly written = new Set<string>();
-  /** Changes of what is remembered of pods. */
+  /** The updated records of pods. */
   readonly records = new Map<string, PodRecord>();
-  /** By Node name: nodes whose word caused a publication. */
+  /** By Node name: nodes whose reports caused a publication. */
   readonly raised: Map<string, Raised>;
   readonly readNodes = new Set<string>();
   readAll = false;
@@ -75,7 +81,7 @@ export class Survey {
     const byNode = new Map<string, SurveyedPod>();
     this.taken = new Set();
     for (const found of snapshot.pods) {
-      // An agent from before grants ignores them, whoever wrote one.
+      // An agent from before grants ignores grants.
       const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = updateRecord(pod, memory.pods.get(pod.uid), now);
@@ -111,12 +117,12 @@ export class Survey {
     return this.#state;
   }
 
-  /** Changes the state, without a write: `save` writes it. */
+  /** Changes the state. Only `save` writes it. */
   change(changes: Partial<StateFacts>): void {
     this.#state = { ...this.#state, ...changes };
   }
 
-  /** Writes the state if it is not what is stored. */
+  /** Writes the state. */
   save(): void {
     this.actions.push({ kind: "save", state: this.#state });
   }
@@ -125,35 +131,35 @@ export class Survey {
     return this.secret.intent === "release";
   }
 
-  /** The newest content is what new nodes get. */
+  /** New nodes get the newest content. */
   isPromoted(): boolean {
     return this.secret.served === this.secret.revision;
   }
 
-  /** Looks again after so many seconds at the latest. */
+  /** Decides again after at most so many seconds. */
   recheckIn(seconds: number): void {
     if (seconds < this.again) this.again = Math.max(0, seconds);
   }
 
-  /** Whether the Node is gone; undefined, and to be read, if that is not known. */
+  /** Whether the Node is gone. Undefined if it is not known; the Node is then read. */
   isGone(node: string, than: number): boolean | undefined {
     const gone = isNodeGone(this.snapshot.nodes, node, than);
     if (gone === undefined) this.readNodes.add(node);
     return gone;
   }
 
-  /** The uid of the pod's Node; undefined, and to be read, if it is not known. */
+  /** The uid of the pod's Node. Undefined if it is not known; the Node is then read. */
   uidOf({ node, uid }: PodFacts): string | undefined {
     const { byName, all } = this.snapshot.nodes;
     const found = byName.get(node)?.uid;
     if (found !== undefined) return found;
-    // A pod without a Node is about to be deleted. It still counts, once.
+    // A pod whose Node is gone is about to be deleted. It still counts once.
     if (all || byName.has(node)) return `pod/${uid}`;
     this.readNodes.add(node);
     return undefined;
   }
 
-  /** Whether it is time to patch the pod, if admission refused it before. */
+  /** Whether the pod may be patched now, if admission refused it before. */
   mayPatch({ refused }: Pick<PodRecord, "refused">): boolean {
     if (refused === undefined) return true;
     const isLong = this.now.steady - refused.at >= absenceSeconds;
@@ -168,12 +174,14 @@ export class Survey {
     return this.lacksWord() && this.snapshot.policy.maxUnavailable !== "all";
   }
 
-  /** No node has proved the newest content by its word, which a promotion needs. */
+  /**
+   * The promotion still needs a node that proves the newest content with its termination message.
+   */
   lacksWord(): boolean {
     return !this.isRelease() && !this.isPromoted() && !this.state.word;
   }
 
-  /** Whether the pod is excused, by its verdict or because admission refuses its grants. */
+  /** Whether the pod is excused, by its grant's state or because admission refuses its grants. */
   isExcused({ record, grantState }: SurveyedPod): boolean {
     return grantState.is === "excused" || isRefused(record, this.now);
   }
@@ -183,9 +191,10 @@ const isYounger = (one: PodFacts, other: PodFacts): boolean =>
   one.isDeleting === other.isDeleting ? one.created > other.created : other.isDeleting;
 
 /**
- * Decides about the places of pods that were deleted under a grant, whose kubelet may be changing.
- * Such a place lasts until the successor was Ready for 3 s or the Node is gone. A node without a
- * Ready successor for 60 s has failed: its uid is returned.
+ * Settles the places of pods that were deleted while they held a grant. The kubelet of such a node
+ * may still be changing. The place ends when the next pod has been Ready for 3 s, or when the Node
+ * is gone. If no pod becomes Ready within 60 s, the node has failed. Returns the uids of failed
+ * Nodes.
  */
 export function settlePlaces(survey: Survey): readonly string[] {
   const failed: string[] = [];
@@ -209,10 +218,10 @@ export function settlePlaces(survey: Survey): readonly string[] {
       survey.recheckIn(successor ? 1 : absenceSeconds - waited);
       continue;
     }
-    // Whether it failed is known only if the Node still exists.
+    // Without the Node it is unknown whether it failed.
     const uid = survey.snapshot.nodes.byName.get(node)?.uid;
     if (uid === undefined) continue;
-    // The place lasts until the failure is stored, so a write that is refused forgets neither.
+    // The place lasts until the failure is stored. If that write is refused, neither is lost.
     if (survey.isRelease() || survey.state.failed.includes(uid)) end();
     else failed.push(uid);
   }
@@ -242,7 +251,7 @@ export const idleView: View = {
   pending: "no",
 };
 
-/** The view of one look, with the Nodes that have been without a pod for 60 s. */
+/** The view of one survey, and the Nodes that have had no pod for 60 s. */
 export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerContent): View {
   const counts = { ...noCounts };
   const lists: { failed: ListedNode[]; excused: ListedNode[] } = { failed: [], excused: [] };
@@ -255,7 +264,7 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
     if ((nodeState === "failed" || nodeState === "excused") && reason !== undefined)
       lists[nodeState].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
     if (one.record.refused !== undefined) refused.push(node);
-    // Nothing is wanted of a pod that is as it should be.
+    // A pod of the current template needs no replacement.
     if (one.record.kept !== undefined && !one.pod.isCurrent)
       kept.push({ node, why: one.record.kept.why });
   }
@@ -293,14 +302,14 @@ type Found = Readonly<{ nodeState: NodeState; reason?: ListedNode["reason"] }>;
 
 function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): Found {
   const over = record.over?.revision === survey.secret.revision ? record.over : undefined;
-  // That its agent has not answered since is the same failure.
+  // An agent that has not answered since its failure has the same failure.
   if (over?.is === "failed" && grantState.is === "excused")
     return { nodeState: "failed", reason: over.because };
   if (grantState.is === "failed" || grantState.is === "excused")
     return { nodeState: grantState.is, reason: grantState.because };
   if (grantState.is === "proved" && holdsNewest(pod, survey.secret))
     return { nodeState: "current" };
-  // Also in the look in which it is tried again.
+  // This holds even while the grant is being tried again.
   if (isRefused(record, survey.now)) return { nodeState: "excused", reason: "admission" };
   if (survey.taken.has(pod.node) && grantState.is !== "back") return { nodeState: "changing" };
   if (over !== undefined) return { nodeState: over.is, reason: over.because };
@@ -311,7 +320,10 @@ function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): 
   return { nodeState: pod.ready.is ? "waiting" : "starting" };
 }
 
-/** After a restart of the controller, the word of a grant that was taken back still explains it. */
+/**
+ * After a restart of the controller, the termination message still explains a grant that was taken
+ * back.
+ */
 function stateFromMessage(
   survey: Survey,
   { grant, terminationMessage: message }: SurveyedPod["pod"],
@@ -323,6 +335,6 @@ function stateFromMessage(
     : { nodeState: "excused", reason: message.kind };
 }
 
-/** What status reports of newer content that is not published yet. */
+/** Why newer content is not published yet, for status. */
 const pendingOf = ({ cause, waitsFor }: NewerContent): View["pending"] =>
   waitsFor ?? (cause === undefined ? "no" : "places");

@@ -1,7 +1,4 @@
-/**
- * Assembles a reconciler: everything that it needs, except for the policy, which each run reads
- * again.
- */
+/** Assembles a reconciler from everything except the policy, which each run reads again. */
 import type { Logger } from "pino";
 import { announcer } from "./status/events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -28,16 +25,16 @@ type Open = Readonly<{
   cluster: Cluster;
   original: Reconciler["original"];
   extras: Reconciler["extras"];
-  /** The objects that another client writes against us. */
+  /** The objects that another client keeps changing. */
   contests: () => readonly ContestedObject[];
   /** The agents' pods. */
   pods: Reconciler["pods"];
-  /** A clock that never goes back, for whatever lasts; `now` is for what others read. */
+  /** A clock that never goes back, for durations. `now` is for times that others read. */
   seconds: () => number;
   now: () => Date;
 }>;
 
-/** Makes a reconciler for each run, from what steers that run. `run`: what the agents run. */
+/** Returns a function that makes a reconciler for one run. `run`: the agents' image. */
 export function assembled(
   { log, metrics, live, cluster, original, extras, contests, pods, seconds, now }: Open,
   run: AgentImage,
@@ -47,7 +44,7 @@ export function assembled(
     changed: (path, fields) =>
       log.warn(
         { object: path.split("/").slice(-2).join("/"), fields },
-        "admission changes what we declare; it is left so",
+        "admission changes the declared object; the change stays",
       ),
   });
   const { announce } = announcer({
@@ -57,7 +54,7 @@ export function assembled(
     sent: ({ reason }) => metrics.events.inc({ reason }),
     dropped({ reason }, why) {
       metrics.eventsDropped.inc();
-      log.warn({ event: reason, error: why }, "an Event was given up");
+      log.warn({ event: reason, error: why }, "an Event was dropped");
     },
     now,
   });
@@ -84,7 +81,7 @@ export function assembled(
       status: statusWriter({
         cluster: live,
         failed: (error) =>
-          log.warn({ error: error.message }, "status was not written; it is tried again"),
+          log.warn({ error: error.message }, "status could not be written; it will be retried"),
       }),
       log: (fields, message) => log.info(fields, message),
     }),
@@ -104,13 +101,13 @@ export function assembled(
 
 export type Reconciler = RemovalContext &
   Readonly<{
-    /** Policy, requests and agents of this run come from it. */
+    /** The source of this run's policy, requests and agents. */
     policyReading: PolicyReading;
     /** The same cluster without informers. */
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
     extras: Extras;
-    /** The API group of another operator that owns the nodes' pull secrets, where there is one. */
+    /** The API group of another operator that owns the nodes' pull secrets, if there is one. */
     platform: () => Promise<string | undefined>;
     report: Report;
   }>;

@@ -1,6 +1,6 @@
 /**
  * Everything that serves one cluster, as one value: client, informers, Lease, loop and reconciler.
- * Nothing in it is global, so one process can serve several clusters.
+ * It has no global state, so one process can serve several clusters.
  */
 import { once } from "node:events";
 import type { Logger } from "pino";
@@ -43,7 +43,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "#kube/client/retry.ts";
 import { reminder } from "#kube/reminder.ts";
 
-/** The only names that are ever read or watched, besides the original's and the extra sources'. */
+/** The only names that are read or watched, besides the original and the extra sources. */
 const targets: readonly WatchTarget[] = [
   { collection: collections.secrets, name: additionalSecretName },
   { collection: collections.secrets, name: stateSecretName },
@@ -54,7 +54,7 @@ const targets: readonly WatchTarget[] = [
   { collection: collections.daemonSets, name: agentName },
 ];
 
-/** Path of policy and status, the only followed object whose definition may be missing here. */
+/** The path of policy and status. It is the only followed object whose CRD may be missing. */
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
 
 type Options = Readonly<{
@@ -63,13 +63,13 @@ type Options = Readonly<{
   metrics: ControllerMetrics;
   /** Called when the Lease is lost. Nothing may be written from then on. */
   end: () => void;
-  /** Called when this process should make room for another one, in its own time. */
+  /** Called when this process should end soon to make room for another one. */
   leave: () => void;
 }>;
 
 export type ServedCluster = Readonly<{
   health: Health;
-  /** Waits for the Lease and reconciles until `signal` aborts. The Lease is given back last. */
+  /** Waits for the Lease and reconciles until `signal` aborts. The Lease is released last. */
   serve: (signal: AbortSignal) => Promise<void>;
 }>;
 
@@ -77,7 +77,7 @@ export type ServedCluster = Readonly<{
 export function openCluster({ config, log, metrics, end, leave }: Options): ServedCluster {
   const asked = (method: string, status: number) =>
     metrics.requests.inc({ method, status: String(status) });
-  // Of the served cluster, whose times we compare.
+  // The clock of the served cluster, because its times are compared.
   const clock = new ServerClock();
   const now = () => clock.now();
   const seconds = () => performance.now() / 1000;
@@ -121,7 +121,9 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       metrics.reconciles.inc({ ...labels, result: conflict ? "conflict" : "error" });
       log[conflict ? "debug" : "error"](
         { failures, error: (error as Error).message },
-        conflict ? "somebody wrote first; it is read again" : "reconcile failed; it is tried again",
+        conflict
+          ? "another client wrote first; reading again"
+          : "reconcile failed; it will be retried",
       );
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
@@ -142,7 +144,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       const run = await Promise.race([
         retryUntilAnswered(() => imageOf(config, home), {
           failed: ({ message }) =>
-            log.warn({ error: message }, "the API server cannot be used; it is tried again"),
+            log.warn({ error: message }, "the API server cannot be used; it will be retried"),
         }),
         stopped.then(() => undefined),
       ]);
@@ -159,12 +161,15 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
           live,
           hint: loop.hint,
           failed: (name, error) =>
-            log.warn({ error: error.message, name }, "a source cannot be watched; it is asked for"),
+            log.warn(
+              { error: error.message, name },
+              "a source cannot be watched; polling it instead",
+            ),
           now,
           signal,
         });
         reconcilerOf = assembled({ ...open, extras }, run);
-        // A standby does not need them: 5,000 pods are 50 MB to list.
+        // A standby does not need the pods, and listing 5,000 of them takes 50 MB.
         watches.push(
           followCollection({
             cluster: live,
@@ -175,15 +180,14 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
             failed: (error) =>
               log.warn(
                 { error: error.message },
-                "the agents' pods cannot be followed; it is tried again",
+                "the agents' pods cannot be followed; it will be retried",
               ),
             signal,
           }),
         );
         await loop.until(signal);
       }
-      // The Lease is renewed until the last write is over, so that the next controller need not
-      // wait.
+      // The Lease is renewed until the last write has ended, so the next controller need not wait.
       over.abort();
       await Promise.all([campaign, ...watches]);
     },
@@ -191,15 +195,15 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
 }
 
 type RetryOptions = Readonly<{
-  /** Called at once with the reason of a failure, and then once a minute while it lasts. */
+  /** Called at the first failure, and then once a minute, with the reason. */
   failed: (error: ApiError) => void;
   due?: ReturnType<typeof reminder>;
   pause?: (milliseconds: number) => Promise<unknown>;
 }>;
 
 /**
- * Repeats a request while the API server is away. A process that exits instead is restarted with
- * growing delays (CrashLoopBackOff).
+ * Repeats a request while the API server is unreachable during the start. If the process exited
+ * instead, it would restart with growing delays (CrashLoopBackOff).
  */
 export async function retryUntilAnswered<T>(
   ask: () => Promise<T>,

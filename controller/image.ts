@@ -1,4 +1,4 @@
-/** The image that agents run, and the Secrets that it is pulled with. */
+/** The agents' image and its pull secrets. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -7,25 +7,24 @@ import type { AgentImage } from "./objects/agent.ts";
 import type { ControllerConfig } from "./policy/config.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 
-/** Seconds for an answer: a server that is busy is reported soon, and asked again by the caller. */
+/** Seconds to wait for an answer. A busy server is reported soon, and the caller asks again. */
 const answer = { seconds: 5 };
 
 /**
- * The image that the agents run, and its pull secrets. `--agent-image` is taken as it is given,
- * with the pull secrets that flags name: no pod is read, so that the right to that can be left out.
- * Without it, it is the image of the controller's own pod (POD_NAME), by digest where its runtime
- * reports one that every node can pull: one image with two entry points, so that an upgrade of the
- * Deployment upgrades the agents too. The pull secrets are the pod's own, unless flags name others,
- * because agents are in its namespace. A guest's agents are in another cluster, where the pod's
- * pull secrets do not exist; there the image is taken as it is written, since a digest needs the
- * right to read nodes.
+ * The agents' image and its pull secrets. With `--agent-image`, both come from flags. No pod is
+ * read, so the right to do so is not needed. Without it, the image is that of the controller's own
+ * pod (POD_NAME): one image with two entry points, so an upgrade of the Deployment also upgrades
+ * the agents. It is written by digest if the runtime reports a digest that every node can pull. The
+ * pull secrets are the pod's own, unless flags name others, because the agents run in the same
+ * namespace. Agents of a guest run in another cluster, which does not have these pull secrets. For
+ * a guest the image stays as written, because a digest needs the right to read nodes.
  */
 export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
   const given = config.installed.agent.pod.imagePullSecrets;
   if (config.image !== undefined) return { image: config.image, imagePullSecrets: given };
   const name = process.env["POD_NAME"];
   if (name === undefined)
-    throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
+    throw new Error("--agent-image: missing; set it, or set POD_NAME to the controller's own pod");
   const path = `${podsIn(config.namespace)}/${name}`;
   const pod = await cluster.get<V1Pod>(path, answer);
   if (config.guestKubeconfig !== undefined)
@@ -38,8 +37,8 @@ export async function imageOf(config: ControllerConfig, cluster: Cluster): Promi
 }
 
 /**
- * Looks for the digest, one a second. A kubelet reports a container that runs within a second or
- * two.
+ * How often to look for the digest, once a second. A kubelet reports a running container within two
+ * seconds.
  */
 const looks = 15;
 
@@ -62,12 +61,13 @@ function ofController<One extends { name: string }>(all: readonly One[] | undefi
 function imageIn(pod: V1Pod | undefined, path: string): string {
   const image = ofController(pod?.spec?.containers)?.image;
   if (image === undefined)
-    throw new Error(`${path} has no container "controller": give --agent-image`);
+    throw new Error(`${path} has no container "controller"; set --agent-image`);
   return image;
 }
 
 /**
- * The runtime as the kubelet reports it: `containerd://2.2.0`; empty where there is no such node.
+ * The runtime as the kubelet reports it, such as `containerd://2.2.0`. Empty if there is no such
+ * node.
  */
 async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
   let found = "";
@@ -80,15 +80,15 @@ async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
 }
 
 /**
- * The image by the digest that this pod runs, so that a tag which is moved meanwhile cannot give
- * nodes an agent that the controller does not know. It stays as it is written wherever another node
- * might not be able to pull that digest (docs/decisions/0031):
+ * The image by the digest that this pod runs. If the tag is moved meanwhile, nodes must not get an
+ * agent that the controller does not know. The image stays as written if another node might not be
+ * able to pull the digest (docs/decisions/0031):
  *
- * - it is written by digest already;
- * - the runtime reports the image's own id, which no registry knows, or a digest of another
- *   repository, as for images that were loaded by hand;
- * - the runtime is not containerd. Only containerd is known to report the digest that was pulled,
- *   which is that of all platforms together; CRI-O may report that of one.
+ * - It is already written by digest.
+ * - The runtime reports the image's own id, which no registry knows, or a digest of another
+ *   repository, as for images that were loaded by hand.
+ * - The runtime is not containerd. Only containerd is known to report the digest that was pulled,
+ *   which covers all platforms. CRI-O may report the digest of one platform.
  */
 export function byDigest(written: string, imageID: string, runtime: string): string {
   const [, pulled = "", digest] = /^([^@]+)@(sha256:[a-f0-9]{64})$/.exec(imageID) ?? [];
@@ -101,6 +101,6 @@ export function byDigest(written: string, imageID: string, runtime: string): str
     !runtime.startsWith("containerd://")
   )
     return written;
-  // The name as the Deployment spells it, without the tag: not every runtime takes both.
+  // The name as the Deployment spells it, without the tag. Not every runtime accepts both.
   return `${written.replace(/:[^:/]*$/, "")}@${digest}`;
 }

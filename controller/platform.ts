@@ -1,8 +1,9 @@
 /**
- * Whether another operator owns the nodes' pull secrets. On OpenShift the machine config operator
- * writes the kubelet's file and replaces what others write there; two owners of one file would undo
- * each other for ever. The guests of HyperShift lack that operator, but HyperShift serves the very
- * Secret and DaemonSet in them, under the same names. They have OpenShift's configuration.
+ * Detects whether another operator owns the nodes' pull secrets. On OpenShift, the machine config
+ * operator writes the kubelet's file and replaces what others write. Two owners of one file would
+ * undo each other for ever. HyperShift guests lack that operator, but HyperShift serves the same
+ * Secret and DaemonSet in them, under the same names. These guests have OpenShift's configuration
+ * API.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -10,15 +11,15 @@ import type { Cluster } from "#kube/client/cluster.ts";
 const foreignGroups = ["machineconfiguration.openshift.io", "config.openshift.io"];
 
 /**
- * Seconds between two requests, of 20 kB each: 30 while the other operator is there, else 5
+ * Seconds between two requests of 20 kB: 30 while the other operator is present, otherwise 5
  * minutes.
  */
 const pauseSeconds = { found: 30, absent: 300 };
 
 /**
- * An API group of the other operator's platform; undefined where there is none. Discovery needs no
- * right but to be authenticated; where even that is withheld, the answer is that there is none.
- * Rejects until the API server has answered once.
+ * An API group of the other operator's platform, or undefined. Discovery only requires
+ * authentication. If even that is denied, the answer is undefined. Rejects until the API server has
+ * answered once.
  */
 export function platformClock(
   cluster: Cluster,
@@ -41,7 +42,7 @@ export function platformClock(
   };
 }
 
-/** When a run looks again at a cluster that another operator owns. */
+/** When to check again a cluster that another operator owns. */
 export const platformPause = { seconds: pauseSeconds.found };
 
 async function read(cluster: Cluster): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 /**
- * The one GlobalPullSecret: read for each run, and created where there is none. Its spec is never
- * written, so users who declare it in Git find it as they declared it, also without the fields that
- * they removed.
+ * Reads the one GlobalPullSecret for each run, and creates it if it is missing. The controller
+ * never writes its spec, so users who declare it in Git find it as they declared it, even without
+ * the fields that they removed.
  */
 import type { Logger } from "pino";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -21,13 +21,11 @@ import {
 import type { Installed } from "./policy/policy.ts";
 import { readState } from "./objects/state.ts";
 
-/**
- * The policy in force for one run, and the object that declares it; undefined where there is none.
- */
+/** The policy in force for one run, and the object that declares it, if there is one. */
 export type PolicyReading = InForce &
   Readonly<{
     object: GlobalPullSecret | undefined;
-    /** When to look again for an object that is missing or could not be created. */
+    /** When to read again an object that is missing or could not be created. */
     again: Again | undefined;
   }>;
 
@@ -40,34 +38,33 @@ type Options = Readonly<{
 }>;
 
 /**
- * Seconds until an object that can be neither read nor created is asked for again. Its watch tells
- * sooner when it appears.
+ * Seconds before reading again an object that can be neither read nor created. Its watch may show
+ * it earlier.
  */
 const pauseSeconds = 30;
 
 /**
- * Seconds in which an object that existed may be created again (`kubectl replace --force`, another
- * definition) without the defaults in between, which could restart kubelets. Besides, a user who
- * deletes everything at once, a withdrawn object first, does not see the credential return
- * meanwhile.
+ * Seconds during which a deleted object may be created again (`kubectl replace --force`, another
+ * CRD). Applying the defaults in between could restart kubelets. Also, if a user deletes everything
+ * and a withdrawn object goes first, the credential must not come back in between.
  */
 const missingSeconds = 30;
 
 /**
- * Reads the policy. While the object cannot be read, the policy stays as it was. Rejects only after
- * a start, until it is known how it was.
+ * Reads the policy. While the object cannot be read, the policy stays the same. Rejects only after
+ * a start, until the earlier policy is known.
  */
 export function policyReader({ cluster, installed, log, now }: Options) {
   let last: InForce | undefined;
   let pausedUntil = 0;
   let again: Again | undefined;
-  /** Whether the object was read once, and since when it has been missing. */
+  /** Whether the object has been read once, and since when it has been missing. */
   let known = false;
   let goneSince: number | undefined;
 
   async function declared(): Promise<DeclaredObject> {
     const time = now().getTime();
-    // After the clock was set back, a pause of half a minute must not become one of a year.
+    // If the clock was set back, a pause of half a minute must not become one of a year.
     pausedUntil = Math.min(pausedUntil, time + pauseSeconds * 1000);
     if (time < pausedUntil) return "absent";
     again = undefined;
@@ -81,7 +78,7 @@ export function policyReader({ cluster, installed, log, now }: Options) {
     }
   }
 
-  /** Keeps the policy for the grace period, then creates the object with the defaults. */
+  /** Keeps the policy during the grace period, then creates the object with the defaults. */
   async function missing(time: number): Promise<DeclaredObject> {
     if (known) goneSince = Math.min(goneSince ?? time, time);
     const left = goneSince === undefined ? 0 : missingSeconds - (time - goneSince) / 1000;
@@ -91,8 +88,8 @@ export function policyReader({ cluster, installed, log, now }: Options) {
   }
 
   /**
-   * Creates the object with metadata only, and only where there is none. The API server fills in
-   * the defaults.
+   * Creates the object with metadata only, and only if there is none. The API server fills in the
+   * defaults.
    */
   async function made(): Promise<DeclaredObject> {
     const metadata = { name: globalPullSecretName, resourceVersion: newborn };
@@ -105,11 +102,11 @@ export function policyReader({ cluster, installed, log, now }: Options) {
       const how = { manager: fieldManager, force: false };
       return await cluster.apply<GlobalPullSecret>(globalPullSecretPath, object, how);
     } catch (error) {
-      // 409: somebody else was faster, which the watch will show. 404: it is not defined here.
+      // 409: another client was faster, and the watch will show it. 404: the CRD is missing.
       if (!(error instanceof ApiError) || error.status === 409) return "absent";
       pausedUntil = now().getTime() + pauseSeconds * 1000;
       if (error.status === 404) return "absent";
-      // It is defined, but was refused. No watch will tell when that ends.
+      // The CRD exists, but the object was refused. No watch shows when that ends.
       again = { seconds: pauseSeconds };
       log.warn({ error: error.message }, "GlobalPullSecret cluster could not be created");
       return "absent";
@@ -123,7 +120,7 @@ export function policyReader({ cluster, installed, log, now }: Options) {
       last = inForce(installed, found, accepted);
       return { ...last, object: typeof found === "string" ? undefined : found, again };
     },
-    /** Called when its watch has shown something. */
+    /** Called when the watch has shown something. */
     hint() {
       pausedUntil = 0;
     },

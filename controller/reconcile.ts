@@ -1,6 +1,6 @@
 /**
- * The whole controller on one screen: observe, judge, take one step, report. Every run starts from
- * what exists, so a run may end anywhere, and any number of runs comes to the same end.
+ * The whole controller on one screen: observe, judge the sources, take one step, report. Every run
+ * starts from what exists. It may be interrupted anywhere, and repeated runs reach the same end.
  */
 import { sourceIds } from "#contract/names.ts";
 import { platformPause } from "./platform.ts";
@@ -78,18 +78,18 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
       ...samePriorities(policy.sources),
       ...judged.warnings,
     ],
-    // A withdrawal that a pause holds is still to come, however long ago it was due.
+    // A withdrawal that a pause holds is still to come, even if it was due long ago.
     withdrawsAt: held ? absence?.begins : beginsOf(absence),
   };
   try {
     return sooner(await serve(reconciler, snapshot, verdict, absences), later);
   } finally {
-    // The nodes come first: an Event before the change would keep all of them waiting.
+    // The nodes come first. An Event before the change would delay all of them.
     await report.verdict(verdict, snapshot);
   }
 }
 
-/** With agents that stay in the kubelet directory where they have written. */
+/** Keeps the agents in the kubelet directory where they have written. */
 function withKeptDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler {
   const { agent, report } = reconciler;
   const kept = keptDirectory(snapshot, agent.kubeletDirectory);
@@ -99,9 +99,9 @@ function withKeptDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconcil
 }
 
 /**
- * True under a pause, unless a withdrawal has begun. That goes to its end, so that no credential
- * stays half withdrawn. Where global-pull-secret is gone, the state tells: a withdrawal begins with
- * forgetting what was accepted.
+ * True during a pause, unless a withdrawal has begun. A withdrawal continues to its end, so that no
+ * credential stays half withdrawn. If global-pull-secret is gone, the state decides: a withdrawal
+ * begins by deleting the accepted documents.
  */
 function holdsWithdrawals({ policy }: Reconciler, { global, state }: Snapshot): boolean {
   if (policy.managementState !== "Paused") return false;
@@ -113,14 +113,14 @@ function holdsWithdrawals({ policy }: Reconciler, { global, state }: Snapshot): 
 type InputContext = Pick<Reconciler, "original" | "policy">;
 
 /**
- * The sources as they were found, highest first. Under Withdrawn there is only the original; the
- * user's Secrets exist, but do not count.
+ * The sources as found, highest first. Under Withdrawn only the original counts, even if the user's
+ * Secrets exist.
  */
 function inputsOf(snapshot: Snapshot, { original, policy }: InputContext): readonly SourceInput[] {
   const last = original && originalInput(original.name, snapshot.original);
   if (policy.managementState === "Withdrawn") return last ? [last] : [];
   const { additional } = snapshot;
-  // A Secret that waits for somebody's finalizer was deleted by its owner.
+  // A Secret that waits for a finalizer has been deleted by its owner.
   const there = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
   return [additionalInput(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
 }
@@ -131,17 +131,17 @@ const knownOf = ({ global, state }: Snapshot) => ({
 });
 
 /**
- * True when no source supplies anything now. A Secret that may be created again within its grace
- * period counts as absent here.
+ * True when no source supplies anything now. A Secret within its grace period counts as absent
+ * here.
  */
 function isAbsent(snapshot: Snapshot, applying: InputContext): boolean {
   return noSourceApplies({ inputs: inputsOf(snapshot, applying), ...knownOf(snapshot) });
 }
 
 /**
- * Forgets withdrawn credentials, so that none is a source's last accepted document. Remembers the
- * grace periods, so that none begins again, and the policy, which the next leader follows where the
- * object cannot be read.
+ * Deletes withdrawn credentials from the state, so that none is a source's last accepted document.
+ * Records the grace periods, so that none begins again, and the policy, which the next leader
+ * follows if it cannot read the object.
  */
 async function forgetCredentials(
   { cluster, policyReading }: Reconciler,
@@ -164,11 +164,11 @@ async function forgetCredentials(
   };
 }
 
-/** When the withdrawal begins; undefined for a source that exists, or is withdrawn already. */
+/** When the withdrawal begins. Undefined if the source exists or is already withdrawn. */
 const beginsOf = (absence: Withdrawal | undefined) =>
   absence?.due === false ? absence.begins : undefined;
 
-/** When the first grace period is over. */
+/** When the first grace period ends. */
 function until(absences: ReadonlyMap<string, Withdrawal>, { now }: Reconciler): Again | undefined {
   const ends = [...absences.values()].flatMap((one) => beginsOf(one)?.getTime() ?? []);
   if (ends.length === 0) return undefined;

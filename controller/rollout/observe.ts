@@ -1,4 +1,7 @@
-/** From the objects to what the decisions about grants see. Pure. */
+/**
+ * Translates the objects into the snapshot that a decision sees, and reads the rollout's part of
+ * the state Secret. Pure.
+ */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestOf } from "#pullsecret/merge/digest.ts";
 import type { DeliveryMode, RevisionContent } from "#contract/names.ts";
@@ -33,8 +36,8 @@ export type Observed = Readonly<{
   pods: Iterable<AgentPod>;
   nodes: NodesRead;
   /**
-   * Whether the API server would change the DaemonSet if it were written as declared; `refused`: it
-   * refuses that, so the live one counts as current.
+   * Whether writing the declared DaemonSet would change it. `refused`: the API server refuses the
+   * write, so the live DaemonSet counts as current.
    */
   drift: "none" | "some" | "refused";
   retry: string;
@@ -48,7 +51,8 @@ export function factsOf(
   const { accepted, rollout } = readState(objects.state);
   const live = templateOf(daemonSet?.spec?.template.metadata?.annotations);
   const remain = Object.keys(accepted);
-  // Somebody edited it: agents may hold content under a revision that was never published.
+  // Someone edited the Secret, so agents may hold content under a revision that was never
+  // published.
   const intact = isEdited(global) ? undefined : published;
   const served = intact?.served === "nothing" ? undefined : intact?.served;
   const { desiredNumberScheduled: desired = 0 } = daemonSet?.status ?? {};
@@ -76,8 +80,8 @@ export function factsOf(
 }
 
 /**
- * The template. `isNeeded`: nodes must be asked, so a DaemonSet that somebody deleted is one that
- * has to be written.
+ * The template. `isNeeded`: the agents must run, so a DaemonSet that someone deleted must be
+ * written again.
  */
 function templateFacts(
   live: V1DaemonSet | undefined,
@@ -111,7 +115,7 @@ function secretFacts(published: Published, mode: DeliveryMode): SecretFacts {
   };
 }
 
-/** The budget in nodes, rounded up and at least 1, as the DaemonSet controller does. */
+/** The budget in nodes: rounded up and at least 1, like the DaemonSet controller's. */
 export function budgetNodes(budget: number | string, desired: number): number {
   const nodes =
     typeof budget === "number" ? budget : Math.ceil((Number.parseInt(budget, 10) * desired) / 100);
@@ -141,9 +145,9 @@ function grantPolicy(
 }
 
 /**
- * True when a source supplied a registry before, supplies none after, and is not among those that
- * `remain`: one whose entries another source overrides has taken nothing back. Both texts are JSON,
- * registry → source, as global-pull-secret holds them. A malformed one supplies nothing.
+ * True when a source supplied a registry before, supplies none now, and is not among the sources
+ * that `remain`. (A source whose entries another source overrides has withdrawn nothing.) Both
+ * texts are JSON, registry → source, as in global-pull-secret. A malformed text supplies nothing.
  */
 export function takesBack(
   before: string | undefined,
@@ -162,7 +166,7 @@ function suppliers(sources: string | undefined): ReadonlySet<unknown> {
   }
 }
 
-/** Reads what was remembered. Whatever is malformed reads as nothing. */
+/** Reads the rollout's state. Malformed fields read as empty. */
 export function readRollout(value: unknown): StateFacts {
   const found = (typeof value === "object" && value !== null ? value : {}) as Partial<
     Record<keyof StateFacts, unknown>
@@ -187,15 +191,15 @@ const timeOf = (value: unknown): number =>
   typeof value === "number" && Number.isFinite(value) ? value : -1;
 
 /**
- * What a content is recognized by after its Secret was lost. Not salted: the state holds the
- * documents of the sources anyway.
+ * Recognizes content after its Secret was lost. The hash has no salt, because the state contains
+ * the sources' documents anyway.
  */
 export const contentHash = ({ intent, sources, document }: RevisionContent): string =>
   createHash("sha256")
     .update(JSON.stringify([intent, sources, document]))
     .digest("hex");
 
-/** The hash of the content that was published when this was written; undefined if unknown. */
+/** The hash of the content that was published when this state was written. Undefined if unknown. */
 const contentIn = (value: unknown): unknown =>
   typeof value === "object" && value !== null
     ? (value as { content?: unknown }).content
@@ -212,13 +216,13 @@ const namesOf = (value: unknown): readonly string[] =>
     ? value.filter((one): one is string => typeof one === "string").slice(0, mostListed)
     : [];
 
-/** Most characters of a request that count: a time has ten. */
+/** Longest request that counts. A time has ten characters. */
 const longestRetry = 256;
 
 /**
- * The requests for a retry, as one text that differs from the `known` one if there is a new
- * request. Several objects may ask, each by a value of its own. The last value of each is kept when
- * it is removed, so that a removed annotation asks for nothing, and neither does one that returns.
+ * The retry requests as one text. It differs from `known` if there is a new request. Several
+ * objects may request a retry, each with its own value. After a value is removed, its last value is
+ * kept. So neither removing an annotation nor restoring it triggers a retry.
  */
 export function retryOf(asked: readonly string[], known: string): string {
   const before = readRequests(known);
@@ -236,9 +240,10 @@ function readRequests(known: string): readonly string[] {
 }
 
 /**
- * The directory of the agents that exist, where the installer names another one and something may
- * be in force; else undefined. Nothing is, while no node has proved anything: so a wrong directory,
- * in which no agent takes anything (GPS261), can be corrected.
+ * The directory of the existing agents, if the installer names another one and entries may be in
+ * force; otherwise undefined. The agents stay there: in another directory they would find nothing
+ * to remove, and credentials would remain in the old one for ever. Before any node has proved
+ * anything, a wrong directory (GPS261) can still be corrected.
  */
 export function keptDirectory(
   { daemonSet, global, state }: Pick<Objects, "daemonSet" | "global" | "state">,

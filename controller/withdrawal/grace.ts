@@ -1,8 +1,8 @@
 /**
- * When an absent Secret counts as withdrawn, for each source separately. Pure. A Secret that is
- * deleted and created again (`kubectl replace --force`, an owner that recreates it, a type that had
- * to be changed) is one change. Without a grace period each node would lose its credentials and get
- * them back, with two kubelet restarts.
+ * When an absent Secret counts as withdrawn, for each source. Pure. Deleting and recreating a
+ * Secret is one change (`kubectl replace --force`, an owner that recreates it, a new type). Without
+ * a grace period, each node would lose its credentials and get them again, with two kubelet
+ * restarts.
  */
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { isForeign, type Snapshot } from "#controller/sources/snapshot.ts";
@@ -14,21 +14,21 @@ import type { SourceInput } from "#controller/sources/input.ts";
 import { lastGood } from "../sources/source.ts";
 
 export type Absence = Readonly<{
-  /** When it was first seen to be absent, as far as that is remembered. */
+  /** When the Secret was first seen absent, if the state records it. */
   since: Date | undefined;
   now: Date;
   graceSeconds: number;
-  /** Entries are being taken back already, or nothing is there to take back. */
+  /** The entries are already being removed, or there is nothing to remove. */
   begun: boolean;
-  /** Somebody asked for haste. */
+  /** The grace period must be skipped. */
   immediate: boolean;
 }>;
 
-/** `since` must be remembered, so that the grace ends in a later run too. */
+/** The state must record `since`, so that a later run can end the grace period. */
 export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
 
 /**
- * A clock that was set back does not lengthen the grace: a time in the future is read as now.
+ * If the clock was set back, the grace period gets no longer: a time in the future counts as now.
  */
 export function withdrawal({ since, now, graceSeconds, begun, immediate }: Absence): Withdrawal {
   const grace = graceSeconds * 1000;
@@ -45,8 +45,9 @@ type Setting = Readonly<{
 }>;
 
 /**
- * What the snapshot tells of a source's absence. Haste is asked for on GlobalPullSecret or on
- * global-pull-secret, after a leak. A withdrawal by spec is always hasty: it is no accident.
+ * The absence of one source, from the snapshot. After a leak, an annotation on GlobalPullSecret or
+ * on global-pull-secret skips the grace period. A withdrawal by spec always skips it, because it
+ * cannot be an accident.
  */
 export function absenceOf(
   id: string,
@@ -58,7 +59,8 @@ export function absenceOf(
     since: readState(state).absentSince.get(id),
     now: now(),
     graceSeconds: policy.withdrawal.graceSeconds,
-    // Without our own note of it the grace would never end.
+    // If we do not own the state Secret, we cannot record `since`, and the grace period would never
+    // end.
     begun: nothingGiven || readPublished(global)?.intent === "release" || isForeign(state),
     immediate:
       policy.managementState === "Withdrawn" ||
@@ -68,8 +70,8 @@ export function absenceOf(
 }
 
 /**
- * Id → withdrawal, for each absent source: always for the additional; for an extra only while it
- * has entries to lose, or had them until its grace was over.
+ * Source id → withdrawal, for each absent source. The additional Secret is always included. An
+ * extra source is included only if it has entries, or had them until its grace period ended.
  */
 export function withdrawals(
   inputs: readonly SourceInput[],
@@ -90,7 +92,10 @@ export function withdrawals(
   );
 }
 
-/** The sources, keeping those whose grace is not over or that a pause holds. */
+/**
+ * The sources. A source stays if its grace period has not ended, or if a pause holds its
+ * withdrawal.
+ */
 export function keptOf(
   inputs: readonly SourceInput[],
   absences: ReadonlyMap<string, Withdrawal>,
@@ -103,6 +108,6 @@ export function keptOf(
   });
 }
 
-/** Since when each source has been absent, as the state remembers it. */
+/** Source id → when its Secret was first seen absent, for the state. */
 export const sincesOf = (absences: ReadonlyMap<string, Withdrawal>) =>
   new Map([...absences].map(([id, { since }]) => [id, since] as const));

@@ -1,4 +1,4 @@
-/** The revision by which every node gives back our entries, until the last one has. */
+/** The release: a revision without our entries, which every node must confirm. */
 import { withdrawn } from "#controller/sources/input.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { recall, remember } from "../objects/annotations.ts";
@@ -13,7 +13,10 @@ import {
   pauseAfter,
 } from "./withdrawal.ts";
 
-/** The content where the original cannot be had: not even that may be left in force. */
+/**
+ * The released content if the original cannot be read. Even the original's entries must not stay in
+ * force.
+ */
 const noCredential: WantedContent = {
   document: '{"auths":{}}',
   sources: "{}",
@@ -22,7 +25,7 @@ const noCredential: WantedContent = {
   fromAdditional: 0,
 };
 
-/** One step towards every node having given back. */
+/** One step of the release. */
 export async function release(
   context: RemovalContext,
   snapshot: Snapshot,
@@ -49,8 +52,8 @@ export async function release(
       again: { seconds: Math.min(progress.again, pauseAfter(unchanged)) },
     };
   }
-  // Before the note, which tells that it is done: the state is the last to go, and alone it would
-  // tell that nodes are still to be asked.
+  // This comes before the note on global-pull-secret, which marks the release as complete. The
+  // state is deleted last, and a state with a rollout would mean that nodes are still waited for.
   const { stateSecret, global } = progress;
   if (stateSecret !== undefined)
     await writeState(context.cluster, stateSecret, {
@@ -64,7 +67,7 @@ export async function release(
   return { ...common, released: true, leftBehind, again: { seconds: 1 } };
 }
 
-/** Nodes with an agent that have not given back, and are not excused. */
+/** Nodes that have an agent, have not confirmed the release, and are not excused. */
 function waitingFor({ pods, revision, view }: Progress): readonly string[] {
   const excused = new Set(view?.excused.map(({ node }) => node));
   return pods
@@ -77,7 +80,7 @@ function waitingFor({ pods, revision, view }: Progress): readonly string[] {
     .map(({ node }) => node);
 }
 
-/** When nodes that are away are waited for no longer, ISO 8601. */
+/** When the controller stops waiting for absent nodes, as ISO 8601. */
 function forgottenAt({ policy }: RemovalContext, { publishedAt }: Progress): string {
   return new Date((publishedAt + policy.withdrawal.forgetAfterSeconds) * 1000).toISOString();
 }

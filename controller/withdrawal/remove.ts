@@ -1,4 +1,4 @@
-/** One step of taking everything away again, after the additional Secret is gone. */
+/** One step of the removal, after the additional Secret was deleted. */
 import type { V1ObjectMeta, V1Node, V1Pod } from "@kubernetes/client-node";
 import { ownedOf, type Snapshot } from "#controller/sources/snapshot.ts";
 import { isOurs } from "#kube/client/ownership.ts";
@@ -23,8 +23,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { isAgent } from "#controller/rollout/pods.ts";
 
 /**
- * True when the next step deletes something, or may call the withdrawal done. That takes a fresh
- * read: an informer may lag. Where nothing is left there is nothing to take away.
+ * True when the next step deletes something or may complete the withdrawal. Such a step needs a
+ * fresh read, because an informer may lag. False if nothing is left.
  */
 export function deletesNext(found: Snapshot): boolean {
   const snapshot = ours(found);
@@ -49,13 +49,13 @@ export async function remove(
   if (step === "count agents") {
     const left = await agentsLeft(cluster);
     unchanged = context.unchangedSeconds(`${step} ${left}`);
-    // They have given everything back, so a pod that does not end must not block the rest.
+    // These nodes have no entries any more, so a pod that does not end must not block the rest.
     if (overdue(context, unchanged, []) !== undefined) abandoned = left;
     next = { ...next, agents: left - abandoned };
     step = nextWithdrawalStep(next);
   }
-  // Steps that need no look in between share a run: each look adds a quarter of a second to the
-  // removal.
+  // Steps that need no new observation share a run. Each observation adds a quarter of a second to
+  // the removal.
   while (step.startsWith("delete ")) {
     const name = step.slice("delete ".length) as keyof WithdrawalInput["exists"];
     const { uid = "", resourceVersion } = snapshot[name]?.metadata ?? {};
@@ -84,9 +84,9 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
   return {
     rolled:
       notes.rolled ??
-      // Without a note of ours, whoever made the DaemonSet may have touched nodes.
+      // Without our note, the DaemonSet may have reached nodes, whoever made it.
       (snapshot.daemonSet !== undefined ||
-        // The end of a withdrawal is that the state forgets its rollout.
+        // A withdrawal ends by deleting the rollout from the state.
         state.rollout !== undefined ||
         state.servedBefore > 0),
     released: notes.released === (published?.revision ?? 0) && withdraws(published),
@@ -103,12 +103,14 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
   };
 }
 
-/** True when the revision withdraws. No other revision can be said to have been given back. */
+/** True when the revision is a withdrawal. Only such a revision can be confirmed as released. */
 function withdraws(published: Published | undefined): boolean {
   return published !== undefined && published.revision > 0 && published.intent === "release";
 }
 
-/** Only our own objects: a foreign one under one of our names does not block the rest. */
+/**
+ * Only our own objects. An object of someone else under one of our names does not block the rest.
+ */
 function ours(found: Snapshot): Snapshot {
   return {
     ...found,
@@ -125,13 +127,13 @@ function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T |
   return object !== undefined && isOurs(object.metadata) ? object : undefined;
 }
 
-/** Most pods that are read: 0.5 MB, of what may be 5,000 pods. Of as many nodes only theirs are. */
+/** Most pods to read at once: 0.5 MB, of up to 5,000 pods. At most as many nodes are read. */
 const page = 100;
 
 /**
  * How many agents' pods are left on Ready nodes, counted up to 100. The pod of an unreachable node
- * ends when the node returns, so it does not count. If more are left than a page holds, nodes are
- * not asked for.
+ * does not count, because it ends when the node returns. If there are more pods than one page, the
+ * nodes are not read.
  */
 export async function agentsLeft(cluster: Cluster): Promise<number> {
   const { items, metadata } = await read<V1Pod>(cluster, collections.pods, {
@@ -147,8 +149,7 @@ export async function agentsLeft(cluster: Cluster): Promise<number> {
 }
 
 /**
- * True when the node is Ready. It is read by a list of one: the controller may list nodes anyway,
- * and a right to get them would be one more.
+ * True when the node is Ready. A list of one node needs no further right; getting the node would.
  */
 async function isReady(cluster: Cluster, name: string): Promise<boolean> {
   const { items } = await read<V1Node>(cluster, collections.nodes, {

@@ -1,7 +1,7 @@
 /**
- * Removal: first every node gives back our entries, then the objects go, the Secrets last, because
- * they are our notes. Pure and derived from what exists, so that a controller that was killed goes
- * on where the last one stopped.
+ * The steps of a removal. First every node removes our entries. Then the objects are deleted, the
+ * Secrets last, because they record how far the removal is. Pure, and derived from what exists, so
+ * a new controller continues where the last one stopped.
  */
 import type { Again } from "#kube/loop.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -11,14 +11,17 @@ import type { Progress } from "../rollout/step.ts";
 export type WithdrawalInput = Readonly<{
   /** Something may have reached a node. */
   rolled: boolean;
-  /** Every living node has the published revision, or somebody told us to assume so. */
+  /**
+   * Every living node has the published revision, or an administrator told the controller to assume
+   * so.
+   */
   released: boolean;
   exists: Readonly<
     Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>
   >;
   /** The DaemonSet is being deleted already. */
   terminating: boolean;
-  /** Agents' pods on living nodes; undefined: not counted. */
+  /** Agents' pods on living nodes. Undefined: not counted. */
   agents: number | undefined;
 }>;
 
@@ -54,45 +57,48 @@ export function nextWithdrawalStep({
   return exists.state ? "delete state" : "done";
 }
 
-/** Seconds until the next look at what stands still: 1 at first, 30 at most. */
+/** Seconds until the next check of a removal that makes no progress: 1 at first, at most 30. */
 export const pauseAfter = (unchangedSeconds: number): number =>
   Math.min(30, Math.max(1, Math.round(unchangedSeconds / 4)));
 
-/** `until`: when we stop waiting for them, ISO 8601. */
+/** `until`: when the controller stops waiting for them, as ISO 8601. */
 type Awaited = Readonly<{ names: readonly string[]; until: string }>;
 
 export type RemovalContext = RolloutContext &
   Readonly<{
     policy: Policy;
-    /** How long the removal has been in this state. */
+    /**
+     * How many seconds the removal has been in this state. A restart of the controller resets it,
+     * which only delays what depends on it.
+     */
     unchangedSeconds: (state: string) => number;
   }>;
 
 export type Removal = Readonly<{
   step: WithdrawalStep;
   revision: number;
-  /** Until every node has given back our entries. */
+  /** Set until every node has confirmed the release. */
   progress: Progress | undefined;
   /**
-   * The revision is the one that takes the entries back; before that, the one that was on its way
-   * when removal began.
+   * True: this revision removes our entries. False: an earlier revision that was being rolled out
+   * when the removal began.
    */
   releasing: boolean;
-  /** Every node that we wait for has given back. */
+  /** Every node that is waited for has confirmed the release. */
   released: boolean;
-  /** Names of the nodes that we stopped waiting for; they may keep our entries. */
+  /** Names of nodes that the controller stopped waiting for. They may keep our entries. */
   leftBehind: readonly string[];
-  /** Names of what we wait for, once nothing has moved for `seconds`. */
+  /** Names of what the removal waits for, after `seconds` without progress. */
   overdue: Readonly<{ waiting: readonly string[]; seconds: number }> | undefined;
-  /** Nodes that are away, while we wait for them. */
+  /** Absent nodes that the removal waits for. */
   awaited: Awaited | undefined;
-  /** Agents' pods that we stopped waiting for. */
+  /** Agents' pods that the controller stopped waiting for. */
   abandoned: number;
-  /** undefined: as for a rollout. */
+  /** Undefined: as for a rollout. */
   again: Again | undefined;
 }>;
 
-/** Of a step in which nothing of this happens. */
+/** Default values of a step. */
 export const nothingHappened = {
   progress: undefined,
   releasing: false,
@@ -103,7 +109,7 @@ export const nothingHappened = {
   abandoned: 0,
 } as const;
 
-/** What is waited for, once nothing has moved for the deadline. */
+/** What the removal waits for, once it has made no progress for `deadline`. */
 export function overdue({ policy }: RemovalContext, unchanged: number, waiting: readonly string[]) {
   const seconds = policy.withdrawal.deadlineSeconds;
   return unchanged >= seconds ? { waiting, seconds } : undefined;

@@ -87,7 +87,7 @@ test("a guest's agents run the image as it is written: neither node nor pull sec
 test("outside a pod --agent-image must be given, and nothing is inherited", async () => {
   const expected = { image: "i:1", imagePullSecrets: [] };
   assert.deepEqual(await asked(running, undefined, "--agent-image=i:1"), expected);
-  await assert.rejects(asked(running, undefined), /^Error: --agent-image: give it/);
+  await assert.rejects(asked(running, undefined), /^Error: --agent-image: missing; set it/);
 });
 
 test("a pod that is not the controller's is named as such", async () => {

@@ -2,14 +2,14 @@
 import type { V1ResourceRequirements, V1Affinity } from "@kubernetes/client-node";
 import type { AgentPolicy, RolloutPolicy, DeliveryPolicy } from "#controller/policy/policy.ts";
 
-/** The image that an agent runs, and the Secrets of kube-system that it is pulled with. */
+/** The agents' image, and the Secrets of kube-system that it is pulled with. */
 export type AgentImage = Readonly<{ image: string; imagePullSecrets: readonly string[] }>;
 
 export type Agent = AgentPolicy & Pick<RolloutPolicy, "probationSeconds"> & AgentImage;
 
 /**
- * The resources without empty parts. The API server would drop these, and we would write them again
- * for ever.
+ * The resources without empty parts. The API server would drop empty parts, and the controller
+ * would write them again for ever.
  */
 export function resourcesOf({ pod: { requests, limits } }: Agent): V1ResourceRequirements {
   return {
@@ -41,8 +41,8 @@ export function nodesOf({ pod }: Agent): string {
 }
 
 /**
- * The agent's flags of mode CredentialProvider. Other modes have none, because they are the agent's
- * default.
+ * The agents' flags for mode CredentialProvider. The other modes are the agents' default and need
+ * none.
  */
 export function providerFlags(delivery: DeliveryPolicy): Readonly<Record<string, string>> {
   if (delivery.mode !== "CredentialProvider") return {};

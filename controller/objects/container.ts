@@ -1,4 +1,4 @@
-/** The agent's container, and the volumes that its pods mount. */
+/** The containers of the agents' pods, and their volumes. */
 import type {
   V1Container,
   V1ProjectedVolumeSource,
@@ -23,21 +23,21 @@ const nodeFlags = [
   "--permission",
   "--allow-fs-read=*",
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
-  // The star is needed: Node takes a path that does not exist yet for a file, and would refuse
+  // The star is needed. Node treats a path that does not exist yet as a file, and would refuse
   // writes below it.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
-  // A provider's answer is emptied once another mode is in force.
+  // A provider's answer is emptied after a switch to another mode.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.providerFiles.answer}`,
   `--allow-fs-write=${names.mountPaths.terminationLog}`,
   `--allow-fs-write=${names.mountPaths.pod}/*`,
-  // This keeps memory out of core files.
+  // Keeps memory out of core files.
   "--allow-fs-write=/proc/self/coredump_filter",
 ];
 
 /**
- * Variables that make the C library return freed memory: one arena; pages of their own for buffers
- * above 128 KiB (glibc would raise that bound to the largest it has seen); one thread for files.
- * With a 1 MiB Secret this saves an idle agent 4 MiB.
+ * Variables that make the C library return freed memory: one arena, separate pages for buffers
+ * above 128 KiB (glibc would otherwise raise that limit), and one thread for files. With a 1 MiB
+ * Secret this saves an idle agent 4 MiB.
  */
 const memoryEnvironment = Object.entries({
   MALLOC_ARENA_MAX: "1",
@@ -46,7 +46,7 @@ const memoryEnvironment = Object.entries({
   UV_THREADPOOL_SIZE: "1",
 }).map(([name, value]) => ({ name, value }));
 
-/** The container of the agent: its program, its probe, and no capability. */
+/** The agent's container: its program, its probe, and no capability. */
 export function container(agent: Agent, digest: string): V1Container {
   return {
     name: names.agentContainer,
@@ -78,11 +78,11 @@ export function container(agent: Agent, digest: string): V1Container {
     ],
     // The period is 1 s because of names.guardSeconds.
     readinessProbe: {
-      // The path names the template. Otherwise a pod that waits for the port would be called Ready
-      // for what the pod before it has done.
+      // The path names the template. Otherwise a pod that waits for the port would become Ready
+      // because of the previous pod's agent.
       httpGet: { host: "127.0.0.1", path: `/readyz?template=${digest}`, port: agent.probePort },
-      // A probe before the agent listens fails, and its Event and status would take up the moment
-      // in which the kubelet is restarted.
+      // A probe before the agent listens would fail. Its Event and status update would use up the
+      // moment in which the kubelet is restarted.
       initialDelaySeconds: 1,
       periodSeconds: 1,
       failureThreshold: 1,
@@ -94,7 +94,7 @@ export function container(agent: Agent, digest: string): V1Container {
     terminationMessagePolicy: "File",
     volumeMounts: [
       { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
-      // HostToContainer lets the agent see the kubelet's unmounts. Without it, its own copies of
+      // HostToContainer shows the agent the kubelet's unmounts. Otherwise the agent's copies of
       // other pods' mounts would keep their devices busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
       ...(asksSystemd(agent)
@@ -108,29 +108,29 @@ export function container(agent: Agent, digest: string): V1Container {
   };
 }
 
-/** AppArmor's default profiles keep a container from the bus; nothing else needs another one. */
+/** AppArmor's default profiles deny access to the bus. Nothing else needs another profile. */
 function withBus({ appArmorProfile }: Agent): V1SecurityContext {
   const [type = "", localhostProfile] = appArmorProfile.split(/\/(.*)/s);
   return { appArmorProfile: { type, ...(localhostProfile && { localhostProfile }) } };
 }
 
 /**
- * True when agents get the system bus. Access to it as root is root on the node, so agents that
- * restart nothing have none, and run where there is no bus.
+ * True when agents get the system bus. Root on the bus is root on the node, so agents that restart
+ * nothing have no access, and they also run on nodes without a bus.
  */
 function asksSystemd(agent: Agent): boolean {
   return restartOf(agent.delivery) === "Always";
 }
 
 /**
- * A missing directory would keep the pod from its start, and only an Event would name it. An agent
- * with an empty one reports what is missing: GPS261, GPS262.
+ * A missing directory would keep the pod from starting, and only an Event would name it. With an
+ * empty directory the agent itself reports what is missing: GPS261, GPS262.
  */
 const type = "DirectoryOrCreate";
 
 /**
- * Volumes of the agents' pods. They are directories, never single files: when a mounted file is
- * replaced, the mount keeps the old one for ever.
+ * Volumes of the agents' pods. They are directories and never single files, because the mount of a
+ * file keeps the old file after a replacement.
  */
 export function volumes(agent: Agent): V1Volume[] {
   return [
@@ -142,7 +142,7 @@ export function volumes(agent: Agent): V1Volume[] {
           { name: "systemd", hostPath: { path: "/run/systemd", type } },
         ]
       : []),
-    // Holds what the init container saw, and the mark that this pod has ended once to write its
+    // Holds what the init container found, and a mark that this pod has exited once to write its
     // termination message.
     { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
     ...(agent.hiddenFiles === "Look"
@@ -152,9 +152,9 @@ export function volumes(agent: Agent): V1Volume[] {
 }
 
 /**
- * The Secret and the pod's grant, in one volume: the kubelet changes both by one swap, at once when
- * an annotation changes. A variable would keep the value of the container's start. The mounted keys
- * are named, so that keys which a later version adds reach no node.
+ * The Secret and the pod's grant in one volume. The kubelet changes both in one swap, at once when
+ * an annotation changes. An environment variable would keep its value from the container's start.
+ * The keys are listed, so that keys of later versions reach no node.
  */
 const mounted: V1ProjectedVolumeSource = {
   defaultMode: 0o400,
@@ -178,7 +178,7 @@ const mounted: V1ProjectedVolumeSource = {
   ],
 };
 
-/** Security context of every container of ours. */
+/** Security context of all our containers. */
 const confined: NonNullable<V1Container["securityContext"]> = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
@@ -186,10 +186,10 @@ const confined: NonNullable<V1Container["securityContext"]> = {
 };
 
 /**
- * Looks once, before the agent starts, where else the kubelet may have its credentials
- * (docs/decisions/0017). It alone has the node's root directory, read-only and for a moment. Node
- * lets it open these few paths only, and write to the pod's own directory. Neither keeps it from a
- * socket (SECURITY.md).
+ * The init container. It looks once, before the agent starts, for other places where the kubelet
+ * may have credentials (docs/decisions/0017). Only this container has the node's root directory,
+ * read-only and for a moment. Node allows it to open only these paths and to write to the pod's own
+ * directory. Neither limit keeps it from a socket (SECURITY.md).
  */
 export function firstContainer(agent: Agent): V1Container {
   const { root, pod } = names.mountPaths;
@@ -215,7 +215,7 @@ export function firstContainer(agent: Agent): V1Container {
     resources: resourcesOf(agent),
     securityContext: confined,
     volumeMounts: [
-      // With what is mounted below it, such as /run: readOnly alone leaves that writable.
+      // Includes what is mounted below, such as /run. readOnly alone would leave that writable.
       { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "IfPossible" },
       { name: "pod", mountPath: pod },
     ],

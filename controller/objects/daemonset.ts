@@ -1,4 +1,8 @@
-/** The DaemonSet of the agents, as we declare it. */
+/**
+ * The DaemonSet of the agents and their ServiceAccount, Role and RoleBinding. The agents have no
+ * token and use no API, so the Role is empty. These objects exist because people look for them, and
+ * because a ServiceAccount of their own keeps the agents out of `default`.
+ */
 import { createHash } from "node:crypto";
 import type {
   V1DaemonSet,
@@ -17,10 +21,7 @@ import { namespace, agentName } from "#contract/names.ts";
 /** On a template: set by `kubectl rollout restart`. */
 export const restartedAt = "kubectl.kubernetes.io/restartedAt";
 
-/**
- * The DaemonSet. `live`: its restart by `kubectl rollout restart` stays, which the controller
- * follows.
- */
+/** The DaemonSet. The time of a `kubectl rollout restart` is kept from `live`. */
 export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
   return {
     apiVersion: "apps/v1",
@@ -35,14 +36,14 @@ export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
       minReadySeconds: names.guardSeconds,
       revisionHistoryLimit: 2,
       // The controller replaces the pods itself: never one that is changing its node, and no more
-      // at a time than the budget allows.
+      // at a time than maxUnavailable allows.
       updateStrategy: { type: "OnDelete" },
       template: template(agent, live),
     },
   };
 }
 
-/** Digest of the template: another digest is another agent. */
+/** Digest of the template. A new digest means new agents. */
 export function templateDigest(agent: Agent): string {
   return createHash("sha256")
     .update(JSON.stringify(podSpec(agent, "")))
@@ -64,7 +65,7 @@ function template(agent: Agent, live: V1DaemonSet | undefined): V1PodTemplateSpe
         [annotations.mode]: agent.delivery.mode,
       },
     },
-    // The affinity is outside the digest: an agent is the same wherever it may run.
+    // The affinity is not part of the digest, because an agent is the same wherever it runs.
     spec: { ...podSpec(agent, digest), ...(affinity && { affinity }) },
   };
 }
@@ -76,8 +77,8 @@ function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["s
     serviceAccountName: names.agentName,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    // The kubelet's healthz listens on the node's loopback. Besides, bringing credentials to a new
-    // node then needs no CNI.
+    // The kubelet's healthz listens on the node's loopback. Also, a new node can then get
+    // credentials before its CNI works.
     hostNetwork: true,
     dnsPolicy: "Default",
     nodeSelector,
@@ -89,8 +90,7 @@ function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["s
       runAsUser: 0,
       runAsGroup: 0,
       seccompProfile: { type: "RuntimeDefault" },
-      // With the runtime's type, SELinux would keep uid 0 in a container from the kubelet's
-      // directory, in every mode.
+      // With the runtime's own type, SELinux would keep even uid 0 out of the kubelet's directory.
       ...(agent.seLinuxType !== "" && { seLinuxOptions: { type: agent.seLinuxType } }),
     },
     ...(agent.hiddenFiles === "Look" && { initContainers: [firstContainer(agent)] }),

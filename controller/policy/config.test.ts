@@ -117,11 +117,11 @@ test("every flag is read", () => {
 const wrong: readonly (readonly [argv: string, error: string])[] = [
   [
     "--original pull-secret",
-    '--original "pull-secret": is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret',
+    '--original "pull-secret": is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)',
   ],
   [
     "--original A/b",
-    '--original "A/b": is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret',
+    '--original "A/b": is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)',
   ],
   [
     "--delivery-modes Restart,Sometimes",
@@ -156,7 +156,10 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--dbus-directory "/run/../x": is no absolute path of a directory without . and .. in it',
   ],
   ["--probe-port 1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
-  ["--probe-port 10248", "--probe-port 10248: is the kubelet's --healthz-port; choose another"],
+  [
+    "--probe-port 10248",
+    "--probe-port 10248: is already the kubelet's --healthz-port; choose another port",
+  ],
   [
     "--protect quay.io/*",
     '--protect "quay.io/*": is no registry; name it as image names have it, such as quay.io',
@@ -170,62 +173,62 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--log-level loud",
     '--log-level "loud": is none of the choices; give trace, debug, info, warn, error',
   ],
-  ["--original-kubeconfig /k", "--original-kubeconfig: needs --original NAMESPACE/NAME as well"],
-  ["--namespace a", "--namespace: only --guest-kubeconfig allows another than kube-system"],
+  ["--original-kubeconfig /k", "--original-kubeconfig: also needs --original NAMESPACE/NAME"],
+  ["--namespace a", "--namespace: without --guest-kubeconfig, it must be kube-system"],
   [
     "--namespace a.b --guest-kubeconfig /g",
-    '--namespace "a.b": is no name of a namespace; give one such as kube-system',
+    '--namespace "a.b": is not a valid namespace name (example: kube-system)',
   ],
   ["--probe-port 2000 --probe-port 2001", "--probe-port: given 2 times; give it once"],
   ...["name=x", "app.kubernetes.io/managed-by=x", "controller-revision-hash=x"].map(
     (given) =>
       [
         `--agent-label ${given}`,
-        `--agent-label "${given}": is a label of our own; choose another name`,
+        `--agent-label "${given}": is a label of this product; choose another name`,
       ] as const,
   ),
-  ["--agent-label a=b/c", '--agent-label "a=b/c": has a value that no label may have'],
+  ["--agent-label a=b/c", '--agent-label "a=b/c": has a value that is not valid for a label'],
   ...["-label", "-annotation"].map(
     (flag) =>
       [
         `--agent${flag} team`,
-        `--agent${flag} "team": is no KEY=VALUE; give one such as example.com/team=platform`,
+        `--agent${flag} "team": is not KEY=VALUE (example: example.com/team=platform)`,
       ] as const,
   ),
   [
     "--agent-annotation globalpullsecret.io/revision=9",
-    '--agent-annotation "globalpullsecret.io/revision=9": begins as our own do; choose another name',
+    '--agent-annotation "globalpullsecret.io/revision=9": begins like a name of this product; choose another name',
   ],
   [
     "--agent-image-pull-secret ns/a",
-    '--agent-image-pull-secret "ns/a": is no name of a Secret; give one such as regcred',
+    '--agent-image-pull-secret "ns/a": is not a valid Secret name (example: regcred)',
   ],
   [
     "--agent-node-selector a>1",
-    "--agent-node-selector \"a>1\": is no label selector; give one such as 'zone in (a,b),!example.com/tainted'",
+    "--agent-node-selector \"a>1\": is not a label selector (example: 'zone in (a,b),!example.com/tainted')",
   ],
   [
     "--agent-priority-class High",
-    '--agent-priority-class "High": is no name of a PriorityClass; give one such as system-node-critical',
+    '--agent-priority-class "High": is not a valid PriorityClass name (example: system-node-critical)',
   ],
   ...["memory", "memory=", "memory=0", "memory=1gb", "disk=1", "memory=1=2"].map(
     (given) =>
       [
         `--agent-requests ${given}`,
-        `--agent-requests "${given}": names no quantities of cpu, memory, ephemeral-storage; give cpu=10m,memory=32Mi`,
+        `--agent-requests "${given}": is not a list of quantities of cpu, memory, ephemeral-storage (example: cpu=10m,memory=32Mi)`,
       ] as const,
   ),
   [
     "--agent-limits memory=95Mi",
-    '--agent-limits "memory=95Mi": has less memory than an agent needs; give memory=96Mi or more',
+    '--agent-limits "memory=95Mi": has less memory than an agent needs; set memory=96Mi or more',
   ],
   [
     "--agent-requests memory=101M",
-    "--agent-requests memory=101M: is more than --agent-limits allow; give 96Mi or less",
+    "--agent-requests memory=101M: exceeds --agent-limits; give 96Mi or less",
   ],
   [
     "--agent-requests cpu=1 --agent-limits cpu=900m",
-    "--agent-requests cpu=1: is more than --agent-limits allow; give 900m or less",
+    "--agent-requests cpu=1: exceeds --agent-limits; give 900m or less",
   ],
   ["--colour red", "--colour: is no flag; --help names all"],
   ["--hidden-file=Look", "--hidden-file: is no flag; give --hidden-files"],

@@ -1,4 +1,4 @@
-/** The controller's configuration: the values of its flags, grouped by the parts that need them. */
+/** The controller's configuration: the values of its flags, grouped by the parts that use them. */
 import { namespace } from "#contract/names.ts";
 import { readFlags, type ParsedFlags, type Rule } from "#contract/flags.ts";
 import type { TableValues } from "#contract/table.ts";
@@ -10,23 +10,18 @@ import { type Installed, standardModes } from "./policy.ts";
 export type ControllerConfig = Readonly<{
   /** The installer's part of the policy. */
   installed: Installed;
-  /**
-   * The Secret that holds the original pull secret; undefined: each node's own file is the
-   * original.
-   */
+  /** The Secret with the original pull secret. Undefined: each node's own file is the original. */
   original: Readonly<{ namespace: string; name: string }> | undefined;
-  /** Kubeconfig of the cluster that holds the original; undefined: the controller's own. */
+  /** Kubeconfig of the cluster that holds the original. Undefined: the controller's own cluster. */
   originalKubeconfig: string | undefined;
   /**
-   * Kubeconfig of the served cluster, where the controller runs beside that cluster's hosted
-   * control plane; undefined: the controller's own.
+   * Kubeconfig of the served cluster, if the controller runs beside that cluster's hosted control
+   * plane. Undefined: the controller's own cluster.
    */
   guestKubeconfig: string | undefined;
-  /** Namespace of the controller's own pod and its Lease, in the cluster that it runs in. */
+  /** Namespace of the controller's own pod and of its Lease, in the cluster in which it runs. */
   namespace: string;
-  /**
-   * Image of the agents; undefined: the image that the controller itself runs (found by POD_NAME).
-   */
+  /** The agents' image. Undefined: the controller's own image (found by POD_NAME). */
   image: string | undefined;
   kubeconfig: string | undefined;
   listen: Readonly<{ host: string; port: number }>;
@@ -35,21 +30,21 @@ export type ControllerConfig = Readonly<{
 
 const portsDiffer: Rule<typeof flags> = ({ "probe-port": probe, "healthz-port": healthz }) =>
   probe !== undefined && probe === healthz
-    ? `--probe-port ${probe}: is the kubelet's --healthz-port; choose another`
+    ? `--probe-port ${probe}: is already the kubelet's --healthz-port; choose another port`
     : undefined;
 
 const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
   given["original-kubeconfig"] !== undefined && "original" in given && given.original === undefined
-    ? "--original-kubeconfig: needs --original NAMESPACE/NAME as well"
+    ? "--original-kubeconfig: also needs --original NAMESPACE/NAME"
     : undefined;
 
 /**
- * Refuses two places for the Lease: two controllers of one cluster, each with a Lease of its own,
+ * Refuses a second place for the Lease. Two controllers of one cluster, each with its own Lease,
  * would both write.
  */
 const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) =>
   own !== namespace && "guest-kubeconfig" in given && given["guest-kubeconfig"] === undefined
-    ? `--namespace: only --guest-kubeconfig allows another than ${namespace}`
+    ? `--namespace: without --guest-kubeconfig, it must be ${namespace}`
     : undefined;
 
 const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit];
@@ -117,7 +112,11 @@ const fields = {
   "drain-deadline": "withdrawal.deadline",
 } as const;
 
-/** Flag → the message about it. */
+/**
+ * Flag → the message about it. These flags became fields of GlobalPullSecret in 0.2. If one is
+ * still set, the controller stops. Obeying it would make a second policy beside the object;
+ * ignoring it would lose a policy.
+ */
 export const moved: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(fields).map(([flag, field]) => [
     flag,

@@ -1,12 +1,12 @@
 /**
- * The policy where nobody declares one: the defaults that manifests/crds writes into a spec, within
- * the installer's limits. It is in force where the object, or its definition, does not exist.
+ * The policy if nobody declares one: the defaults that manifests/crds writes into a spec, within
+ * the installer's limits. It is in force if the object or its CRD does not exist.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { DeliveryMode, Limits, NodeCount } from "./policy.ts";
 
 /**
- * The spec's defaults, as the API server fills in `spec: {}`; a test compares them with
+ * The defaults that the API server writes into `spec: {}`. A test compares them with
  * manifests/crds.
  */
 export const defaults = {
@@ -21,10 +21,7 @@ export const defaults = {
 
 type Standard = GlobalPullSecretSpec & Readonly<{ delivery: Readonly<{ mode: DeliveryMode }> }>;
 
-/**
- * The defaults, lowered to the installer's limits where they exceed them. So they are always
- * allowed.
- */
+/** The defaults, lowered to the installer's limits. So they are always allowed. */
 export function allowedDefaults(limits: Limits): Standard {
   const { delivery, rollout } = defaults;
   const mode = limits.deliveryModes.includes(delivery.mode)
@@ -37,7 +34,7 @@ export function allowedDefaults(limits: Limits): Standard {
 
 type Asked = Pick<GlobalPullSecretSpec, "delivery" | "rollout">;
 
-/** One sentence for each field that exceeds its limit; none when all is allowed. */
+/** One sentence for each field that exceeds its limit. Empty if all are allowed. */
 export function beyondLimits(limits: Limits, { delivery, rollout }: Asked): string[] {
   const problems: string[] = [];
   const modes = limits.deliveryModes;
@@ -50,16 +47,16 @@ export function beyondLimits(limits: Limits, { delivery, rollout }: Asked): stri
   const { maxUnavailable } = rollout ?? {};
   if (maxUnavailable !== undefined && exceeds(maxUnavailable, limits.maxUnavailable))
     problems.push(
-      `spec.rollout.maxUnavailable: ${maxUnavailable} is beyond the installer's ` +
-        `--max-unavailable-limit; give ${limits.maxUnavailable} or less`,
+      `spec.rollout.maxUnavailable: ${maxUnavailable} exceeds the installer's ` +
+        `--max-unavailable-limit; set ${limits.maxUnavailable} or less`,
     );
   return problems;
 }
 
 /**
- * True when a count exceeds its limit. A number and a percentage cannot be compared without the
+ * True when a count exceeds its limit. A number and a percentage can only be compared with the
  * number of nodes, which changes. So each exceeds a limit of the other kind, and a shrinking
- * cluster never makes a policy illegal.
+ * cluster never makes a policy invalid.
  */
 function exceeds(asked: NodeCount, limit: NodeCount): boolean {
   if (limit === "100%") return false;

@@ -1,5 +1,6 @@
 /**
- * The controller's flags, which only the installer may set. Policy is in GlobalPullSecret's spec.
+ * The controller's flags, which only the installer can set. The policy is in GlobalPullSecret's
+ * spec.
  */
 import { defaultProbePort, namespace } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
@@ -30,42 +31,42 @@ export const flags = {
   },
   "guest-kubeconfig": {
     read: text,
-    what: "kubeconfig of the cluster that is served, read as data (the controller's own cluster)",
+    what: "kubeconfig of the served cluster, read as data (the controller's own cluster)",
   },
   namespace: {
     read: namespaceName,
     standard: namespace,
-    what: "namespace of the controller's pod and Lease; another only where a guest is served",
+    what: "namespace of the controller's pod and Lease; it can be changed only with --guest-kubeconfig",
   },
   protect: {
     read: protectable,
     repeated: true,
-    what: "registry that no additional entry may shadow, whatever the spec says",
+    what: "registry that no additional entry may shadow, in addition to those in the spec",
   },
   "delivery-modes": {
     read: deliveryModes,
     repeated: true,
-    what: "what spec.delivery.mode may be: Restart, Reread, CredentialProvider (Restart,Reread)",
+    what: "allowed values of spec.delivery.mode: Restart, Reread, CredentialProvider (Restart,Reread)",
   },
   "max-unavailable-limit": {
     read: budget,
     standard: "100%",
-    what: "the most that spec.rollout.maxUnavailable may be, N or N%",
+    what: "highest allowed value of spec.rollout.maxUnavailable, N or N%",
   },
   "restart-control-plane": {
     read: oneOf("Always", "Never"),
     standard: "Never",
-    what: "whether a kubelet that has a control plane in it (k3s and others) is restarted",
+    what: "whether to restart a kubelet that includes a control plane (k3s and others)",
   },
   "hidden-files": {
     read: oneOf("Look", "Ignore"),
     standard: "Look",
-    what: "Look refuses to hide another file of the kubelet's, Ignore does not look",
+    what: "Look: refuse to hide another credential file of the kubelet; Ignore: do not look",
   },
   "kubelet-unit": {
     read: unit,
     standard: auto,
-    what: "the kubelet's systemd unit; auto: the active one of those known",
+    what: "the kubelet's systemd unit; auto: the active one of the known units",
   },
   "kubelet-directory": {
     read: directory,
@@ -82,33 +83,33 @@ export const flags = {
   "probe-port": {
     read: integer(1024, 65_535),
     standard: String(defaultProbePort),
-    what: "loopback port of the agents' readiness",
+    what: "loopback port for the agents' readiness probe",
   },
   "healthz-port": {
     read: integer(1, 65_535),
     standard: "10248",
-    what: "port of the kubelet's healthz",
+    what: "port of the kubelet's healthz endpoint",
   },
   "healthz-address": {
     read: ip,
     standard: auto,
-    what: "address of the kubelet's healthz; auto: 127.0.0.1, then ::1",
+    what: "address of the kubelet's healthz endpoint; auto: 127.0.0.1, then ::1",
   },
   "selinux-type": {
     read: selinuxType,
     standard: "spc_t",
-    what: "SELinux type of the agents; super_t on Bottlerocket, empty: the runtime's",
+    what: "SELinux type of the agents; super_t on Bottlerocket, empty: the runtime's default",
   },
   "apparmor-profile": {
     read: appArmorProfile,
     standard: "Unconfined",
-    what: "AppArmor profile of agents that have the system bus",
+    what: "AppArmor profile of agents that use the system bus",
   },
   ...common,
 } as const satisfies Table;
 
 /** The text of `--help`. */
 export function usage(): string {
-  const head = `Global Pull Secret's controller. Serves the namespace ${namespace}.`;
-  return `${head}\nPolicy is the spec of GlobalPullSecret cluster.\n${usageOf(flags)}`;
+  const head = `Global Pull Secret's controller. It serves the namespace ${namespace}.`;
+  return `${head}\nThe policy is the spec of GlobalPullSecret cluster.\n${usageOf(flags)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The agents' pods as the installer wants them. None of these fields restarts a kubelet: a change
- * replaces agents, and the new ones find their nodes as the old ones left them.
+ * The installer's flags for the agents' pods. None of them restarts a kubelet. A change replaces
+ * the agents, and the new agents take over the nodes as they are.
  */
 import type { PodPolicy } from "./policy.ts";
 import { dnsName, pullSecretName } from "./values.ts";
@@ -10,7 +10,7 @@ import { Wrong } from "#contract/values.ts";
 import { annotation, label, selector } from "./labels.ts";
 import { beyond, limits, resources, standardLimits, standardRequests } from "./resources.ts";
 
-/** Excludes nodes without a kubelet of their own: of virtual-kubelet, KWOK, Fargate, and Liqo. */
+/** Excludes nodes without a kubelet of their own: virtual-kubelet, KWOK, Fargate and Liqo. */
 const withKubelet =
   "type notin (virtual-kubelet,kwok),eks.amazonaws.com/compute-type!=fargate,liqo.io/type!=virtual-node";
 
@@ -23,13 +23,13 @@ export const podFlags = {
   "agent-image-pull-secret": {
     read: pullSecretName,
     repeated: true,
-    what: "Secret in kube-system that the agents' image is pulled with (the controller's own, without --agent-image)",
+    what: "Secret in kube-system to pull the agents' image with (the controller's own, without --agent-image)",
   },
   "agent-label": { read: label, repeated: true, what: "label of the agents' pods, KEY=VALUE" },
   "agent-limits": {
     read: limits,
     standard: standardLimits,
-    what: "what an agent may use at most; empty: no limits",
+    what: "resource limits of an agent; empty: no limits",
   },
   "agent-node-selector": {
     read: selector,
@@ -44,7 +44,7 @@ export const podFlags = {
   "agent-requests": {
     read: resources,
     standard: standardRequests,
-    what: "what is set aside for an agent; empty: nothing",
+    what: "resource requests of an agent; empty: none",
   },
 } as const satisfies Table;
 
@@ -63,7 +63,7 @@ export function podOf(given: GivenFlags): PodPolicy {
 }
 
 /**
- * Refuses requests above limits: the API server would refuse the DaemonSet, and no node would have
+ * Refuses requests above limits. The API server would refuse the DaemonSet, and no node would have
  * an agent.
  */
 export const requestsFit: Rule<typeof podFlags> = (given) => {
@@ -71,12 +71,12 @@ export const requestsFit: Rule<typeof podFlags> = (given) => {
   const name = beyond(requests, most);
   return name === undefined
     ? undefined
-    : `--agent-requests ${name}=${requests[name]}: is more than --agent-limits allow; ` +
+    : `--agent-requests ${name}=${requests[name]}: exceeds --agent-limits; ` +
         `give ${most[name]} or less`;
 };
 
 export function priorityClass(text: string): string | Wrong {
   return text === "" || dnsName.test(text)
     ? text
-    : new Wrong("is no name of a PriorityClass; give one such as system-node-critical");
+    : new Wrong("is not a valid PriorityClass name (example: system-node-critical)");
 }

@@ -1,7 +1,7 @@
 /**
- * Which policy is in force, given what is declared now and what was accepted last. Pure. Nothing
- * that somebody writes into the object stops the controller: a spec that cannot be followed leaves
- * the policy as it is.
+ * Decides which policy is in force, from the declared spec and the last accepted one. Pure. No
+ * content of the object stops the controller: if a spec cannot be followed, the policy stays the
+ * same.
  */
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
@@ -12,22 +12,25 @@ import { policyOf } from "./spec.ts";
 import type { Installed, Policy } from "./policy.ts";
 
 /**
- * The object as it was read. `absent`: there is none, or no definition of it. `unreadable`: nobody
- * can tell, because the right to read it is missing or it has just been deleted.
+ * The object as it was read. `absent`: the object or its CRD does not exist. `unreadable`: unknown,
+ * because the right to read it is missing or it has just been deleted.
  */
 export type DeclaredObject = GlobalPullSecret | "absent" | "unreadable";
 
 /** One-time requests, made by annotations on the object. */
 export type Requests = Readonly<{
-  /** A value other than the one before asks for one more try of what halted. */
+  /** A new value requests one more try of a halted revision. */
   retry: string;
-  /** A withdrawal skips its grace period. */
+  /** Requests a withdrawal without grace period. */
   withdrawNow: boolean;
-  /** Why it is paused or withdrawn, in a person's words; empty where nobody said. */
+  /**
+   * Why the object is paused or withdrawn, in the administrator's words. Empty if no reason is
+   * given.
+   */
   reason: string;
 }>;
 
-/** The spec that was last followed, and the uid of the object that named the sources in it. */
+/** The last accepted spec, and the uid of the object that named its sources. */
 export type AcceptedSpec = Readonly<{
   spec: GlobalPullSecretSpec;
   sourcesFrom: string | undefined;
@@ -35,23 +38,21 @@ export type AcceptedSpec = Readonly<{
 
 export type InForce = Readonly<{
   policy: Policy;
-  /** The spec to remember, for when what is declared cannot be followed. */
+  /** The spec to record, for times when the declared one cannot be followed. */
   accepted: AcceptedSpec | undefined;
   /** Names of sources in force that only a deleted object named. */
   orphans: readonly string[];
-  /** Why the spec is not in force; empty when it is. */
+  /** Why the declared spec is not in force. Empty if it is. */
   problems: readonly string[];
-  /** The spec asks for a change that a pause holds. */
+  /** A pause holds a change that the spec asks for. */
   waits: boolean;
   requests: Requests;
 }>;
 
-/**
- * Most characters of a reason; longer ones are cut, so that a condition's message stays readable.
- */
+/** Longest reason. Longer reasons are cut, so that a condition's message stays readable. */
 const longestReason = 256;
 
-/** The policy in force. `accepted`: what was remembered of the last spec that could be followed. */
+/** The policy in force. `accepted`: the recorded spec. */
 export function inForce(
   installed: Installed,
   declared: DeclaredObject,
@@ -82,7 +83,7 @@ export function inForce(
       problems,
       waits: false,
     };
-  // managementState is beyond no limit, so a pause or a withdrawal is always obeyed.
+  // managementState has no limit, so a pause or a withdrawal is always obeyed.
   return {
     ...said,
     policy: { ...kept, managementState },
@@ -96,8 +97,9 @@ export function inForce(
 }
 
 /**
- * Reads what was remembered. A spec that cannot be followed reads as none. A protected registry
- * that an earlier version took, and this one refuses, protected nothing: it goes alone.
+ * Reads the recorded spec. Undefined if it cannot be followed. A protected registry that an earlier
+ * version accepted and this version refuses never protected anything, so only that registry is
+ * dropped.
  */
 export function readAccepted(
   installed: Installed,
@@ -112,8 +114,8 @@ export function readAccepted(
 }
 
 /**
- * The part of the last spec that stays in force without any object. When the definition is deleted,
- * nothing is withdrawn, and nothing that was withdrawn or paused comes back. The rest is the
+ * The part of the last spec that stays in force without an object. Deleting the CRD withdraws
+ * nothing, and nothing that was withdrawn or paused comes back. Everything else returns to the
  * defaults.
  */
 function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalPullSecretSpec {
@@ -121,9 +123,9 @@ function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalP
 }
 
 /**
- * The sources of a deleted object, where the object that took its place names none: deleting an
- * object must withdraw nothing. The API server's default is an empty list as well, and nobody owns
- * an empty list, so a declared one cannot be told from it (docs/decisions/0030).
+ * The sources of a deleted object, if its replacement names none. Deleting an object must withdraw
+ * nothing. The API server's default is also an empty list, and nobody owns the fields of an empty
+ * list, so a declared empty list looks the same (docs/decisions/0030).
  */
 function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec | undefined) {
   const sources = accepted?.spec.sources ?? [];
@@ -144,9 +146,7 @@ function requestsOf({ metadata }: GlobalPullSecret): Requests {
   };
 }
 
-/**
- * The policy as last accepted, where that is still allowed; else the defaults, which always are.
- */
+/** The last accepted policy if it is still allowed. Otherwise the defaults, which always are. */
 function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undefined): Policy {
   const kept = policyOf(installed, accepted ?? allowedDefaults(installed.limits));
   if (kept.ok) return kept.policy;
@@ -155,5 +155,5 @@ function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undef
   throw new Error(standard.problems.join("; "));
 }
 
-/** Compares as text: `policyOf` makes both, with their fields in one order. */
+/** Compares as text, because `policyOf` always writes the fields in the same order. */
 const isSame = (one: Policy, other: Policy) => JSON.stringify(one) === JSON.stringify(other);

@@ -1,4 +1,4 @@
-/** From GlobalPullSecret's spec to the policy that decisions take. Pure. */
+/** Translates GlobalPullSecret's spec into the policy. Pure. */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
@@ -7,23 +7,24 @@ import { deliveryOf, type Installed, type NodeCount, type Policy } from "./polic
 import { budget, failures } from "./values.ts";
 
 /**
- * `problems`: a sentence each, with the field and what to do, and no value that could be a secret.
+ * `problems`: one sentence for each field, with what to do, and without a value that could be
+ * secret.
  */
 export type Translated =
   | Readonly<{ ok: true; policy: Policy }>
   | Readonly<{ ok: false; problems: readonly string[] }>;
 
 /**
- * The whole policy that this spec asks for, with defaults for what it leaves out. The API server
- * refuses most mistakes, but not what only the installer forbids. Under a definition other than
- * ours, or edited where we remember it, the spec may be anything, so this never throws.
+ * The whole policy of this spec, with defaults for missing fields. The API server refuses most
+ * mistakes, but not what only the installer forbids. With another CRD, or after an edit of the
+ * recorded spec, the spec can be anything. So this function never throws.
  */
 export function policyOf(installed: Installed, spec: GlobalPullSecretSpec): Translated {
   try {
     return translated(installed, spec);
   } catch {
-    const todo = "apply manifests/crds of this version, and the object again";
-    return { ok: false, problems: [`spec: is not as this version defines it; ${todo}`] };
+    const todo = "apply manifests/crds of this version, then the object again";
+    return { ok: false, problems: [`spec: does not match this version's CRD; ${todo}`] };
   }
 }
 
@@ -33,7 +34,7 @@ function translated(installed: Installed, spec: GlobalPullSecretSpec): Translate
   const read = <Value>(field: string, value: Value | Wrong): Value => {
     if (!(value instanceof Wrong)) return value;
     problems.push(`spec.${field}: ${value.message}`);
-    // Never used: with a problem there is no policy.
+    // Never used, because a problem means that there is no policy.
     return undefined as Value;
   };
   const rollout = { ...standard.rollout, ...spec.rollout };
@@ -75,12 +76,12 @@ function translated(installed: Installed, spec: GlobalPullSecretSpec): Translate
 const seconds = { h: 3600, m: 60, s: 1 } as const;
 
 /**
- * Seconds of `5s`, `10m` or `1h30m0s`. The API server checks the bounds (manifests/crds); whatever
- * it let in is used.
+ * Seconds of `5s`, `10m` or `1h30m0s`, as Go writes durations. The API server checks the bounds
+ * (manifests/crds), so any value is used.
  */
 function secondsOf(text: string): number | Wrong {
   const parts = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?$/.exec(text);
-  if (parts === null || text === "") return new Wrong("is no duration; give one such as 10m");
+  if (parts === null || text === "") return new Wrong("is not a valid duration (example: 10m)");
   const [, h = 0, m = 0, s = 0] = parts;
   return Number(h) * seconds.h + Number(m) * seconds.m + Number(s) * seconds.s;
 }

@@ -1,6 +1,6 @@
 /**
- * From the sources to the document that should be on the nodes. A source that is not acceptable, or
- * cannot be read, is replaced by its own last accepted document, so an invalid source never stops
+ * Judges the sources and merges them into the document for the nodes. If a source is not acceptable
+ * or cannot be read, its last accepted document is used instead. So an invalid source never stops
  * the rotation of the others.
  */
 import { sourceIds, type RevisionContent } from "#contract/names.ts";
@@ -13,31 +13,34 @@ import type { SourceInput } from "./input.ts";
 import { readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
-/** The content that global-pull-secret should have, whatever its revision. */
+/** The content for global-pull-secret, without a revision. */
 export type WantedContent = RevisionContent & Readonly<{ entries: number; fromAdditional: number }>;
 
 export type SourcesVerdict = Readonly<{
-  /** Undefined when there is nothing to deploy; then nothing is deployed. */
+  /** Undefined when there is nothing to deploy. */
   wanted: WantedContent | undefined;
-  /** What is wrong with additional-pull-secret and the original; empty when in order or absent. */
+  /**
+   * Problems of additional-pull-secret and of the original. Empty if a source is accepted or
+   * absent.
+   */
   problems: Readonly<Record<keyof typeof sourceIds, readonly Problem[]>>;
   warnings: readonly Problem[];
-  /** Each source that exists or should, highest first, the original last. */
+  /** Each source that exists or is declared, highest first, the original last. */
   sources: readonly SourceVerdict[];
-  /** Which source supplies each registry of `wanted`, sorted; empty when nothing new is wanted. */
+  /** Which source supplies each registry of `wanted`, sorted. Empty when nothing new is wanted. */
   registries: readonly RegistryVerdict[];
-  /** The original could not be read, which is no fault in the original itself. */
+  /** The original could not be read. This is not a problem of its content. */
   unknown: boolean;
-  /** When the entries of the absent additional Secret are taken back; undefined when it exists. */
+  /** When the entries of the absent additional Secret will be removed. Undefined when it exists. */
   withdrawsAt: Date | undefined;
-  /** Source id → the document to remember as its last accepted one. */
+  /** Source id → the document to record as its last accepted one. */
   accepted: RememberedState["accepted"];
 }>;
 
-/** `input`: highest first, the original last. */
+/** `inputs`: highest first, the original last. */
 export type Sources = Remembered & Readonly<{ inputs: readonly SourceInput[] }>;
 
-/** True when no source but the original supplies anything, so that there is nothing to apply. */
+/** True when no source except the original supplies anything, so there is nothing to apply. */
 export function noSourceApplies({ inputs, ...known }: Sources): boolean {
   return !inputs.some((one) => {
     if (one.applies === "whilePresent") return one.found !== "absent";
@@ -46,7 +49,7 @@ export function noSourceApplies({ inputs, ...known }: Sources): boolean {
 }
 
 /**
- * Judges the sources. Never throws. Where only the original is left there is always an answer,
+ * Judges the sources. Never throws. If only the original is left, there is always an answer,
  * because a withdrawal cannot be refused.
  */
 export function accept({ inputs, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
@@ -54,10 +57,10 @@ export function accept({ inputs, ...known }: Sources, asked: MergePolicy): Sourc
   const applying = readings.filter(
     ({ input: { applies }, now }) => applies !== "never" && now.present,
   );
-  // Protection is against sources other than the original. A registry that cannot be protected must
+  // Protection applies to sources other than the original. A registry that cannot be protected must
   // not stop a withdrawal.
   const policy = applying.length === 0 ? { ...asked, protect: [] } : asked;
-  // Every source is invalid and never was valid, so there is nothing to put on a node.
+  // Every source is invalid and has never been valid, so there is nothing to put on a node.
   const allInvalid = applying.length > 0 && applying.every(({ now }) => now.entries === undefined);
   if (allInvalid) return refused(readings, undefined, known, []);
   const chosen = choose(readings, policy);
@@ -81,8 +84,8 @@ function judged(
     wanted: {
       document,
       sources,
-      // Taken from the sources, not from the entries: even if every entry is labelled as the
-      // original's, another source may exist.
+      // The intent comes from the sources and not from the entries. Even if every entry is labelled
+      // as the original's, another source may exist.
       intent: apply ? "apply" : "release",
       entries: merged.entries.length,
       fromAdditional: merged.entries.filter(({ from }) => from === sourceIds.additional).length,
@@ -100,8 +103,8 @@ function judged(
 }
 
 /**
- * The verdict when nothing new is accepted; what is remembered stays. `problems`: what is wrong
- * with the additional Secret.
+ * The verdict when nothing new is accepted. What the state records stays. `problems`: of the
+ * additional Secret.
  */
 function refused(
   readings: readonly SourceReading[],
@@ -130,7 +133,7 @@ const isUnknown = (readings: readonly SourceReading[]) =>
   readings.some(({ input }) => input.applies === "never" && input.found === "unknown");
 
 /**
- * What is published, when a changed flag makes even that unacceptable. It stays in force, and its
+ * The published content, if a changed flag makes even that unacceptable. It stays in force, and its
  * objects are kept in repair.
  */
 function asPublished(published: Published | undefined): WantedContent | undefined {

@@ -34,14 +34,19 @@ const refusals: readonly (readonly [
   [secret(text({}), "Opaque"), "False", "Rejected", /^GPS301 team-a: type: /],
   [secret("%%%", "Opaque"), "False", "Rejected", /^GPS301 team-a: type: /],
   [secret(undefined), "False", "Rejected", /^GPS302 team-a: data/],
-  ["absent", "False", "Missing", /^GPS310 team-a: kube-system\/team-a-pull: no such Secret; /],
+  [
+    "absent",
+    "False",
+    "Missing",
+    /^GPS310 team-a: kube-system\/team-a-pull: the Secret does not exist; /,
+  ],
   ["forbidden", "Unknown", "Forbidden", /^GPS311 team-a: .*grant it: kubectl create role /],
   ["unknown", "Unknown", "Unreadable", /^GPS312 team-a: kube-system\/team-a-pull: cannot be read/],
   [
     "reserved",
     "False",
     "Rejected",
-    /^GPS313 team-a: secretRef\.name: team-a-pull may not be the Secret/,
+    /^GPS313 team-a: secretRef\.name: team-a-pull cannot be the Secret/,
   ],
 ];
 for (const [found, accepted, reason, message] of refusals) {

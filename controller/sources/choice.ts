@@ -1,8 +1,8 @@
 /**
- * Which document of each source goes into the merge: the present one, its last accepted one, or
- * none. Pure. The additional and the original are chosen first, as if there were no other source.
- * Then each extra joins them, highest first, as far as it fits, so that no extra is in another
- * source's way.
+ * Chooses which document of each source goes into the merge: the present one, the last accepted
+ * one, or none. Pure. The additional and the original are chosen first, as if there were no other
+ * source. Then each extra is added, highest first, if it fits. So no extra can block another
+ * source.
  */
 import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
 import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
@@ -11,12 +11,12 @@ import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { SourceInput } from "./input.ts";
 import type { ReadSource, Supply } from "./source.ts";
 
-/** A source as it was read; highest first, the original last. */
+/** A source with its documents. Sources are ordered highest first, the original last. */
 export type SourceReading = Readonly<{ input: SourceInput }> & ReadSource;
 
 /**
- * The document that is taken of a source. `leftOut`: it is in order, but does not fit together with
- * higher sources.
+ * The chosen document of a source. `leftOut`: the source is acceptable, but does not fit together
+ * with higher sources.
  */
 type Choice = Readonly<{ input: SourceInput; source: Supply; leftOut: boolean }>;
 
@@ -32,8 +32,8 @@ type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[
 const nothing: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
 /**
- * Chooses a document of each source. Not ok when a flag has changed so that not even what was
- * accepted before may be in force.
+ * Chooses a document of each source. Not ok if a changed flag forbids even what was accepted
+ * before.
  */
 export function choose(readings: readonly SourceReading[], policy: MergePolicy): Outcome {
   const all = join(
@@ -57,12 +57,12 @@ const take = ({ input }: SourceReading, source: Supply, leftOut = false): Choice
   leftOut,
 });
 
-/** True for the original: what others ask for is added to it. */
+/** True for the original. The entries of other sources are added to it. */
 const isBase = ({ input }: SourceReading) => input.applies === "never";
 
 /**
- * Chooses for the additional and the original: whichever is not at fault keeps flowing. `others`:
- * there are extras, and an additional that was never in force may be left out for their sake.
+ * Chooses for the additional and the original, so that the one without a fault keeps flowing.
+ * `others`: there are extras. Then an additional that was never in force may be left out.
  */
 function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others: boolean): Outcome {
   const first = join(
@@ -85,7 +85,7 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
       : core.map((reading, at) => take(reading, sources[at] ?? nothing));
   };
   const applies = core.some((reading) => !isBase(reading) && reading.now.present);
-  // Two documents that once fitted together always do, as long as the policy stays.
+  // Two documents that once fitted together always fit, unless the policy changes.
   const attempts = [
     applies ? attempt((reading) => (isBase(reading) ? reading.now : older(reading))) : undefined,
     attempt((reading) => (isBase(reading) ? older(reading) : reading.now)),
@@ -103,7 +103,7 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
   return first;
 }
 
-/** Adds what the extra says now, or what it said when it last fitted, or nothing of it. */
+/** Adds the extra's present document, or the last one that fitted, or none. */
 function withExtra(
   joined: JoinedSources,
   reading: SourceReading,

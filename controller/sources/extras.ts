@@ -1,6 +1,6 @@
 /**
- * The extra Secrets, each followed for as long as the policy names it. The right to read one may be
- * missing or come later; such a Secret is asked for slowly, and holds up no other.
+ * Follows each extra Secret while the policy names it. The right to read one may be missing or be
+ * granted later. The controller polls such a Secret slowly, and it does not delay other sources.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
@@ -12,11 +12,11 @@ import { follow } from "#kube/watch/watch.ts";
 import type { ExtraSource } from "#controller/policy/policy.ts";
 import { isReserved, ranked, extraInput, type ExtraInput } from "./input.ts";
 
-/** Where the extras' Secrets are read. */
+/** Reads the extra Secrets. */
 export type Extras = Readonly<{
   /**
-   * The Secrets of these sources, highest first. From now on these are followed, and no others.
-   * `fresh`: read from the API server, whatever a watch has shown. Never rejects.
+   * The Secrets of these sources, highest first. From now on only these are followed. `fresh`: read
+   * from the API server, whatever a watch has shown. Never rejects.
    */
   read: (sources: readonly ExtraSource[], fresh?: boolean) => Promise<readonly ExtraInput[]>;
 }>;
@@ -35,13 +35,13 @@ type Options = Readonly<{
 type FollowedExtra = {
   readonly informer: Informer;
   readonly end: AbortController;
-  /** The last refused request: what it means, and until when it is not repeated. */
+  /** The last refused request: its meaning, and until when not to repeat it. */
   refused: { found: "forbidden" | "unknown"; until: number } | undefined;
 };
 
 /**
- * Seconds between two requests for a Secret that cannot be read. A rollout looks several times a
- * second.
+ * Seconds between two requests for a Secret that cannot be read. Runs follow each other several
+ * times a second during a rollout.
  */
 const pauseSeconds = 10;
 
@@ -64,7 +64,7 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
       failed(error) {
         if (error.message !== said) failed(name, error);
         said = error.message;
-        // A Secret may be readable although it may not be watched. Then this is its slow poll.
+        // A Secret may be readable even if it cannot be watched. It is then polled slowly.
         hint();
       },
       signal: AbortSignal.any([signal, one.end.signal]),
@@ -107,10 +107,7 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
   };
 }
 
-/**
- * The Secret, unless it is being deleted: its owner deleted one that waits for somebody's
- * finalizer.
- */
+/** The Secret, or `absent` if its owner has deleted it and it only waits for a finalizer. */
 function existing(secret: V1Secret | undefined): V1Secret | "absent" {
   return secret?.metadata?.deletionTimestamp === undefined ? (secret ?? "absent") : "absent";
 }

@@ -1,7 +1,7 @@
 /**
- * Sources, the input of every judgement: each with its id, where its Secret is, what was found
- * there, and its traits. Its priority is its place in the list, highest first. A new kind of source
- * has its type and its traits here.
+ * The sources as input for the verdict: id, place of the Secret, what was found there, and traits.
+ * The order in the list is the priority, highest first. To add a kind of source, add its type and
+ * traits here.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace, sourceIds, globalSecretName } from "#contract/names.ts";
@@ -10,23 +10,26 @@ import type { ExtraSource } from "#controller/policy/policy.ts";
 import { finding } from "./problems.ts";
 
 /**
- * The Secret, or why there is none. `kept`: it is absent, but not for long enough, so its last
- * accepted document stays in force. `forbidden`: there is no right to read it. `unknown`: the API
- * server does not answer, so nobody can tell whether it exists.
+ * The Secret, or why there is none. `kept`: it is absent, but its grace period has not ended, so
+ * its last accepted document stays in force. `forbidden`: the right to read it is missing.
+ * `unknown`: the API server does not answer.
  */
 type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
 
-/** What rules ask of a source. None asks for its kind: a new kind has its answers here. */
+/**
+ * What rules need to know of a source. No rule asks for the kind, so a new kind only needs traits.
+ */
 type Traits = Readonly<{
   /**
-   * When it asks for its entries to be on nodes: `whilePresent`, in order or not; `onceAccepted`, so
-   * that one that never was cannot hold up a withdrawal; `never`: it is only merged with what
-   * others ask for, its absence takes nothing back, and it stays when they are withdrawn.
+   * When the source's entries belong on nodes. `whilePresent`: whether or not it is valid.
+   * `onceAccepted`: only after it has been valid, so that one that never was cannot block a
+   * withdrawal. `never`: its entries are only merged with those of others. Its absence removes
+   * nothing, and it stays when the others are withdrawn.
    */
   applies: "whilePresent" | "onceAccepted" | "never";
-  /** Chosen first, as if there were no other source. Others then join as far as they fit. */
+  /** Chosen first, as if there were no other source. The others are added if they fit. */
   core: boolean;
-  /** Somebody declared that it exists, so its absence is told. */
+  /** Someone declared that it exists, so its absence is reported. */
   expected: boolean;
 }>;
 
@@ -44,7 +47,7 @@ type InputOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
     /** NAMESPACE/NAME of its Secret. */
     secret: string;
     found: F;
-    /** Until when it is kept, if it is. */
+    /** When a kept source will be withdrawn. */
     until?: Date;
   }>;
 
@@ -52,14 +55,14 @@ type InputOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
 export type AdditionalInput = InputOf<"additional", V1Secret | "absent" | "kept">;
 
 /**
- * A Secret that `spec.sources` names. `reserved`: that Secret may not be a source, and is not read.
+ * A Secret that `spec.sources` names. `reserved`: the Secret may not be a source, and is not read.
  */
 export type ExtraInput = InputOf<"extra", Found | "reserved">;
 
-/** The credentials that nodes may have had before us; the lowest source. */
+/** The credentials that nodes may have had before; the lowest source. */
 export type OriginalInput = InputOf<"original", Original>;
 
-/** The original Secret. Without the right to read it, it counts as absent. */
+/** The original Secret. It counts as absent if the right to read it is missing. */
 export type Original = V1Secret | "absent" | "unknown";
 
 export type SourceInput = AdditionalInput | ExtraInput | OriginalInput;
@@ -69,7 +72,7 @@ export function additionalInput(found: AdditionalInput["found"]): AdditionalInpu
   return { ...traits.additional, kind: "additional", id: sourceIds.additional, secret, found };
 }
 
-/** `name`: in `spec.sources`. `secret`: NAMESPACE/NAME. */
+/** `name`: its name in `spec.sources`. `secret`: NAMESPACE/NAME. */
 export function extraInput(name: string, secret: string, found: ExtraInput["found"]): ExtraInput {
   return { ...traits.extra, kind: "extra", id: name, secret, found };
 }
@@ -79,17 +82,17 @@ export function originalInput(secret: string, found: Original): OriginalInput {
   return { ...traits.original, kind: "original", id: sourceIds.original, secret, found };
 }
 
-/** The sources that remain after all that ask for anything are withdrawn. */
+/** The sources that remain after a withdrawal. */
 export function withdrawn(inputs: readonly SourceInput[]): readonly SourceInput[] {
   return inputs.filter(({ applies }) => applies === "never");
 }
 
-/** The sources by priority, highest first; those of equal priority by name. */
+/** The sources by priority, highest first. Sources of equal priority are ordered by name. */
 export function ranked(sources: readonly ExtraSource[]): readonly ExtraSource[] {
   return sources.toSorted((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1));
 }
 
-/** A warning for each source that is ranked by its name alone. */
+/** A warning for each source that is ordered by name only. */
 export function samePriorities(sources: readonly ExtraSource[]): Problem[] {
   return ranked(sources).flatMap(({ name, priority }, at, all) => {
     const before = all[at - 1];
@@ -105,8 +108,8 @@ export function orphans(names: readonly string[]): Problem[] {
 }
 
 /**
- * True for a Secret that may not be a source: ours hold what was merged, which would be a loop, and
- * additional-pull-secret is a source already.
+ * True for a Secret that may not be a source. Our own Secrets contain the merged entries, which
+ * would be a loop. additional-pull-secret is already a source.
  */
 export function isReserved({ secretName }: ExtraSource): boolean {
   return secretName.startsWith(globalSecretName) || secretName === additionalSecretName;

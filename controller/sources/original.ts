@@ -1,7 +1,7 @@
 /**
- * Reads the original Secret, in whatever cluster it lives. That cluster may be away for hours,
- * refuse our credential or hang, and nothing here may wait for it. So requests have a short
- * deadline and growing pauses; in between the original is unknown.
+ * Reads the original Secret, which may be in another cluster. That cluster may be unreachable for
+ * hours, refuse our credential or hang, and nothing may wait for it. So requests have a short
+ * deadline and growing pauses. In between, the original is unknown.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -18,7 +18,7 @@ import { secretsIn } from "#kube/client/paths.ts";
 import { reopened } from "#kube/client/renewal.ts";
 
 /**
- * Seconds that a read may take: a tenth of what the loop takes for a hang, and enough for an API
+ * Seconds that a read may take. This is a tenth of what counts as a hang, and enough for an API
  * server on the other side of the world.
  */
 const readSeconds = 5;
@@ -30,14 +30,14 @@ type Options = Readonly<{
   informer: Informer;
   now: () => Date;
   /**
-   * Called with the reason when the original can no longer be read, and with none when it can
-   * again.
+   * Called with the reason when the original becomes unreadable, and without one when it is
+   * readable again.
    */
   changed: (problem: string | undefined) => void;
   milliseconds?: number;
 }>;
 
-/** A reader of the original. It never rejects, and takes five seconds at most. */
+/** Returns a reader of the original. It never rejects and takes at most five seconds. */
 export function originalReader(options: Options): () => Promise<Original> {
   const { cluster, path, informer, now, changed, milliseconds = readSeconds * 1000 } = options;
   let failures = 0;
@@ -80,7 +80,7 @@ const now = () => new Date();
 
 /**
  * The original that the flags name, in `home` (the controller's own cluster) or in another
- * kubeconfig's cluster; undefined when they name none.
+ * kubeconfig's cluster. Undefined if they name none.
  */
 export function openOriginal(
   { original, originalKubeconfig: file }: ControllerConfig,

@@ -1,6 +1,6 @@
 /**
- * Everything that the controller can find wrong, each with its code. The same code is in the Event,
- * the log and the docs.
+ * Every problem that the controller reports, each with its code. The same code is in the Event, the
+ * log and the docs.
  */
 import type { Catalogue } from "#contract/catalogue.ts";
 import { overfull } from "#pullsecret/merge/capacity.ts";
@@ -11,34 +11,38 @@ export const catalogue = {
   wrongType: [
     "GPS301",
     "type is {}",
-    "give type: kubernetes.io/dockerconfigjson (the type cannot be changed: recreate it)",
+    "set type: kubernetes.io/dockerconfigjson (a type cannot be changed, so recreate the Secret)",
   ],
-  noDocument: ["GPS302", "is missing", "give the pull secret under this key"],
+  noDocument: ["GPS302", "is missing", "put the pull secret under this key"],
   originalMissing: [
     "GPS303",
-    "no such Secret, or no right to read it",
-    "create it and grant get, list and watch on it, or drop --original",
+    "the Secret does not exist, or the right to read it is missing",
+    "create it and grant get, list and watch on it, or remove --original",
   ],
   foreign: [
     "GPS304",
-    "{} exists and was not made by this controller",
-    "delete or rename it; nothing is deployed until then",
+    "{} exists and was not created by this controller",
+    "delete or rename it; until then nothing is deployed",
   ],
-  halted: ["GPS305", "{}", "correct the Secret or the nodes; the others are untouched"],
+  halted: ["GPS305", "{}", "correct the Secret or the nodes; the other nodes are untouched"],
   overdue: ["GPS306", "{}", "repair or delete what the removal waits for"],
   leftBehind: [
     "GPS307",
     "{}",
-    "remove the entries from their kubelet's config.json if these nodes return",
+    "remove the entries from the kubelet's config.json if these nodes return",
   ],
   tooMuch: overfull,
   originalUnknown: [
     "GPS309",
     "cannot be read now",
-    "no action needed if its API server is away for a while; otherwise renew the credential in --original-kubeconfig",
+    "no action needed if its API server is unreachable for a while; otherwise renew the credential in --original-kubeconfig",
   ],
-  sourceMissing: ["GPS310", "no such Secret", "create it, or remove the source from spec.sources"],
-  sourceForbidden: ["GPS311", "no right to read it", "grant it: {}"],
+  sourceMissing: [
+    "GPS310",
+    "the Secret does not exist",
+    "create it, or remove the source from spec.sources",
+  ],
+  sourceForbidden: ["GPS311", "the right to read it is missing", "grant it: {}"],
   sourceUnknown: [
     "GPS312",
     "cannot be read now",
@@ -46,74 +50,78 @@ export const catalogue = {
   ],
   sourceReserved: [
     "GPS313",
-    "{} may not be the Secret of a source",
-    "name a Secret that is neither ours nor additional-pull-secret",
+    "{} cannot be the Secret of a source",
+    "name a Secret other than additional-pull-secret and those of this product",
   ],
   samePriority: [
     "GPS314",
-    "has the same priority as {}; the first of the two by name wins",
-    "give them different priorities if that is not intended",
+    "has the same priority as {}, so the first of the two by name wins",
+    "set different priorities if this is not intended",
   ],
   sourceOrphaned: [
     "GPS315",
-    "the object that named it was deleted, and the present one names no sources; it stays in force",
-    "name it in spec.sources again, or delete its Secret to take its entries back",
+    "the object that named it was deleted, and the present object names no sources, so it stays in force",
+    "name it in spec.sources again, or delete its Secret to remove its entries",
   ],
   podsRefused: [
     "GPS320",
     "{}",
-    "read the reason with kubectl describe daemonset global-pull-secret-syncer -n kube-system; the agents' pods need the host's network and directories",
+    "find the reason with kubectl describe daemonset global-pull-secret-syncer -n kube-system; the agents' pods need the host's network and directories",
   ],
   refused: [
     "GPS321",
     "{}",
-    "let the controller do it: a missing right, an admission policy or a webhook prevents it",
+    "a missing right, an admission policy or a webhook prevents this; allow it for the controller",
   ],
-  mutated: ["GPS322", "{}", "exclude our objects from the policy that changes them"],
+  mutated: [
+    "GPS322",
+    "{}",
+    "exclude the objects of this product from the policy that changes them",
+  ],
   unsupported: [
     "GPS323",
-    "the cluster serves {}: OpenShift, or HyperShift which hosts it, owns the nodes' pull secrets",
+    "the cluster serves {}: OpenShift, or HyperShift, manages the nodes' pull secrets",
     "use the cluster's own global pull secret; nothing is deployed here",
   ],
   notAllowed: [
     "GPS330",
     "{}",
-    "change spec, or have the installer allow it; until then the previous policy stays in force",
+    "change the spec, or ask the installer to allow it; until then the previous policy stays in force",
   ],
   directoryInUse: [
     "GPS331",
-    "is {}; agents stay there, because elsewhere they could not take them back",
-    "set spec.managementState: Withdrawn until nothing is left, or give the old directory again",
+    "is {}; agents stay there, because they could not remove those entries from another directory",
+    "set spec.managementState: Withdrawn until nothing is left, or set the flag to the old directory",
   ],
   unanswered: [
     "GPS325",
     "{}",
-    "no action needed if the API server is away or busy for a while; otherwise make it answer",
+    "no action needed if the API server is unreachable or busy for a while; otherwise repair it",
   ],
   unserved: [
     "GPS327",
     "{}",
-    "repair one of these nodes or its agent; the rollout then begins by itself",
+    "repair one of these nodes or its agent; the rollout then continues by itself",
   ],
   failed: [
     "GPS328",
     "{}",
-    "repair these nodes; each is granted it again ten minutes after its agent is Ready",
+    "repair these nodes; each gets the revision again ten minutes after its agent is Ready",
   ],
   upgradeRefused: [
     "GPS329",
     "{}",
-    "let the controller delete these pods, or delete them yourself; the nodes keep what they have",
+    "let the controller delete these pods, or delete them yourself; the nodes keep their credentials",
   ],
   contested: [
     "GPS326",
     "{}",
-    "stop that writer, or have it leave our objects alone; until then we write once a minute",
+    "stop that client, or exclude the objects of this product; until then the controller writes once a minute",
   ],
-  awaited: ["GPS324", "{}", "let these nodes return, or delete them"],
+  awaited: ["GPS324", "{}", "wait for these nodes to return, or delete them"],
 } as const satisfies Catalogue;
 
-/** A finding about `source`, which is an object's name. `path` is the place in it. */
+/** A problem of `source`, an object's name. `path` is the place in it. */
 export function finding(
   kind: keyof typeof catalogue,
   source: string,

@@ -1,4 +1,4 @@
-/** A snapshot of every object that a decision rests on. */
+/** A snapshot of every object that a run depends on. */
 import type {
   KubernetesObject,
   V1DaemonSet,
@@ -26,7 +26,7 @@ export type Snapshot = Readonly<{
   daemonSet: V1DaemonSet | undefined;
 }>;
 
-/** How to read the original, where there is one. */
+/** How to read the original, if there is one. */
 export type OriginalPlace = Readonly<{ read: () => Promise<Original> }>;
 
 export async function observe(
@@ -68,7 +68,7 @@ export async function observe(
   };
 }
 
-/** Our objects by name, where they exist. */
+/** Our objects that exist, by name. */
 export function ownedOf(
   snapshot: Snapshot,
 ): (readonly [OwnedName, NonNullable<Snapshot[OwnedName]>])[] {
@@ -78,12 +78,12 @@ export function ownedOf(
   });
 }
 
-/** True for an object that somebody else made. */
+/** True for an object that someone else created. */
 export function isForeign(object: KubernetesObject | undefined): boolean {
   return object !== undefined && !isOurs(object.metadata);
 }
 
-/** Objects under our names that somebody else made. */
+/** Objects under our names that someone else created. */
 export function foreignOf(snapshot: Snapshot): OwnedName[] {
   return ownedOf(snapshot)
     .filter(([, object]) => isForeign(object))

@@ -1,8 +1,8 @@
 /**
- * Events on additional-pull-secret, where the administrator looks (`kubectl get events -n
- * kube-system`). An Event's name is a digest of what it says: said again, by another controller or
- * after a restart, it exists already and is not repeated. Nothing waits for an Event: a cluster
- * that refuses them (a rate limit, a policy) gets its credentials all the same.
+ * Events on additional-pull-secret, where administrators look (`kubectl get events -n
+ * kube-system`). The name of an Event is a digest of its content. If another controller or a later
+ * process sends the same Event, it already exists and is not repeated. Nothing waits for an Event,
+ * so a cluster that refuses Events (a rate limit, a policy) still gets its credentials.
  */
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
@@ -19,40 +19,40 @@ export type Notice = Readonly<{
   type: "Normal" | "Warning";
   reason: NewsReason | TroubleReason;
   message: string;
-  /** The occasion: the same words about another revision or another edit are another Event. */
+  /** The subject. The same message about another revision or another edit is another Event. */
   about: string;
-  /** Repeated for as long as the state lasts. */
+  /** Repeated while the trouble lasts. */
   lasting?: boolean;
 }>;
 
-/** The API server refuses longer notes. */
+/** The API server refuses longer messages. */
 const longestMessage = 1024;
 
-/** Digests of Events sent lately, which need no second try; 500 of them are 50 kB. */
+/** How many digests of recent Events to keep; these are not sent again. 500 take 50 kB. */
 const remembered = 500;
 
-/** Events that may wait to be sent; beyond that the oldest are dropped. Each is about 1 KiB. */
+/** How many Events may wait. If more do, the oldest are dropped. Each takes about 1 KiB. */
 const mostWaiting = 100;
 
-/** Tries of one Event, 8 minutes in all: a cluster that refuses it so often will go on so. */
+/** Tries of one Event, over 8 minutes. A cluster that refuses it so often will keep doing so. */
 const mostTries = 12;
 
 /**
- * Half of the hour for which the API server keeps an Event by default, so that one lost repetition
+ * Half of the hour for which the API server keeps an Event by default. So one lost repetition
  * leaves no gap.
  */
 export const repeatMilliseconds = 30 * 60_000;
 
-/** Says it, once. Returns at once, and never fails. */
+/** Sends an Event once. Returns at once and never fails. */
 export type Announce = (notice: Notice, secret: V1ObjectMeta | undefined) => void;
 
 type Options = Readonly<{
   cluster: Cluster;
-  /** Called with each Event, whether or not the cluster takes it: for the log. */
+  /** Called with each Event, for the log, even if the cluster refuses it. */
   said: (notice: Notice) => void;
   /** Called with each Event that was created. */
   sent: (notice: Notice) => void;
-  /** Called with each Event that was given up. */
+  /** Called with each Event that was dropped. */
   dropped: (notice: Notice, why: string) => void;
   now: () => Date;
   pause?: (milliseconds: number) => Promise<void>;
@@ -70,7 +70,7 @@ export function announcer({
   now,
   pause = later,
 }: Options): Announcer {
-  /** Digest → when it was sent. */
+  /** Digest → when the Event was sent. */
   const known = new Map<string, number>();
   const queue: Waiting[] = [];
   let worker: Promise<void> | undefined;
@@ -80,8 +80,7 @@ export function announcer({
       const why = await send(one.body);
       if (why === undefined) sent(one.notice);
       else if (why !== "known") one.tries += 1;
-      // It may have been dropped meanwhile. One that is refused must not block the others for
-      // good.
+      // The Event may have been dropped meanwhile. If it is refused, it must not block the others.
       const at = queue.indexOf(one);
       if (at >= 0) queue.splice(at, 1);
       if (why === undefined || why === "known") continue;
@@ -91,7 +90,10 @@ export function announcer({
     }
   }
 
-  /** Undefined when it was created, `known` when it was there, else why not. */
+  /**
+   * Undefined if the Event was created, `known` if it already exists, otherwise the reason of the
+   * failure.
+   */
   async function send(body: object): Promise<string | undefined> {
     try {
       await cluster.create(collections.events, body);
@@ -115,7 +117,7 @@ export function announcer({
         const oldest = queue.shift();
         if (oldest !== undefined) dropped(oldest.notice, "too many are waiting");
       }
-      // Rounded to the half hour, so that two controllers together repeat it once.
+      // Rounded to half an hour, so that two controllers together repeat it once.
       const name = notice.lasting ? `${digest}.${Math.floor(time / repeatMilliseconds)}` : digest;
       queue.push({
         notice,
@@ -124,7 +126,7 @@ export function announcer({
       });
       worker ??= work().finally(() => (worker = undefined));
     },
-    /** Resolves when nothing waits to be sent. */
+    /** Resolves when no Event waits. */
     idle: async () => worker,
   };
 }

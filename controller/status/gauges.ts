@@ -1,6 +1,7 @@
 /**
- * States as values of gauges. Pure. One place decides what a gauge shows once its subject is gone:
- * an absent series raises no alert, a stale value does for ever. The table is in docs/metrics.md.
+ * The values of the gauges. Pure. This is the one place that decides what a gauge shows when its
+ * subject is gone. An absent series raises no alert; a stale value raises one for ever. The table
+ * is in docs/metrics.md.
  */
 import type { NodeState } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
@@ -9,15 +10,15 @@ import type { ControllerMetrics } from "./metrics.ts";
 
 /** Undefined: nothing to report, so the series is absent. */
 export type Gauges = Readonly<{
-  /** 0: there is none. */
+  /** 0: there is no revision. */
   revision: number;
   rolledOut: 0 | 1 | undefined;
   nodes: Readonly<Record<"desired" | "updated" | "available", number>> | undefined;
-  /** `kept`: the last values, until the agents' pods have been read. */
+  /** `kept`: the last values stay until the agents' pods have been read. */
   nodeStates: Readonly<Partial<Record<NodeState, number>>> | "kept";
 }>;
 
-/** No revision, or no node to bring it to. */
+/** There is no revision, or no node for it. */
 export const nothing: Gauges = {
   revision: 0,
   rolledOut: undefined,
@@ -25,7 +26,7 @@ export const nothing: Gauges = {
   nodeStates: {},
 };
 
-/** Gauges of a rollout. `withdrawing`: it takes entries from nodes. */
+/** Gauges of a rollout. `withdrawing`: the rollout removes entries from nodes. */
 export function gaugesOf(progress: Progress, withdrawing: boolean): Gauges {
   const { revision, view, desired, available } = progress;
   const rolledOut = withdrawing ? undefined : isPublishedOut(progress) ? 1 : 0;

@@ -8,8 +8,8 @@ test("a rejected Secret's Event has code, source, key path, what is wrong and wh
   const { message } = messages.rejected([problem], false, "1");
   assert.equal(
     message,
-    "GPS301 additional-pull-secret: type: type is Opaque; give type: kubernetes.io/dockerconfigjson " +
-      "(the type cannot be changed: recreate it) (nothing is deployed)",
+    "GPS301 additional-pull-secret: type: type is Opaque; set type: kubernetes.io/dockerconfigjson " +
+      "(a type cannot be changed, so recreate the Secret) (nothing is deployed)",
   );
 });
 
@@ -20,18 +20,18 @@ test("one Event lists five problems and counts the rest", () => {
     "1",
   );
   assert.equal(message.split(" | ").length, 6);
-  assert.match(message, /and 3 more \(the last good entries stay in force\)$/);
+  assert.match(message, /and 3 more \(the last accepted entries stay in force\)$/);
 });
 
 test("a halted rollout names the nodes, their agents' words and how to try again", () => {
   const { type, message, lasting } = messages.halted(3, 2, [
     { node: "a", message: "GPS203 kubelet.service failed three times" },
-    { node: "b", message: "its agent has not answered in time" },
+    { node: "b", message: "its agent did not answer in time" },
   ]);
   assert.deepEqual([type, lasting], ["Warning", true]);
   assert.match(
     message,
-    /^GPS305 .*revision 3 failed on 2 nodes and is granted to no other: a: GPS203 kubelet.service failed three times \| b: its agent has not answered in time; to try it again: kubectl annotate secret additional-pull-secret .* globalpullsecret.io\/retry=/,
+    /^GPS305 .*revision 3 failed on 2 nodes and no other node gets it: a: GPS203 kubelet.service failed three times \| b: its agent did not answer in time; to try again: kubectl annotate secret additional-pull-secret .* globalpullsecret.io\/retry=/,
   );
 });
 
@@ -63,10 +63,10 @@ test("nodes that were not reached are named", () => {
   );
   assert.equal(
     messages.rolledOut(3, 2, ["c"], 12).message,
-    "revision 3 is on 2 of 3 nodes after 12 s; served when they return: c",
+    "revision 3 is on 2 of 3 nodes after 12 s; not served yet: c",
   );
   assert.match(
     messages.leftBehind(4, ["a", "b", "c", "d", "e", "f"]).message,
-    /6 nodes could not be asked and may keep the entries: a, b, c, d, e and 1 more;/,
+    /6 nodes could not be reached and may keep the entries: a, b, c, d, e and 1 more;/,
   );
 });

@@ -1,5 +1,6 @@
 /**
- * Every sentence that the controller tells people. Pure: facts → Notice. None holds a credential.
+ * All messages of the controller: facts in, Notice out. Pure. No message contains a credential. At
+ * the end, `newsOf` and `troublesOf` choose the messages about a rollout.
  */
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import {
@@ -19,7 +20,7 @@ import { troubles, type TroubleKind } from "./troubles.ts";
 import type { View } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 
-/** Lines beyond this number are counted instead of shown: an Event holds 1,024 characters. */
+/** How many lines to show. Any more are counted, because an Event holds 1,024 characters. */
 const shown = 5;
 
 const line = (problem: Problem) => `${problem.code} ${formatProblem(problem)}`;
@@ -49,28 +50,28 @@ export function accepted(fromAdditional: number, total: number, about: string): 
 }
 
 export function rejected(problems: readonly Problem[], deployed: boolean, about: string): Notice {
-  const rest = deployed ? "the last good entries stay in force" : "nothing is deployed";
+  const rest = deployed ? "the last accepted entries stay in force" : "nothing is deployed";
   return lasting("rejected", `${lines(problems)} (${rest})`, about);
 }
 
 export function originalRejected(problems: readonly Problem[], about: string): Notice {
   return lasting(
     "originalRejected",
-    `${lines(problems)} (its last good entries stay in force)`,
+    `${lines(problems)} (its last accepted entries stay in force)`,
     about,
   );
 }
 
-/** Not the original's fault: it cannot be read, so its content is unknown. */
+/** The original cannot be read, so its content is unknown. This is not a fault of the content. */
 export function originalUnknown(problems: readonly Problem[], about: string): Notice {
   return lasting(
     "originalUnknown",
-    `${lines(problems)} (its last good entries stay in force)`,
+    `${lines(problems)} (its last accepted entries stay in force)`,
     about,
   );
 }
 
-/** An extra source: its name is in the message, its Secret's version in the occasion. */
+/** An extra source. The message contains its name, and the subject its Secret's version. */
 export function sourceRejected(source: SourceVerdict): Notice {
   const { name, reason, message, resourceVersion } = source;
   return lasting("sourceRejected", message, `${name}/${reason}/${resourceVersion ?? ""}`);
@@ -80,14 +81,14 @@ export function warned(problems: readonly Problem[], about: string): Notice {
   return { type: "Warning", reason: "AcceptedWithWarnings", message: lines(problems), about };
 }
 
-/** `problems`: a sentence for each field that asks for too much. */
+/** `problems`: one sentence for each field that exceeds a limit. */
 export function notAllowed(problems: readonly string[], about: string): Notice {
   const what = problems.join(" | ");
   const found = finding("notAllowed", "GlobalPullSecret", "cluster", what);
   return lasting("notAllowed", line(found), about);
 }
 
-/** The agents stay where they have written. */
+/** The agents stay in the directory where they have written. */
 export function directoryInUse(kept: string, wanted: string): Notice {
   const detail = `${wanted}, while entries are in ${kept}`;
   const found = finding("directoryInUse", "controller", "--kubelet-directory", detail);
@@ -100,22 +101,22 @@ export function foreign(objects: readonly string[], about: string): Notice {
   return lasting("foreign", lines(problems), about);
 }
 
-/** `group`: the API group that tells of the other operator. */
+/** `group`: the API group of the other operator. */
 export function unsupported(group: string): Notice {
   return lasting("unsupported", line(finding("unsupported", "cluster", "apis", group)), group);
 }
 
-/** `said`: the error's own words, which quote no Secret (kube/client/api-error.ts). */
+/** `said`: the error's text, which quotes no Secret (kube/client/api-error.ts). */
 export function refused(said: string): Notice {
   return lasting("refused", line(finding("refused", "API server", "request", said)), "");
 }
 
-/** `said`: the last error's own words. */
+/** `said`: the text of the last error. */
 export function unanswered(said: string): Notice {
   return lasting("unanswered", line(finding("unanswered", "API server", "request", said)), "");
 }
 
-/** `objects`: those that another client writes against us. */
+/** `objects`: those that another client keeps changing. */
 export function contested(objects: readonly ContestedObject[]): Notice {
   const all = objects.map(({ path, manager }) => {
     const who = manager === undefined ? "another client" : `field manager "${manager}"`;
@@ -124,13 +125,13 @@ export function contested(objects: readonly ContestedObject[]): Notice {
       .split("/")
       .slice(-2)
       .join("/");
-    return `${who} undoes our writes of ${name} again and again`;
+    return `${who} keeps undoing the controller's writes of ${name}`;
   });
   const what = list([...new Set(all)]);
   return lasting("contested", line(finding("contested", "API server", "objects", what)), "");
 }
 
-/** `differences`: paths of objects, with those of the fields that are not as declared. */
+/** `differences`: the objects' paths, and the fields that differ from the declared ones. */
 export function mutated(
   differences: readonly (readonly [path: string, fields: readonly string[]])[],
 ): Notice {
@@ -154,7 +155,7 @@ export function rolledOut(
   missing: readonly string[],
   seconds: number,
 ): Notice {
-  const later = missing.length > 0 ? `; served when they return: ${list(missing)}` : "";
+  const later = missing.length > 0 ? `; not served yet: ${list(missing)}` : "";
   const message = `revision ${revision} is on ${served} of ${nodes(served + missing.length)} after ${seconds} s${later}`;
   return { type: "Normal", reason: "RolledOut", message, about: String(revision) };
 }
@@ -165,7 +166,10 @@ function listed(troubled: readonly TroubledNode[]): string {
   return some.join(" | ") + more;
 }
 
-/** `failures`: how many nodes failed, also those that are gone. `troubled`: those that are here. */
+/**
+ * `failures`: how many nodes failed, including nodes that are gone. `troubled`: the failed nodes
+ * that still exist.
+ */
 export function halted(
   revision: number,
   failures: number,
@@ -173,14 +177,14 @@ export function halted(
 ): Notice {
   const command = `kubectl annotate secret ${additionalSecretName} -n ${namespace} --overwrite ${retryAnnotation}=$(date +%s)`;
   const here = troubled.length === 0 ? "" : `: ${listed(troubled)}`;
-  const what = `revision ${revision} failed on ${nodes(failures)} and is granted to no other${here}; to try it again: ${command}`;
+  const what = `revision ${revision} failed on ${nodes(failures)} and no other node gets it${here}; to try again: ${command}`;
   return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
 }
 
-/** `kept`: nodes whose agent's pod cannot be replaced, and why. */
+/** `kept`: nodes whose agent's pod cannot be replaced, and the reason. */
 function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]): Notice {
   const all = kept.map(({ node, why }) => ({ node, message: why }));
-  const what = `the deletion of the agent's older pod is refused on ${nodes(kept.length)}: ${listed(all)}`;
+  const what = `the API server refuses to delete the agent's older pod on ${nodes(kept.length)}: ${listed(all)}`;
   return lasting("upgradeRefused", line(finding("upgradeRefused", "upgrade", "pods", what)), "");
 }
 
@@ -190,9 +194,9 @@ function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
   return lasting("failed", line(finding("failed", "rollout", "nodes", what)), String(revision));
 }
 
-/** `troubled`: every node, with what keeps it from being served. */
+/** `troubled`: every node, with the reason why it is not served. */
 export function unserved(revision: number, troubled: readonly TroubledNode[]): Notice {
-  const what = `revision ${revision} waits for a node that can be served: ${listed(troubled)}`;
+  const what = `revision ${revision} waits, because no node can be served: ${listed(troubled)}`;
   return lasting("unserved", line(finding("unserved", "rollout", "nodes", what)), String(revision));
 }
 
@@ -200,19 +204,19 @@ export function unserved(revision: number, troubled: readonly TroubledNode[]): N
 export function withdrawing(at: Date): Notice {
   const when = at.toISOString();
   const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
-  const message = `deleted: from ${when} on its entries are taken back, unless it is created again; to begin at once: ${command}`;
+  const message = `deleted: at ${when} its entries will be removed, unless it is created again; to begin now: ${command}`;
   return { type: "Normal", reason: "WithdrawalAwaited", message, about: when };
 }
 
 export function removing(revision: number): Notice {
-  const message = `removed: revision ${revision} takes its entries back from every node, then the objects are deleted`;
+  const message = `withdrawing: revision ${revision} removes the entries from every node, then the objects are deleted`;
   return { type: "Normal", reason: "Removing", message, about: String(revision) };
 }
 
-/** `names`: the nodes that are away; `until`: when they are given up, ISO 8601. */
+/** `names`: the absent nodes; `until`: when the controller stops waiting for them, as ISO 8601. */
 export function awaited(revision: number, names: readonly string[], until: string): Notice {
-  const what = `${nodes(names.length)} away may hold the entries, and give them back when they return: ${list(names)}`;
-  const command = `we wait for them until ${until}; to finish without them: ${finish(revision)}`;
+  const what = `${nodes(names.length)} away may hold the entries, and will remove them after returning: ${list(names)}`;
+  const command = `the removal waits for them until ${until}; to finish without them: ${finish(revision)}`;
   return lasting(
     "awaited",
     `${line(finding("awaited", "removal", "nodes", what))}; ${command}`,
@@ -224,8 +228,8 @@ const finish = (revision: number) =>
   `kubectl annotate secret ${globalSecretName} -n ${namespace} --overwrite ${annotations.released}=${revision}`;
 
 /**
- * `releasing`: the revision is the one that takes the entries back. A command that named an earlier
- * one would delete the objects before any node had been asked.
+ * `releasing`: this revision removes the entries. A command that named an earlier revision would
+ * delete the objects before any node had removed its entries.
  */
 export function overdue(
   revision: number,
@@ -239,7 +243,7 @@ export function overdue(
   return lasting("overdue", message, String(revision));
 }
 
-/** `abandoned`: agents' pods that did not end. They had given everything back. */
+/** `abandoned`: agents' pods that did not end. Their nodes have removed the entries. */
 export function removed(revision: number, abandoned: number): Notice {
   const left = abandoned > 0 ? `; ${abandoned} of its pods do not end` : "";
   const message = `removed: DaemonSet, RoleBinding, Role, ServiceAccount and global-pull-secret are deleted${left}`;
@@ -247,7 +251,7 @@ export function removed(revision: number, abandoned: number): Notice {
 }
 
 export function leftBehind(revision: number, names: readonly string[]): Notice {
-  const what = `${nodes(names.length)} could not be asked and may keep the entries: ${list(names)}`;
+  const what = `${nodes(names.length)} could not be reached and may keep the entries: ${list(names)}`;
   return {
     type: "Warning",
     reason: "NodesLeftBehind",
@@ -259,7 +263,7 @@ export function leftBehind(revision: number, names: readonly string[]): Notice {
 /** A kind of trouble, with its message. */
 export type Trouble = readonly [kind: TroubleKind, notice: Notice];
 
-/** What was reached just now. A revision is rolled out once; later nodes do not repeat it. */
+/** The Event when a rollout is complete. Nodes that get the revision later do not repeat it. */
 export function newsOf(progress: Progress): Notice | undefined {
   const { ended, view, revision, publishedAt, desired, now } = progress;
   if (!ended || view === undefined) return undefined;
@@ -268,7 +272,7 @@ export function newsOf(progress: Progress): Notice | undefined {
   return rolledOut(revision, Math.max(0, desired - missing.length), missing, seconds);
 }
 
-/** What keeps a rollout or an upgrade from its end, and only a person can change. */
+/** Troubles that stop a rollout or an upgrade until an administrator acts. */
 export function troublesOf(progress: Progress): readonly Trouble[] {
   const { view } = progress;
   if (view === undefined) return [];
@@ -283,13 +287,13 @@ const failedOf = (progress: Progress, { failed }: View) =>
 function rolloutTroubles(progress: Progress, view: View): readonly Trouble[] {
   const { revision } = progress;
   if (view.phase === "halted")
-    // Nodes that are away or cannot start their agent are not the reason.
+    // Absent nodes, and nodes whose agent cannot start, are not the reason.
     return [["halted", halted(revision, view.failures, failedOf(progress, view))]];
   if (view.phase === "served" && view.failed.length > 0)
     return [["failed", failed(revision, failedOf(progress, view))]];
   const { changing, waiting, starting } = view.counts;
   const isStuck = view.phase === "canary" && changing + waiting + starting === 0;
-  // Nodes that are away return by themselves.
+  // Absent nodes return by themselves.
   const isForPeople = view.excused.some(({ reason }) => reason !== "away");
   return isStuck && isForPeople ? [["unserved", unserved(revision, troubledOf(progress))]] : [];
 }

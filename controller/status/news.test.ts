@@ -30,7 +30,7 @@ const table: readonly (readonly [
   [
     "no node has an agent's pod",
     canary({ excused: stuck(2, "podless") }),
-    [["unserved", /no agent's pod/]],
+    [["unserved", /no agent pod/]],
   ],
   ["every node is away", canary({ excused: stuck(3, "away") }), []],
   [
@@ -55,12 +55,12 @@ const table: readonly (readonly [
         excused: stuck(1, "away"),
       }),
     ),
-    [["halted", /GPS305 .* no other: a: its agent has not answered in time; to try/]],
+    [["halted", /GPS305 .* no other node gets it: a: its agent did not answer in time; to try/]],
   ],
   [
     "a rollout is halted by a node that is gone",
     progressWith(rollingOut("halted", { failures: 1, excused: stuck(1, "away") })),
-    [["halted", /failed on 1 node and is granted to no other; to try/]],
+    [["halted", /failed on 1 node and no other node gets it; to try/]],
   ],
   [
     "promoted content is halted, by a state from before",
@@ -70,12 +70,17 @@ const table: readonly (readonly [
   [
     "a pod of an older agent may not be deleted",
     progressWith({ view: { kept: [{ node: "a", why: "no deletions here" }] } }),
-    [["upgradeRefused", /GPS329 .*refused on 1 node: a: no deletions here;/]],
+    [
+      [
+        "upgradeRefused",
+        /GPS329 .*refuses to delete the agent's older pod on 1 node: a: no deletions here;/,
+      ],
+    ],
   ],
   [
     "nodes failed with a revision that the others have",
     progressWith({ view: { failed: [listed("a", "late")], excused: [listed("b", "away")] } }),
-    [["failed", /GPS328 .*revision 7 failed on 1 node: a: its agent has not answered in time;/]],
+    [["failed", /GPS328 .*revision 7 failed on 1 node: a: its agent did not answer in time;/]],
   ],
   ["the agents' pods were not read", { ...canary({}), view: undefined }, []],
 ];

@@ -1,4 +1,7 @@
-/** The occasion of a verdict: the same words about another occasion are another Event. */
+/**
+ * What the report remembers between runs: the subjects of Events, nodes without an agent, and
+ * failed requests.
+ */
 import type { V1ObjectMeta, V1Secret, V1DaemonSet } from "@kubernetes/client-node";
 import type { SourcesVerdict } from "../sources/accept.ts";
 import { contains } from "#kube/apply/difference.ts";
@@ -17,9 +20,9 @@ export class Occasions {
   #original = "";
 
   /**
-   * The version in which the Secret got its present meaning: an edit of its labels or of white
-   * space is no news. What is refused has no meaning to compare, and is told again when its bytes
-   * change.
+   * The version in which the Secret got its present meaning. An edit of labels or white space
+   * changes nothing. A refused Secret has no meaning to compare, so it is reported again when its
+   * bytes change.
    */
   additional(secret: V1Secret | undefined, { wanted, problems }: SourcesVerdict): string {
     const refused = wanted === undefined || problems.additional.length > 0;
@@ -29,7 +32,10 @@ export class Occasions {
     return this.#edit.version;
   }
 
-  /** Absence is told once per Secret that was there: one may come and go any number of times. */
+  /**
+   * An absent original is reported once for each Secret that existed, because it may come and go
+   * many times.
+   */
   original(secret: Snapshot["original"]): string {
     if (typeof secret === "string") return `${secret} after ${this.#original}`;
     this.#original = versionOf(secret.metadata);
@@ -42,12 +48,16 @@ const isSame = (a: unknown, b: unknown) => contains(a, b) && contains(b, a);
 const versionOf = (metadata: V1ObjectMeta | undefined) => metadata?.resourceVersion ?? "";
 
 /**
- * Seconds for which a node may lack an agent: between a pod's deletion and its successor's creation
- * it has none, for a second or two.
+ * Seconds for which a node may lack an agent. It lacks one for a second or two between the deletion
+ * of a pod and the creation of the next.
  */
 const toleranceSeconds = 10;
 
-/** Counts the nodes that have long been without an agent; undefined when there are none. */
+/**
+ * Counts the nodes that have lacked an agent for longer. Undefined if there are none. A DaemonSet
+ * has no condition for pods that cannot be created (Pod Security, a quota, a webhook); only its
+ * numbers show them. The reason is in its Events, which the controller has no right to read.
+ */
 export function missingPodsClock(
   now: () => Date,
 ): (live: V1DaemonSet | undefined) => number | undefined {
@@ -62,18 +72,20 @@ export function missingPodsClock(
 }
 
 /**
- * Refusals in a row before they are reported: the first one may be of a right that is being
- * granted, or of a webhook that is restarting.
+ * Consecutive refusals before they are reported. The first refusal may be due to a right that is
+ * just being granted, or a webhook that restarts.
  */
 const refusalsBeforeReport = 2;
 
 /**
- * Runs without an answer in a row before they are reported. With the pauses between the runs these
- * are one to four minutes, longer than an API server takes to restart.
+ * Consecutive runs without an answer before they are reported. With the pauses between runs, this
+ * takes one to four minutes, longer than an API server needs to restart.
  */
 const silencesBeforeReport = 8;
 
-/** No answer that says anything about the request: none, too many requests, not available. */
+/**
+ * Statuses that mean nothing about the request itself: no answer, too many requests, not available.
+ */
 const silent: ReadonlySet<number> = new Set([0, 429, 503, 504]);
 
 export class RequestTroubles {
@@ -81,14 +93,17 @@ export class RequestTroubles {
   #silences = 0;
   #silence: Notice | undefined;
 
-  /** Takes the error of a run. Undefined if it changes nothing that is known. */
+  /**
+   * Records a failed run. Returns the troubles to report, or undefined if nothing changes. A single
+   * failure may be momentary, and a conflict is not a failure, because the next run reads again.
+   */
   failed(error: unknown): readonly Trouble[] | undefined {
     const { message } = error as Error;
     if (isConflict(error)) return undefined;
     if (error instanceof ApiError && silent.has(error.status)) {
       this.#silences += 1;
       if (this.#silences < silencesBeforeReport) return undefined;
-      // Each failure may have other words, and each would be another Event.
+      // Each failure may have another text, and each text would be another Event.
       this.#silence ??= messages.unanswered(message);
       return [["unanswered", this.#silence]];
     }
@@ -98,7 +113,7 @@ export class RequestTroubles {
     return [["refused", messages.refused(message)]];
   }
 
-  /** Takes a run that came to its end. */
+  /** Records a run that completed. */
   succeeded(): void {
     [this.#refusals, this.#silences, this.#silence] = [0, 0, undefined];
   }

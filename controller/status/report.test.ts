@@ -209,7 +209,7 @@ test("reports a write contest with the other field manager, until it is over", a
   report.failed(new Contested("PATCH", found, 60));
   assert.match(
     announced.join(),
-    /^WriteContested: GPS326 .*"other-operator" undoes our writes of daemonsets\/global-pull-secret-syncer/,
+    /^WriteContested: GPS326 .*"other-operator" keeps undoing the controller's writes of daemonsets\/global-pull-secret-syncer/,
   );
   // The write of the next minute succeeds, and will be undone as well.
   report.succeeded();

@@ -1,6 +1,6 @@
 /**
- * Tells the outcome of a run: in GlobalPullSecret's status when it changes, in metrics always, and
- * in an Event when it is new or lasts.
+ * Reports the outcome of a run: in GlobalPullSecret's status if it changed, always in metrics, and
+ * in an Event if it is new or lasts.
  */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { newsOf, troublesOf, type Trouble } from "./messages.ts";
@@ -25,16 +25,19 @@ import type { Removal } from "../withdrawal/withdrawal.ts";
 type Options = Readonly<{
   announce: Announce;
   metrics: ControllerMetrics;
-  /** What other people's admission policies change in what we declare. */
+  /** What admission policies change in the declared objects. */
   admitted: Pick<Admitted, "differences">;
-  /** The objects that another client writes against us, now. */
+  /** The objects that another client keeps changing now. */
   contests: () => readonly ContestedObject[];
   now: () => Date;
   status: StatusWriter;
   log: (fields: object, message: string) => void;
 }>;
 
-/** What a trouble is about. Each run replaces what is known about every part that it reaches. */
+/**
+ * The part of a run that a trouble belongs to. Each run replaces the troubles of every part that it
+ * reaches.
+ */
 type Area =
   | "policy"
   | "directory"
@@ -46,19 +49,24 @@ type Area =
   | "rollout"
   | "removal";
 
-/** No series stays for a source that is gone. */
+/** A source that is gone must leave no series. */
 function forgetSources(metrics: ControllerMetrics): void {
   metrics.accepted.reset();
   metrics.expiry.reset();
 }
 
-/** When the first credential of a source ends, of those that tell; all have the same form. */
+/**
+ * When the first credential of a source expires, if that is known. All times have the same format,
+ * so they sort as text.
+ */
 function firstEnd(registries: readonly RegistryVerdict[], { name }: SourceVerdict) {
   const own = registries.filter(({ source }) => source === name);
   return own.flatMap(({ expires }) => expires ?? []).toSorted()[0];
 }
 
-/** The metric's label values; those of the two built-in sources are older than source names. */
+/**
+ * The label value of a source. The two built-in sources have labels from before sources had names.
+ */
 function labelOf({ name }: SourceVerdict): string {
   return name === additionalSecretName ? sourceIds.additional : name;
 }
@@ -79,7 +87,7 @@ export function createReport({
   const lasting = new Map<Area, readonly Trouble[]>();
   let lastLine = "";
   const requests = new RequestTroubles();
-  /** What a run that came to its end could not write, and what was reported of it last. */
+  /** What the last completed run could not write, and the failure that was reported last. */
   let [failure, reported]: (Error | undefined)[] = [];
   let secret: V1ObjectMeta | undefined;
 
@@ -106,8 +114,8 @@ export function createReport({
     [...lasting.values()].flat().map(([kind, { message }]) => ({ kind, message }));
 
   /**
-   * For the time after the additional Secret, whose uid told occasions apart: revisions begin again
-   * in the next life.
+   * Notices after the additional Secret is gone need another uid to tell installations apart,
+   * because revisions begin again in a new one.
    */
   const inThisInstallation = (global: KubernetesObject | undefined, notice: Notice): Notice => ({
     ...notice,
@@ -272,7 +280,7 @@ export function createReport({
     },
 
     succeeded() {
-      // The same failure until that write is tried again.
+      // The same failure, until that write is tried again.
       const isNews = failure !== reported;
       reported = failure;
       if (failure === undefined) requests.succeeded();
@@ -292,21 +300,21 @@ export function createReport({
   };
 }
 
-/** Where the outcome of a run goes: Events, status, metrics, log. */
+/** Receives the outcome of a run, for Events, status, metrics and log. */
 export type Report = Readonly<{
-  /** Policy is read. */
+  /** The policy has been read. */
   begins: (policyReading: ReportedPolicy) => void;
-  /** `kept`: where the agents stay although the installer wants them elsewhere. */
+  /** `kept`: the directory where the agents stay, although the installer wants another one. */
   directory: (kept: string | undefined, wanted: string) => void;
-  /** `group`: undefined, when nobody else owns the nodes' pull secrets. */
+  /** `group`: undefined if nobody else owns the nodes' pull secrets. */
   unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;
   verdict: (verdict: SourcesVerdict, snapshot: Snapshot) => Promise<void>;
   progress: (progress: Progress, snapshot: Snapshot) => Promise<void>;
   removal: (removal: Removal, snapshot: Snapshot) => Promise<void>;
-  /** A pause, and nothing in force that could be kept. */
+  /** The policy is paused, and nothing is in force. */
   paused: () => void;
-  /** Nothing is declared, and nothing of ours is there. */
+  /** Nothing is declared, and none of our objects exist. */
   idle: () => void;
   /** How the whole run ended. Never rejects. */
   succeeded: () => void;

@@ -1,9 +1,15 @@
-/** A run's verdict on the sources, in the words of status. Pure. */
+/**
+ * The sources in status: the verdict of a run, and which version of each source the nodes have.
+ * Pure. A new version that does not change the published content (an annotation, white space)
+ * counts as served once it is read. Other versions count when their revision is served.
+ */
 import type { SourceStatus } from "#api/global-pull-secret.ts";
 import type { SourcesVerdict } from "../sources/accept.ts";
 import { isExtra } from "../sources/verdict.ts";
 
-/** The verdict on a source. `extra`: one of spec.sources, whose refusal holds up no other. */
+/**
+ * The verdict on a source. `extra`: a source in spec.sources, whose refusal does not affect others.
+ */
 export type SourceFacts = Omit<SourceStatus, "servedResourceVersion"> &
   Readonly<{ extra: boolean }>;
 
@@ -18,12 +24,12 @@ export function sourceFacts({ sources }: SourcesVerdict): readonly SourceFacts[]
   }));
 }
 
-/** Source → version; undefined: there is no such Secret, and none is in force. */
+/** Source → version. Undefined: there is no such Secret, and none is in force. */
 export type Versions = Readonly<Record<string, string | undefined>>;
 
 /**
- * Versions by source. `published`: those whose content the present revision holds; `served`: those
- * of the last served revision.
+ * Versions by source. `published`: the versions in the present revision; `served`: those in the
+ * last served revision.
  */
 export type ServedVersions = Readonly<{ revision: number; published: Versions; served: Versions }>;
 
@@ -32,18 +38,18 @@ export const nothingKnown: ServedVersions = { revision: 0, published: {}, served
 type Seen = Readonly<{
   /** Revision of global-pull-secret. */
   revision: number;
-  /** The published content is what the sources say. */
+  /** The published content matches the sources. */
   same: boolean;
-  /** Every node that can be served has it. */
+  /** Every node that can be served has the revision. */
   out: boolean;
-  /** Versions of the sources that are accepted as read now, or do not exist. */
+  /** Versions of the sources that are accepted, or do not exist. */
   versions: Versions;
 }>;
 
 /**
- * The versions after a run. A restart forgets all but what was served, which the status itself
- * remembers. The rest is known again with the next run or, if a source changed meanwhile, with the
- * next revision. So no version is ever reported too early.
+ * The versions after a run. A restart loses all but the served versions, which are in status. The
+ * others are known again after the next run or, if a source changed meanwhile, after the next
+ * revision. So no version is reported too early.
  */
 export function after(
   before: ServedVersions,

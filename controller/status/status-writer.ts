@@ -1,6 +1,6 @@
 /**
- * Writes GlobalPullSecret's status: at most once a second, and only when it changed. Nothing waits
- * for a write. A failed one affects nothing else and is tried again with the status of that moment.
+ * Writes GlobalPullSecret's status: at most once a second, and only if it changed. Nothing waits
+ * for a write. A failed write affects nothing else, and is repeated with the status of that moment.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
@@ -21,13 +21,15 @@ import {
 } from "./sources.ts";
 import { statusOf } from "./status.ts";
 
-/** A rollout's counters change several times a second, for hours in a large cluster. */
+/** During a rollout the counts change several times a second, for hours in a large cluster. */
 const pauseMilliseconds = 1000;
 
-/** Field manager of status; spec has another, so that neither apply takes the other's fields. */
+/**
+ * Field manager of status. The spec has another, so that neither apply removes the other's fields.
+ */
 export const statusManager = "global-pull-secret-status";
 
-/** A watch lags by seconds. After this long we believe it, even if it shows an older version. */
+/** A watch lags by seconds. After this time its version is believed, even if it is older. */
 const longestLag = 60_000;
 
 type Options = Readonly<{
@@ -38,11 +40,11 @@ type Options = Readonly<{
 }>;
 
 export type StatusWriter = Readonly<{
-  /** The status written last, by us or by the controller before us. */
+  /** The last written status, by this controller or the previous one. */
   before: (object: GlobalPullSecret) => GlobalPullSecretStatus | undefined;
-  /** Queues a status. Returns at once, and never fails. */
+  /** Queues a status. Returns at once and never fails. */
   write: (object: GlobalPullSecret, status: GlobalPullSecretStatus) => void;
-  /** Resolves when nothing waits to be written. */
+  /** Resolves when no status waits. */
   idle: () => Promise<void>;
 }>;
 
@@ -50,10 +52,10 @@ type QueuedStatus = Readonly<{ uid: string; status: GlobalPullSecretStatus }>;
 
 export function statusWriter(options: Options): StatusWriter {
   const { cluster, failed, pause = later, now = () => performance.now() } = options;
-  /** The status that is or will be there; later times and counts continue from it. */
+  /** The status that is or will be written. Later times and counts continue from it. */
   let latest: QueuedStatus | undefined;
   let waiting: QueuedStatus | undefined;
-  /** The object after our last write, as the API server answered it. */
+  /** The object after the last write, from the API server's answer. */
   let answered: Readonly<{ object: GlobalPullSecret; at: number }> | undefined;
   let worker: Promise<void> | undefined;
 
@@ -67,7 +69,8 @@ export function statusWriter(options: Options): StatusWriter {
         await pause(pauseMilliseconds);
       } catch (error) {
         if (error instanceof ApiError && (error.status === 404 || error.status === 409)) {
-          // The object is gone, or another one, or no longer ours to write: the next run tells.
+          // The object is gone, was replaced, or another controller writes it. The next run will
+          // show which.
           latest = waiting = undefined;
           return;
         }
@@ -79,7 +82,7 @@ export function statusWriter(options: Options): StatusWriter {
   }
 
   async function send({ uid, status }: QueuedStatus): Promise<void> {
-    // The uid keeps the apply from making an object that was deleted meanwhile.
+    // The uid keeps the apply from creating an object that was deleted meanwhile.
     const metadata = { name: globalPullSecretName, uid };
     const body = {
       apiVersion: "globalpullsecret.io/v1alpha1",
@@ -92,7 +95,7 @@ export function statusWriter(options: Options): StatusWriter {
     answered = { object: await cluster.apply<GlobalPullSecret>(path, body, how), at: now() };
   }
 
-  /** The live status is not ours: somebody else wrote after us, or etcd was restored. */
+  /** True if the live status is not ours: another client wrote it, or etcd was restored. */
   function isOverwritten({ metadata, status }: GlobalPullSecret): boolean {
     if (answered === undefined || waiting !== undefined) return false;
     const { object, at } = answered;
@@ -123,14 +126,14 @@ const isNewer = (one: Metadata, other: Metadata) =>
 const later = (milliseconds: number) =>
   new Promise<void>((resolve) => void setTimeout(resolve, milliseconds).unref());
 
-/** The part of a run's steering that its status tells. */
+/** The part of a run's policy that status reports. */
 export type ReportedPolicy = Pick<InForce, "waits" | "requests" | "problems"> &
   Readonly<{
     policy: Pick<Policy, "managementState">;
     object: GlobalPullSecret | undefined;
   }>;
 
-/** The part of a run's verdict that its status tells. */
+/** The part of a run's verdict that status reports. */
 export type JudgedSources = Pick<StatusFacts, "sources" | "registries" | "withdrawsAt">;
 
 const nothingJudged: JudgedSources = { sources: [], registries: [], withdrawsAt: undefined };
@@ -166,7 +169,9 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
   }
 
   return {
-    /** What was served is in the status itself: another controller may have written it. */
+    /**
+     * The served versions are in the status itself, because another controller may have written it.
+     */
     begins(next: ReportedPolicy): void {
       reading = next;
       const { object } = next;
@@ -183,7 +188,7 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
       if (found.kind === "nothing") [judged, known] = [nothingJudged, nothingKnown];
       if (found.kind === "removal") judged = nothingJudged;
     },
-    /** The run has ended, with these troubles lasting. */
+    /** Ends the run, with the troubles that last. */
     report,
   };
 }
@@ -197,8 +202,8 @@ function servedIn({ status }: GlobalPullSecret): Versions {
 }
 
 /**
- * Versions of the accepted sources, and none for an extra that is missing. A source that is refused
- * or cannot be read keeps its previous version.
+ * Versions of the accepted sources, and undefined for an extra that is missing. A source that is
+ * refused or unreadable keeps its previous version.
  */
 function versionsOf(sources: readonly SourceFacts[]): Versions {
   return Object.fromEntries(

@@ -261,7 +261,7 @@ test("a node that cannot be served is named with what keeps it from it", () => {
     failures.map(({ node, message, code }) => `${node} ${code}: ${message}`),
     [
       "a undefined: its agent does not start: ImagePullBackOff",
-      "b undefined: it has no agent's pod",
+      "b undefined: it has no agent pod",
       "c GPS218: its agent is not Ready: GPS218 rolled back",
       "d GPS240: its agent is not Ready: GPS240 held",
       "e undefined: its agent is not Ready",

@@ -1,6 +1,6 @@
 /**
- * The whole status of GlobalPullSecret, from the facts and the status before. Pure. No credential,
- * hash or length of one can be in it, because no fact holds any.
+ * The whole status of GlobalPullSecret, from the facts and the previous status. Pure. It cannot
+ * contain a credential, nor a hash or length of one, because the facts contain none.
  */
 import type {
   GlobalPullSecretStatus,
@@ -17,18 +17,16 @@ import type { ConditionType, Reason } from "#api/reasons.ts";
 import { withHelp } from "#contract/help.ts";
 
 /**
- * Most registries listed, so that the object fits etcd with others' fields: 200 registries are 200
- * KB at the worst.
+ * How many registries to list. 200 take at most 200 kB, so the object fits into etcd together with
+ * the fields of others.
  */
 const mostRegistries = 200;
 /**
- * Most characters of a registry that the API server accepts; one longer name would refuse the whole
+ * The longest registry that the API server accepts. A longer one would make it refuse the whole
  * status.
  */
 const longestRegistry = 1024;
-/**
- * Most characters of a source's message. The API server would accept more, but nobody reads that.
- */
+/** The longest message of a source. The API server would accept more. */
 const longestMessage = 1024;
 
 type Before = GlobalPullSecretStatus | undefined;
@@ -81,7 +79,7 @@ function revisionOf(
   const { revision, served, view } = progress;
   const isOut = isPublishedOut(progress);
   const goes = revision > 0 && (revision !== served || !isOut) && next !== "nobody";
-  // What was served last, until something else is: in mid-rollout the Secret may offer nothing.
+  // What was served last, because during a rollout the Secret may serve nothing.
   const last = served > 0 && served !== revision ? served : before?.inForce;
   // Without nodes nothing is ever served, and every node has the revision.
   const inForce = isOut ? revision : last;
@@ -90,7 +88,8 @@ function revisionOf(
     ...(goes ? { pending: revision } : {}),
     ...(view?.phase === "halted" ? { refused: refusedOf(revision, before, now) } : {}),
   };
-  // An API server makes null of an object whose last field an apply takes, and then refuses that.
+  // The API server turns an object into null when an apply removes its last field, and then refuses
+  // it.
   return Object.keys(found).length > 0 ? found : undefined;
 }
 
@@ -128,7 +127,7 @@ function sourcesAccepted(sources: readonly SourceFacts[]): NewCondition {
   return { type, status: "True", reason: "AllAccepted", message: "every source is accepted" };
 }
 
-/** The RolledOut condition, about what is published: a change that waits does not take it back. */
+/** The condition RolledOut. It is about the published content, whatever waits to follow. */
 function rolledOut(progress: Progress | undefined, summary: Summary): NewCondition {
   const type = "RolledOut";
   if (progress !== undefined && isPublishedOut(progress))
@@ -183,7 +182,7 @@ function listOf(all: readonly string[], count = all.length): string {
 const words = ({ reason, message }: Summary) => ({ reason, message });
 const truth = (is: boolean) => (is ? "True" : "False");
 
-/** The field, or none: a server-side apply takes `null` for a value, so it must be absent. */
+/** The field, or no field. Server-side apply treats `null` as a value. */
 function optional<Name extends string, Value>(name: Name, value: Value | undefined) {
   return (value === undefined ? {} : { [name]: value }) as Partial<Record<Name, Value>>;
 }
@@ -195,9 +194,7 @@ type NewCondition = Readonly<{
   message: string;
 }>;
 
-/**
- * The conditions with their times and the generation that they speak of, and none besides.
- */
+/** The conditions with their times and generation. */
 function withTimes(
   said: readonly NewCondition[],
   before: readonly StatusCondition[],

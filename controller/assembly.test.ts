@@ -8,19 +8,19 @@ test("counts what lasts by a clock that is never set, in whatever run", () => {
   let wall = Date.parse("2026-01-01T12:00:00Z");
   const open = { seconds: () => seconds, now: () => new Date(wall) };
   const reconcilers = assembled(open as never, {} as never);
-  const run = () => reconcilers({ policy: policyWith({}), wishes: {} } as never);
+  const run = () => reconcilers({ policy: policyWith({}), requests: {} } as never);
   const first = run();
-  assert.equal(first.stillSeconds("x"), 0);
+  assert.equal(first.unchangedSeconds("x"), 0);
   wall -= 3_600_000;
   seconds += 15;
-  assert.equal(run().stillSeconds("x"), 15);
+  assert.equal(run().unchangedSeconds("x"), 15);
   assert.deepEqual(run().times(), { steady: 115, api: wall / 1000 });
 });
 
 test("keeps what decisions remember from run to run, and begins with nothing", () => {
   const open = { seconds: () => 0, now: () => new Date() };
   const reconcilers = assembled(open as never, {} as never);
-  const run = () => reconcilers({ policy: policyWith({}), wishes: {} } as never);
+  const run = () => reconcilers({ policy: policyWith({}), requests: {} } as never);
   assert.equal(run().memory.grants.pods.size, 0);
   const grants = { ...run().memory.grants, places: new Map([["n", { created: 1, at: 2 }]]) };
   run().memory.grants = grants;

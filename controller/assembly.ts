@@ -1,23 +1,21 @@
-/**
- * Assembles a reconciler: everything that it needs, except for the policy, which each run reads
- * again.
- */
+/** Assembles a reconciler from everything except the policy, which each run reads again. */
 import type { Logger } from "pino";
-import { announcer } from "./report/events.ts";
+import { announcer } from "./status/events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
-import type { ControllerMetrics } from "./metrics/metrics.ts";
-import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
-import { platformClock } from "#controller/image/platform.ts";
-import type { Reconciler } from "./reconciler.ts";
-import type { Steering } from "./steering.ts";
-import { statusWriter } from "./report/status-writer.ts";
-import { createReport } from "./report/report.ts";
-import { noMemory } from "#controller/grants/memory.ts";
+import type { ControllerMetrics } from "./status/metrics.ts";
+import type { AgentImage } from "./objects/agent.ts";
+import { platformClock } from "./platform.ts";
+import type { PolicyReading } from "./policy-reader.ts";
+import { statusWriter } from "./status/status-writer.ts";
+import { createReport, type Report } from "./status/report.ts";
+import { noMemory } from "./rollout/facts.ts";
 import { Admitted } from "#kube/apply/admission.ts";
-import { Listings } from "./rollout/nodes.ts";
-import { Repairs } from "./rollout/repairs.ts";
-import { stillClock } from "./withdrawal/standstill.ts";
+import { NodeListTimer } from "./rollout/nodes.ts";
+import { Repairs } from "./rollout/write.ts";
+import { unchangedClock, type RemovalContext } from "./withdrawal/withdrawal.ts";
+import type { Extras } from "./sources/extras.ts";
+import type { OriginalPlace } from "./sources/snapshot.ts";
 
 /** `live` is `cluster` without informers. */
 type Open = Readonly<{
@@ -27,26 +25,26 @@ type Open = Readonly<{
   cluster: Cluster;
   original: Reconciler["original"];
   extras: Reconciler["extras"];
-  /** The objects that another client writes against us. */
+  /** The objects that another client keeps changing. */
   contests: () => readonly ContestedObject[];
   /** The agents' pods. */
   pods: Reconciler["pods"];
-  /** A clock that never goes back, for whatever lasts; `now` is for what others read. */
+  /** A clock that never goes back, for durations. `now` is for times that others read. */
   seconds: () => number;
   now: () => Date;
 }>;
 
-/** Makes a reconciler for each run, from what steers that run. `run`: what the agents run. */
+/** Returns a function that makes a reconciler for one run. `run`: the agents' image. */
 export function assembled(
   { log, metrics, live, cluster, original, extras, contests, pods, seconds, now }: Open,
   run: AgentImage,
-): (steering: Steering) => Reconciler {
+): (policyReading: PolicyReading) => Reconciler {
   const admitted = new Admitted({
     now,
     changed: (path, fields) =>
       log.warn(
         { object: path.split("/").slice(-2).join("/"), fields },
-        "admission changes what we declare; it is left so",
+        "admission changes the declared object; the change stays",
       ),
   });
   const { announce } = announcer({
@@ -56,7 +54,7 @@ export function assembled(
     sent: ({ reason }) => metrics.events.inc({ reason }),
     dropped({ reason }, why) {
       metrics.eventsDropped.inc();
-      log.warn({ event: reason, error: why }, "an Event was given up");
+      log.warn({ event: reason, error: why }, "an Event was dropped");
     },
     now,
   });
@@ -70,9 +68,9 @@ export function assembled(
     pods,
     memory: { grants: noMemory },
     repairs: new Repairs(),
-    listings: new Listings(),
+    nodeListTimer: new NodeListTimer(),
     times: () => ({ steady: seconds(), api: now().getTime() / 1000 }),
-    stillSeconds: stillClock(seconds),
+    unchangedSeconds: unchangedClock(seconds),
     platform: platformClock(live, seconds),
     report: createReport({
       announce,
@@ -83,20 +81,33 @@ export function assembled(
       status: statusWriter({
         cluster: live,
         failed: (error) =>
-          log.warn({ error: error.message }, "status was not written; it is tried again"),
+          log.warn({ error: error.message }, "status could not be written; it will be retried"),
       }),
       log: (fields, message) => log.info(fields, message),
     }),
   };
-  return (steering) => {
-    const { policy, wishes } = steering;
+  return (policyReading) => {
+    const { policy, requests } = policyReading;
     const { agent, rollout } = policy;
     return {
       ...lasting,
-      steering,
+      policyReading,
       policy,
-      wishes,
+      requests,
       agent: { ...agent, probationSeconds: rollout.probationSeconds, ...run },
     };
   };
 }
+
+export type Reconciler = RemovalContext &
+  Readonly<{
+    /** The source of this run's policy, requests and agents. */
+    policyReading: PolicyReading;
+    /** The same cluster without informers. */
+    live: Cluster;
+    original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
+    extras: Extras;
+    /** The API group of another operator that owns the nodes' pull secrets, if there is one. */
+    platform: () => Promise<string | undefined>;
+    report: Report;
+  }>;

@@ -13,8 +13,8 @@ import { pino } from "pino";
 import { issue } from "#test/harness/api/certificate.ts";
 import { until } from "../test/cluster/await.ts";
 import { openCluster } from "./cluster.ts";
-import { createMetrics } from "./metrics/metrics.ts";
-import { parseConfig } from "./policy/flags/config.ts";
+import { createMetrics } from "./status/metrics.ts";
+import { parseConfig } from "./policy/config.ts";
 
 /** An empty cluster whose Lease may be had; it stands for an API server that can be broken. */
 class EmptyCluster {
@@ -171,7 +171,7 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
     await served;
     const first = lines.find(({ level }) => level >= 40);
     assert.match(first?.error ?? "", /self-signed certificate/);
-    assert.match(first?.msg ?? "", /it (?:is tried|starts) again$/);
+    assert.match(first?.msg ?? "", /it will be (?:retried|restarted)$/);
   }
 });
 

@@ -1,6 +1,6 @@
 /**
  * Everything that serves one cluster, as one value: client, informers, Lease, loop and reconciler.
- * Nothing in it is global, so one process can serve several clusters.
+ * It has no global state, so one process can serve several clusters.
  */
 import { once } from "node:events";
 import type { Logger } from "pino";
@@ -12,11 +12,10 @@ import {
   agentName,
 } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { ControllerConfig } from "#controller/policy/flags/config.ts";
+import type { ControllerConfig } from "./policy/config.ts";
 import { stand } from "#kube/lease/stand.ts";
-import { patiently } from "./start-patience.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
-import { imageOf } from "#controller/image/image.ts";
+import { imageOf } from "./image.ts";
 import { contested } from "#kube/contested-client.ts";
 import { connect } from "#kube/client/client.ts";
 import { ServerClock } from "#kube/client/server-clock.ts";
@@ -25,23 +24,26 @@ import type { Access } from "#kube/kubeconfig/access.ts";
 import { createLoop, hangsSeconds, isConflict, sooner } from "#kube/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
-import { labels, type ControllerMetrics } from "./metrics/metrics.ts";
+import { labels, type ControllerMetrics } from "./status/metrics.ts";
 import { followCollection } from "#kube/watch/collection.ts";
 import { CollectionInformer, Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
-import { followExtras } from "#controller/sources/read/extras.ts";
-import { openOriginal } from "#controller/sources/read/original-place.ts";
+import { followExtras } from "./sources/extras.ts";
+import { openOriginal } from "./sources/original.ts";
 import { collections, leaseIn } from "#kube/client/paths.ts";
 import { wantedOf } from "./objects/global-secret.ts";
 import { assembled } from "./assembly.ts";
 import { agentsSelector, keepPod } from "./rollout/pods.ts";
 import { reconcile } from "./reconcile.ts";
-import { steeringOf } from "./steering.ts";
+import { policyReader } from "./policy-reader.ts";
 import type { Health } from "#program/server.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import { watchOver, watchPolicy } from "./watches.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoff } from "#kube/client/retry.ts";
+import { reminder } from "#kube/reminder.ts";
 
-/** The only names that are ever read or watched, besides the original's and the extra sources'. */
+/** The only names that are read or watched, besides the original and the extra sources. */
 const targets: readonly WatchTarget[] = [
   { collection: collections.secrets, name: additionalSecretName },
   { collection: collections.secrets, name: stateSecretName },
@@ -52,7 +54,7 @@ const targets: readonly WatchTarget[] = [
   { collection: collections.daemonSets, name: agentName },
 ];
 
-/** Path of policy and status, the only followed object whose definition may be missing here. */
+/** The path of policy and status. It is the only followed object whose CRD may be missing. */
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
 
 type Options = Readonly<{
@@ -61,13 +63,13 @@ type Options = Readonly<{
   metrics: ControllerMetrics;
   /** Called when the Lease is lost. Nothing may be written from then on. */
   end: () => void;
-  /** Called when this process should make room for another one, in its own time. */
+  /** Called when this process should end soon to make room for another one. */
   leave: () => void;
 }>;
 
 export type ServedCluster = Readonly<{
   health: Health;
-  /** Waits for the Lease and reconciles until `signal` aborts. The Lease is given back last. */
+  /** Waits for the Lease and reconciles until `signal` aborts. The Lease is released last. */
   serve: (signal: AbortSignal) => Promise<void>;
 }>;
 
@@ -75,7 +77,7 @@ export type ServedCluster = Readonly<{
 export function openCluster({ config, log, metrics, end, leave }: Options): ServedCluster {
   const asked = (method: string, status: number) =>
     metrics.requests.inc({ method, status: String(status) });
-  // Of the served cluster, whose times we compare.
+  // The clock of the served cluster, because its times are compared.
   const clock = new ServerClock();
   const now = () => clock.now();
   const seconds = () => performance.now() / 1000;
@@ -99,7 +101,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const pods = new CollectionInformer(keepPod);
   const known = { original, pods, contests: standing };
   const open = { log, metrics, live, cluster, ...known, seconds, now };
-  const steering = steeringOf({ cluster, installed: config.installed, log, now });
+  const policy = policyReader({ cluster, installed: config.installed, log, now });
 
   let succeeded = false;
   let reconcilerOf: ReturnType<typeof assembled> | undefined;
@@ -107,19 +109,21 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
     async run() {
       if (reconcilerOf === undefined) return undefined;
       const stopTimer = metrics.seconds.startTimer(labels);
-      const steered = await steering.read();
-      const again = await reconcile(reconcilerOf(steered)).finally(stopTimer);
+      const reading = await policy.read();
+      const again = await reconcile(reconcilerOf(reading)).finally(stopTimer);
       metrics.reconciles.inc({ ...labels, result: "ok" });
       metrics.lastSuccess.setToCurrentTime();
       succeeded = true;
-      return sooner(again, steered.again);
+      return sooner(again, reading.again);
     },
     failed(error, failures) {
       const conflict = isConflict(error);
       metrics.reconciles.inc({ ...labels, result: conflict ? "conflict" : "error" });
       log[conflict ? "debug" : "error"](
         { failures, error: (error as Error).message },
-        conflict ? "somebody wrote first; it is read again" : "reconcile failed; it is tried again",
+        conflict
+          ? "another client wrote first; reading again"
+          : "reconcile failed; it will be retried",
       );
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
@@ -138,9 +142,9 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
       void stopped.then(() => stopping.abort());
       const run = await Promise.race([
-        patiently(() => imageOf(config, home), {
+        retryUntilAnswered(() => imageOf(config, home), {
           failed: ({ message }) =>
-            log.warn({ error: message }, "the API server cannot be used; it is tried again"),
+            log.warn({ error: message }, "the API server cannot be used; it will be retried"),
         }),
         stopped.then(() => undefined),
       ]);
@@ -148,7 +152,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       log.info({ cluster: served.identity, ...run }, "started");
       const followed = [...here, ...(original === undefined ? [] : [original.followed])];
       const watches = followed.map((one) => watchOver(one, loop.hint, signal, log));
-      watches.push(watchPolicy(policyHere, () => (steering.hint(), loop.hint()), signal, log));
+      watches.push(watchPolicy(policyHere, () => (policy.hint(), loop.hint()), signal, log));
       const over = new AbortController();
       const campaign = leader.until(over.signal);
       await Promise.race([leader.elected, stopped]);
@@ -157,12 +161,15 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
           live,
           hint: loop.hint,
           failed: (name, error) =>
-            log.warn({ error: error.message, name }, "a source cannot be watched; it is asked for"),
+            log.warn(
+              { error: error.message, name },
+              "a source cannot be watched; polling it instead",
+            ),
           now,
           signal,
         });
         reconcilerOf = assembled({ ...open, extras }, run);
-        // A standby does not need them: 5,000 pods are 50 MB to list.
+        // A standby does not need the pods, and listing 5,000 of them takes 50 MB.
         watches.push(
           followCollection({
             cluster: live,
@@ -173,17 +180,46 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
             failed: (error) =>
               log.warn(
                 { error: error.message },
-                "the agents' pods cannot be followed; it is tried again",
+                "the agents' pods cannot be followed; it will be retried",
               ),
             signal,
           }),
         );
         await loop.until(signal);
       }
-      // The Lease is renewed until the last write is over, so that the next controller need not
-      // wait.
+      // The Lease is renewed until the last write has ended, so the next controller need not wait.
       over.abort();
       await Promise.all([campaign, ...watches]);
     },
   };
+}
+
+type RetryOptions = Readonly<{
+  /** Called at the first failure, and then once a minute, with the reason. */
+  failed: (error: ApiError) => void;
+  due?: ReturnType<typeof reminder>;
+  pause?: (milliseconds: number) => Promise<unknown>;
+}>;
+
+/**
+ * Repeats a request while the API server is unreachable during the start. If the process exited
+ * instead, it would restart with growing delays (CrashLoopBackOff).
+ */
+export async function retryUntilAnswered<T>(
+  ask: () => Promise<T>,
+  { failed, due = reminder(), pause = sleep }: RetryOptions,
+): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (
+        !(error instanceof ApiError) ||
+        (error.status > 0 && error.status < 500 && error.status !== 429)
+      )
+        throw error;
+      if (due(error.message)) failed(error);
+      await pause(backoff(failures));
+    }
+  }
 }

@@ -1,10 +1,10 @@
 /** Global Pull Secret's controller: reads the command line, serves its cluster until SIGTERM. */
 import { asksForHelp } from "#contract/arguments.ts";
 import { openCluster } from "./cluster.ts";
-import { parseConfig } from "#controller/policy/flags/config.ts";
+import { parseConfig } from "./policy/config.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
-import { usage } from "#controller/policy/flags/flags.ts";
-import { createMetrics } from "./metrics/metrics.ts";
+import { usage } from "./policy/flags.ts";
+import { createMetrics } from "./status/metrics.ts";
 import { openLog } from "#program/log.ts";
 import { serve } from "#program/server.ts";
 

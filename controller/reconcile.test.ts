@@ -2,26 +2,25 @@
  * Runs of the whole controller on a cluster in memory that has no nodes: nobody is waited for.
  */
 import assert from "node:assert/strict";
-import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
+import { agent as agentFixture } from "./objects/agent.fixture.ts";
 import { test } from "node:test";
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
-import type { Report } from "./report/outcome.ts";
-import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
+import type { Report } from "./status/report.ts";
+import { noRequests } from "./policy/policy-in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource, ManagementState } from "./policy/policy.ts";
-import { ranked } from "#controller/sources/read/declared.ts";
-import { givenExtra } from "#controller/sources/read/input.ts";
+import { ranked, extraInput } from "./sources/input.ts";
 import { reconcile } from "./reconcile.ts";
-import type { Reconciler } from "./reconciler.ts";
+import type { Reconciler } from "./assembly.ts";
 import { Admitted } from "#kube/apply/admission.ts";
-import { noMemory } from "#controller/grants/memory.ts";
-import { Listings } from "./rollout/nodes.ts";
-import { Repairs } from "./rollout/repairs.ts";
-import { annotations } from "./objects/daemonset/annotation-names.ts";
+import { noMemory } from "./rollout/facts.ts";
+import { NodeListTimer } from "./rollout/nodes.ts";
+import { Repairs } from "./rollout/write.ts";
+import { annotations } from "./objects/annotations.ts";
 import { readState, stateSecret } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
@@ -104,7 +103,7 @@ function start(graceSeconds: number) {
       read: async (declared: readonly ExtraSource[]) =>
         ranked(declared).map(({ name, secretName }) => {
           const found = objects.get(`${collections.secrets}/${secretName}`);
-          return givenExtra(name, `kube-system/${secretName}`, found ?? "absent");
+          return extraInput(name, `kube-system/${secretName}`, found ?? "absent");
         }),
     },
     policy: {
@@ -116,8 +115,8 @@ function start(graceSeconds: number) {
         return managementState;
       },
     },
-    wishes: noWishes,
-    get steering() {
+    requests: noRequests,
+    get policyReading() {
       return { accepted: { spec: { managementState }, sourcesFrom: "uid" }, orphans: [] };
     },
     report,
@@ -125,12 +124,12 @@ function start(graceSeconds: number) {
       return { ...agentFixture, kubeletDirectory, probationSeconds: 3 };
     },
     admitted: new Admitted({ now: () => new Date() }),
-    stillSeconds: () => 0,
+    unchangedSeconds: () => 0,
     platform: async () => undefined,
     pods: { view: { synced: true, items: new Map() }, wrote: () => {} },
     memory: { grants: noMemory },
     repairs: new Repairs(),
-    listings: new Listings(),
+    nodeListTimer: new NodeListTimer(),
     times: () => ({ steady: seconds, api: 1e9 + seconds }),
     now: () => new Date(1e12 + seconds * 1000),
   } as unknown as Reconciler;

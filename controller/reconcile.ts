@@ -1,31 +1,30 @@
 /**
- * The whole controller on one screen: observe, judge, take one step, report. Every run starts from
- * what exists, so a run may end anywhere, and any number of runs comes to the same end.
+ * The whole controller on one screen: observe, judge the sources, take one step, report. Every run
+ * starts from what exists. It may be interrupted anywhere, and repeated runs reach the same end.
  */
 import { sourceIds } from "#contract/names.ts";
-import { platformPause } from "#controller/image/platform.ts";
-import { orphans, samePriorities } from "#controller/sources/read/declared.ts";
-import { givenAdditional, givenOriginal, type Given } from "#controller/sources/read/input.ts";
+import { platformPause } from "./platform.ts";
 import {
-  foreignOf,
-  isForeign,
-  observe,
-  ownedOf,
-  type Snapshot,
-} from "#controller/sources/read/snapshot.ts";
+  orphans,
+  samePriorities,
+  additionalInput,
+  originalInput,
+  type SourceInput,
+} from "./sources/input.ts";
+import { foreignOf, isForeign, observe, ownedOf, type Snapshot } from "./sources/snapshot.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
-import type { Reconciler } from "./reconciler.ts";
-import { keptDirectory } from "./rollout/kept-directory.ts";
-import { againAfter, serve } from "./serve.ts";
-import { accept, nobodyAsks } from "./sources/accept.ts";
+import type { Reconciler } from "./assembly.ts";
+import { keptDirectory } from "./rollout/observe.ts";
+import { nextRunAfter, serve } from "./serve.ts";
+import { accept, noSourceApplies } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
-import { remove, takesAway } from "./withdrawal/remove.ts";
+import { remove, deletesNext } from "./withdrawal/remove.ts";
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
   try {
-    reconciler.report.begins(reconciler.steering);
+    reconciler.report.begins(reconciler.policyReading);
     const again = await run(reconciler);
     reconciler.report.succeeded();
     return again;
@@ -39,26 +38,28 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   const { cluster, live, original, extras, policy, report } = whole;
   const extrasOf = (fresh: boolean) => () => extras.read(policy.sources, fresh);
   let snapshot = await observe(cluster, original, extrasOf(false));
-  if (isAbsent(snapshot, whole) && takesAway(snapshot))
+  if (isAbsent(snapshot, whole) && deletesNext(snapshot))
     snapshot = await observe(live, original, extrasOf(true));
   const known = knownOf(snapshot);
-  const reconciler = inItsDirectory(whole, snapshot);
-  const given = givenOf(snapshot, reconciler);
+  const reconciler = withKeptDirectory(whole, snapshot);
+  const inputs = inputsOf(snapshot, reconciler);
   if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     report.idle();
-    if (given.some(({ core }) => !core))
-      await report.verdict(accept({ given, ...known }, policy.merge), snapshot);
+    if (inputs.some(({ core }) => !core))
+      await report.verdict(accept({ inputs, ...known }, policy.merge), snapshot);
     return undefined;
   }
-  const absences = withdrawals(given, snapshot, reconciler);
+  const absences = withdrawals(inputs, snapshot, reconciler);
   const held = holdsWithdrawals(reconciler, snapshot);
-  const sources = { given: keptOf(given, absences, held), ...known };
+  const sources = { inputs: keptOf(inputs, absences, held), ...known };
 
-  if (nobodyAsks(sources)) {
-    snapshot = await forgotten(reconciler, snapshot, absences);
+  if (noSourceApplies(sources)) {
+    snapshot = await forgetCredentials(reconciler, snapshot, absences);
     const removal = await remove(reconciler, snapshot, sources);
     await report.removal(removal, snapshot);
-    return removal.again ?? (removal.progress && againAfter(removal.progress, reconciler.admitted));
+    return (
+      removal.again ?? (removal.progress && nextRunAfter(removal.progress, reconciler.admitted))
+    );
   }
 
   const later = held ? undefined : until(absences, reconciler);
@@ -73,23 +74,23 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   const verdict = {
     ...judged,
     warnings: [
-      ...orphans(reconciler.steering.orphans),
+      ...orphans(reconciler.policyReading.orphans),
       ...samePriorities(policy.sources),
       ...judged.warnings,
     ],
-    // A withdrawal that a pause holds is still to come, however long ago it was due.
+    // A withdrawal that a pause holds is still to come, even if it was due long ago.
     withdrawsAt: held ? absence?.begins : beginsOf(absence),
   };
   try {
     return sooner(await serve(reconciler, snapshot, verdict, absences), later);
   } finally {
-    // The nodes come first: an Event before the change would keep all of them waiting.
+    // The nodes come first. An Event before the change would delay all of them.
     await report.verdict(verdict, snapshot);
   }
 }
 
-/** With agents that stay in the kubelet directory where they have written. */
-function inItsDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler {
+/** Keeps the agents in the kubelet directory where they have written. */
+function withKeptDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler {
   const { agent, report } = reconciler;
   const kept = keptDirectory(snapshot, agent.kubeletDirectory);
   report.directory(kept, agent.kubeletDirectory);
@@ -98,9 +99,9 @@ function inItsDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler 
 }
 
 /**
- * True under a pause, unless a withdrawal has begun. That goes to its end, so that no credential
- * stays half withdrawn. Where global-pull-secret is gone, the state tells: a withdrawal begins with
- * forgetting what was accepted.
+ * True during a pause, unless a withdrawal has begun. A withdrawal continues to its end, so that no
+ * credential stays half withdrawn. If global-pull-secret is gone, the state decides: a withdrawal
+ * begins by deleting the accepted documents.
  */
 function holdsWithdrawals({ policy }: Reconciler, { global, state }: Snapshot): boolean {
   if (policy.managementState !== "Paused") return false;
@@ -109,19 +110,19 @@ function holdsWithdrawals({ policy }: Reconciler, { global, state }: Snapshot): 
   return Object.keys(readState(state).accepted).some((id) => id !== sourceIds.original);
 }
 
-type Asking = Pick<Reconciler, "original" | "policy">;
+type InputContext = Pick<Reconciler, "original" | "policy">;
 
 /**
- * The sources as they were found, highest first. Under Withdrawn there is only the original; the
- * user's Secrets exist, but do not count.
+ * The sources as found, highest first. Under Withdrawn only the original counts, even if the user's
+ * Secrets exist.
  */
-function givenOf(snapshot: Snapshot, { original, policy }: Asking): readonly Given[] {
-  const last = original && givenOriginal(original.name, snapshot.original);
+function inputsOf(snapshot: Snapshot, { original, policy }: InputContext): readonly SourceInput[] {
+  const last = original && originalInput(original.name, snapshot.original);
   if (policy.managementState === "Withdrawn") return last ? [last] : [];
   const { additional } = snapshot;
-  // A Secret that waits for somebody's finalizer was deleted by its owner.
+  // A Secret that waits for a finalizer has been deleted by its owner.
   const there = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
-  return [givenAdditional(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
+  return [additionalInput(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
 }
 
 const knownOf = ({ global, state }: Snapshot) => ({
@@ -130,20 +131,20 @@ const knownOf = ({ global, state }: Snapshot) => ({
 });
 
 /**
- * True when no source supplies anything now. A Secret that may be created again within its grace
- * period counts as absent here.
+ * True when no source supplies anything now. A Secret within its grace period counts as absent
+ * here.
  */
-function isAbsent(snapshot: Snapshot, asking: Asking): boolean {
-  return nobodyAsks({ given: givenOf(snapshot, asking), ...knownOf(snapshot) });
+function isAbsent(snapshot: Snapshot, applying: InputContext): boolean {
+  return noSourceApplies({ inputs: inputsOf(snapshot, applying), ...knownOf(snapshot) });
 }
 
 /**
- * Forgets withdrawn credentials, so that none is a source's last accepted document. Remembers the
- * grace periods, so that none begins again, and the policy, which the next leader follows where the
- * object cannot be read.
+ * Deletes withdrawn credentials from the state, so that none is a source's last accepted document.
+ * Records the grace periods, so that none begins again, and the policy, which the next leader
+ * follows if it cannot read the object.
  */
-async function forgotten(
-  { cluster, steering }: Reconciler,
+async function forgetCredentials(
+  { cluster, policyReading }: Reconciler,
   snapshot: Snapshot,
   absences: ReadonlyMap<string, Withdrawal>,
 ): Promise<Snapshot> {
@@ -157,17 +158,17 @@ async function forgotten(
       ...before,
       accepted: Object.fromEntries(original),
       absentSince: sincesOf(absences),
-      policy: steering.accepted?.spec,
-      sourcesFrom: steering.accepted?.sourcesFrom,
+      policy: policyReading.accepted?.spec,
+      sourcesFrom: policyReading.accepted?.sourcesFrom,
     }),
   };
 }
 
-/** When the withdrawal begins; undefined for a source that exists, or is withdrawn already. */
+/** When the withdrawal begins. Undefined if the source exists or is already withdrawn. */
 const beginsOf = (absence: Withdrawal | undefined) =>
   absence?.due === false ? absence.begins : undefined;
 
-/** When the first grace period is over. */
+/** When the first grace period ends. */
 function until(absences: ReadonlyMap<string, Withdrawal>, { now }: Reconciler): Again | undefined {
   const ends = [...absences.values()].flatMap((one) => beginsOf(one)?.getTime() ?? []);
   if (ends.length === 0) return undefined;

@@ -1,14 +1,14 @@
-/** What is followed for as long as the controller runs, and which changes make it look again. */
+/** The objects that the controller follows while it runs, and which changes start a run. */
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Followed } from "#kube/watch/cached-client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { follow } from "#kube/watch/watch.ts";
-import { statusManager } from "./report/status-writer.ts";
+import { statusManager } from "./status/status-writer.ts";
 
 /**
- * Milliseconds. A definition that comes later is noticed within half a minute, and its absence is
+ * Milliseconds. A CRD that is installed later is noticed within half a minute. Its absence is
  * logged once a minute.
  */
 const [longestPause, warnEvery] = [30_000, 60_000];
@@ -19,8 +19,8 @@ const isOthersStatus = ({ manager, subresource }: V1ManagedFieldsEntry) =>
   subresource === "status" && manager !== statusManager;
 
 /**
- * Follows an object whose definition must exist here. A watch that fails is a hint, too: otherwise
- * a controller at rest would not notice for five minutes that the object cannot be read.
+ * Follows an object whose CRD must exist. A failing watch also starts a run. Otherwise an idle
+ * controller would take five minutes to notice that the object cannot be read.
  */
 export function watchOver(
   { live, target, informer }: Followable,
@@ -34,7 +34,7 @@ export function watchOver(
     informer,
     hint,
     failed(error) {
-      log.warn({ error: error.message, name: target.name }, "watch failed; it starts again");
+      log.warn({ error: error.message, name: target.name }, "watch failed; it will be restarted");
       hint();
     },
     signal,
@@ -42,9 +42,9 @@ export function watchOver(
 }
 
 /**
- * Follows GlobalPullSecret, with a hint only for what others wrote: our own writes to its status
- * are no news. After a failure every list is a hint, because a definition that has come back shows
- * the same as a missing one: no object.
+ * Follows GlobalPullSecret. Only changes by others start a run, not our own writes of its status.
+ * After a failure every list starts a run, because an object that has come back looks the same as a
+ * missing CRD: no object.
  */
 export function watchPolicy(
   { live, target, informer }: Followable,
@@ -79,8 +79,8 @@ export function watchPolicy(
       log.warn(
         { error: error.message },
         undefinedHere
-          ? "GlobalPullSecret is not defined here: policy is the defaults; apply manifests/crds"
-          : "GlobalPullSecret cannot be watched; policy stays as it was read last",
+          ? "the CRD of GlobalPullSecret is missing, so the defaults are in force; apply manifests/crds"
+          : "GlobalPullSecret cannot be watched; the policy stays as last read",
       );
     },
   });

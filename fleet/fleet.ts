@@ -8,22 +8,16 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { warnOf } from "#kube/event.ts";
-import { fleetManager } from "./guest/connect.ts";
-import { Guests, takesOf, type Run } from "./guests.ts";
+import { fleetManager } from "./connection.ts";
+import { FleetClusters, adoptionRule, type Run } from "./clusters.ts";
 import { selectedBy } from "./inventory/inventory.ts";
 import { servedVersion } from "./inventory/selector.ts";
-import { order, type Standing } from "./order/order.ts";
-import { isGivenUp } from "./order/standing.ts";
-import { judge, ownerOf, type Judged } from "./secret/content.ts";
-import { sentence } from "./secret/problems.ts";
-import { membersOf, rivalsOf, type Members } from "./status/members.ts";
-import {
-  stalledBy,
-  sameStatus,
-  statusOf,
-  type FoundClusters,
-  warningsOf,
-} from "./status/status.ts";
+import { nextChanges, type RolloutState } from "./rules/order.ts";
+import { isGivenUp } from "./rules/cluster-state.ts";
+import { judge, ownerOf, type Judged } from "./rules/content.ts";
+import { sentence } from "./rules/problems.ts";
+import { membersOf, rivalsOf, type Members } from "./rules/members.ts";
+import { stalledBy, sameStatus, statusOf, type FoundClusters, warningsOf } from "./rules/status.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
 export type FleetPlace = Readonly<{
@@ -51,18 +45,18 @@ type Told = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
 
 export class Fleet {
   readonly #place: FleetPlace;
-  readonly #guests: Guests;
+  readonly #clusters: FleetClusters;
   /** When status was answered last, by a clock that nobody sets. */
   #written = Number.NEGATIVE_INFINITY;
 
   constructor(place: FleetPlace) {
     this.#place = place;
-    this.#guests = new Guests(place);
+    this.#clusters = new FleetClusters(place);
   }
 
   /** Ends all connections, and withdraws nothing. */
   close(): void {
-    this.#guests.keep([]);
+    this.#clusters.keep([]);
   }
 
   /** One look, and the changes that follow from it. */
@@ -74,7 +68,7 @@ export class Fleet {
     if (selected instanceof ApiError) {
       // It is unknown which clusters are selected, so everything stays as it is.
       const message = sentence("unreadable", selected.message);
-      const again = await this.#leave(object, { reason: "InventoryUnreadable", message });
+      const again = await this.#reportStalled(object, { reason: "InventoryUnreadable", message });
       return sooner(again, { seconds: soonSeconds });
     }
     const now = Date.now();
@@ -84,16 +78,16 @@ export class Fleet {
     const source = deleted ? undefined : await this.#source(object);
     const ownerFor = ({ metadata }: FleetSecret) => ownerOf(this.#place.clusterId, metadata);
     const owner = ownerFor(object);
-    const takes = takesOf(object, older.map(ownerFor), younger.map(ownerFor));
+    const mayAdopt = adoptionRule(object, older.map(ownerFor), younger.map(ownerFor));
     const run: Run = { object, source, owner, now };
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
     if (object.spec.via === "ClusterResourceSet")
-      this.#guests.speak(await servedVersion(home, "addons.cluster.x-k8s.io"));
-    this.#guests.keep(members.served, going, object.spec, takes);
+      this.#clusters.useVersion(await servedVersion(home, "addons.cluster.x-k8s.io"));
+    this.#clusters.keep(members.served, going, object.spec, mayAdopt);
     const { left, givenUp } = this.#withdraw(run, members);
     // Waited for, because with the object goes the status that names them.
-    await Promise.all(givenUp.map((one) => this.#tellGivenUp(object, one)));
+    await Promise.all(givenUp.map((one) => this.#reportGivenUp(object, one)));
     if (deleted && left.length === 0) {
       await writeFinalizer(home, object, false);
       return undefined;
@@ -107,7 +101,10 @@ export class Fleet {
         ],
       }),
       soonest(
-        [...left.map(({ next }) => next), ...names.flatMap((one) => this.#guests.again(one, now))],
+        [
+          ...left.map(({ next }) => next),
+          ...names.flatMap((one) => this.#clusters.again(one, now)),
+        ],
         now,
       ),
     );
@@ -119,25 +116,27 @@ export class Fleet {
     { others, givenUp }: Readonly<{ others: readonly Found[]; givenUp: readonly GivenUp[] }>,
   ): Promise<Again | undefined> {
     const { object, source, owner, now } = run;
-    const judged = served.map((name) => ({ name, ...this.#guests.judge(name, run) }));
+    const judged = served.map((name) => ({ name, ...this.#clusters.judge(name, run) }));
     const { canary = 1, maxConcurrency = "10%", maxFailures = "5%" } = object.spec.rollout ?? {};
-    const turn = order(judged, { canary, maxConcurrency, maxFailures });
-    const refusing = judged.filter((one) => isRefusal(one.standing)).map(({ name }) => name);
-    const stalled = stalledBy({ source, halted: turn.halted, refusing, cut });
-    const clusters = [...judged, ...others].map((one) => toldOf(one));
+    const action = nextChanges(judged, { canary, maxConcurrency, maxFailures });
+    const refusing = judged.filter((one) => isRefusal(one.rolloutState)).map(({ name }) => name);
+    const stalled = stalledBy({ source, halted: action.halted, refusing, cut });
+    const clusters = [...judged, ...others].map((one) => statusEntry(one));
     const again = await this.#report(object, { clusters, stalled, source, givenUp });
     const goesOn = source?.ok === true && !isPaused(object);
     if (goesOn) {
       // Only clusters that status names are changed, so that the next controller finds them again
       // if this one is killed now.
       const recorded = new Set((object.status?.clusters ?? []).map(({ name }) => name));
-      for (const name of turn.change.filter((one) => recorded.has(one)))
-        void this.#guests.get(name)?.change(source.content, owner);
+      for (const name of action.change.filter((one) => recorded.has(one)))
+        void this.#clusters.get(name)?.change(source.content, owner);
     }
-    const moving = judged.some(({ standing }) => standing === "waiting" || standing === "busy");
+    const moving = judged.some(
+      ({ rolloutState }) => rolloutState === "waiting" || rolloutState === "busy",
+    );
     const unreadable = stalled?.reason === "SourceUnreadable";
     const soon =
-      unreadable || (goesOn && moving && !turn.halted) ? { seconds: soonSeconds } : undefined;
+      unreadable || (goesOn && moving && !action.halted) ? { seconds: soonSeconds } : undefined;
     return sooner(
       sooner(again, soon),
       soonest(
@@ -176,16 +175,16 @@ export class Fleet {
     const waits = { left: leaving, givenUp: [] };
     if (leaving.length === 0 || isPaused(object)) return waits;
     // One that has not answered yet may be a cluster that is leaving under another name.
-    if (!this.#guests.know(served)) return waits;
+    if (!this.#clusters.areKnown(served)) return waits;
     const due = new Map(
       leaving
         .filter((one) => one.due)
-        .map(({ name }) => [name, this.#guests.leaving(name, owner, now)]),
+        .map(({ name }) => [name, this.#clusters.leaving(name, owner, now)]),
     );
-    const { change } = order(
+    const { change } = nextChanges(
       [
-        ...Array.from(due, ([name, { standing }]) => ({ name, standing })),
-        ...served.map((name) => ({ name, standing: "done" as const })),
+        ...Array.from(due, ([name, { rolloutState }]) => ({ name, rolloutState })),
+        ...served.map((name) => ({ name, rolloutState: "done" as const })),
       ],
       {
         canary: 0,
@@ -196,20 +195,21 @@ export class Fleet {
     const orphan = spec.removalPolicy === "Orphan";
     // A cluster may be selected by another name as well, such as one that its namespace was renamed
     // to: what is there is that one's.
-    const kept = this.#guests.placed(served, owner);
+    const kept = this.#clusters.placed(served, owner);
     const isKept = (name: string) =>
-      [...this.#guests.placed([name], owner)].some((one) => kept.has(one));
+      [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
     const left: Left[] = [];
     const abandoned: GivenUp[] = [];
     for (const one of leaving) {
       const { name } = one;
       const judged = due.get(name);
-      const { standing, reason } = judged ?? {};
+      const { rolloutState, reason } = judged ?? {};
       const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
       // One that refused is written to only after its pause, and may have lost it meanwhile.
-      const turn = standing === "failed" || change.includes(name);
+      const isNext = rolloutState === "failed" || change.includes(name);
       const gone =
-        standing && (orphan || isKept(name) || (turn && this.#guests.get(name)?.withdraw(owner)));
+        rolloutState &&
+        (orphan || isKept(name) || (isNext && this.#clusters.get(name)?.withdraw(owner)));
       if (gone) continue;
       if (givenUp) abandoned.push({ name, ...(reason === undefined ? {} : { reason }) });
       else left.push({ ...one, reason });
@@ -217,7 +217,7 @@ export class Fleet {
     return { left, givenUp: abandoned };
   }
 
-  async #tellGivenUp(
+  async #reportGivenUp(
     { metadata, apiVersion, kind }: FleetSecret,
     { name, reason: why = "" }: GivenUp,
   ): Promise<void> {
@@ -234,7 +234,10 @@ export class Fleet {
   }
 
   /** Changes nothing, and tells why in status. */
-  async #leave(object: FleetSecret, stalled: FoundClusters["stalled"]): Promise<Again | undefined> {
+  async #reportStalled(
+    object: FleetSecret,
+    stalled: FoundClusters["stalled"],
+  ): Promise<Again | undefined> {
     return await this.#report(object, { clusters: object.status?.clusters ?? [], stalled });
   }
 
@@ -279,10 +282,10 @@ const claimed = (name: string, by: FleetSecret | undefined): Found[] =>
 const isForAPerson = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 404].includes(error.status);
 
-const isRefusal = (one: Standing): boolean => ["failed", "retry", "retrying"].includes(one);
+const isRefusal = (one: RolloutState): boolean => ["failed", "retry", "retrying"].includes(one);
 
 /** What status has of a cluster, but for the time. */
-const toldOf = ({ name, state, reason }: Found) =>
+const statusEntry = ({ name, state, reason }: Found) =>
   reason === undefined ? { name, state } : { name, state, reason };
 
 /** Seconds until the first of these moments, in milliseconds, that is still ahead. */

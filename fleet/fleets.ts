@@ -12,7 +12,7 @@ import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { Fleet, type FleetPlace } from "./fleet.ts";
 import { servedVersion } from "./inventory/selector.ts";
-import { createKeeper } from "./joined/keeper.ts";
+import { keepJoinedClusters } from "./joined-clusters.ts";
 import { pathOf } from "./write.ts";
 
 type Options = Readonly<{
@@ -137,7 +137,7 @@ export function createFleets(options: Options) {
         watches.push(watchCollection({ ...watched, path }));
         watchClusters = undefined;
       };
-      const keeper = createKeeper({ home, log, namespaces: clusterNamespaces });
+      const keeper = keepJoinedClusters({ home, log, namespaces: clusterNamespaces });
       const both = () => (loop.hint(), keeper.hint());
       // Where nobody uses ClusterProfiles they are not served, which is no failure.
       const none = (error: Error) => log.debug({ error: error.message }, "no ClusterProfiles");

@@ -2,7 +2,7 @@
 import { runProgram } from "#program/run.ts";
 import { createFleets } from "./fleets.ts";
 import { fleetUsage, parseFleetConfig } from "./flags.ts";
-import { fleetManager } from "./guest/connect.ts";
+import { fleetManager } from "./connection.ts";
 
 runProgram({
   manager: fleetManager,

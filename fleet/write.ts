@@ -3,7 +3,7 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { fleetSecretsIn } from "#kube/client/paths.ts";
-import { fleetManager } from "./guest/connect.ts";
+import { fleetManager } from "./connection.ts";
 
 const group = "globalpullsecret.io/v1alpha1";
 

@@ -3,7 +3,7 @@
  * one small server that speaks the calls.
  */
 import type { V1Secret } from "@kubernetes/client-node";
-import { fleetManager } from "#fleet/guest/connect.ts";
+import { fleetManager } from "#fleet/connection.ts";
 import { auditEnd, auditOf } from "#test/cluster/audit.ts";
 import { until } from "#test/cluster/await.ts";
 import { startCluster } from "#test/cluster/cluster.ts";

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { clusterManager, clustersNamespace } from "#contract/joined/names.ts";
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { createKeeper } from "#fleet/joined/keeper.ts";
+import { keepJoinedClusters } from "#fleet/joined-clusters.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { until } from "#test/cluster/await.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
@@ -73,7 +73,7 @@ export const joinedClusters: Measurement = {
     }
     api.asked.length = 0;
     const begun = performance.now();
-    const keeper = createKeeper({
+    const keeper = keepJoinedClusters({
       home,
       log: pino({ level: "silent" }),
       namespaces: [clustersNamespace],

@@ -1,19 +1,18 @@
 /**
- * What we remember as annotations on global-pull-secret. They outlive the controller, and go when
- * the product goes.
+ * Notes of the controller, as annotations on global-pull-secret. They outlive the controller and
+ * are deleted with the Secret.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { globalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { annotationManager } from "#kube/client/ownership.ts";
-import { annotations } from "./daemonset/annotation-names.ts";
 import { owned } from "#kube/client/paths.ts";
 
 export type Notes = Readonly<{
-  /** Something may have reached a node; undefined: not known. */
+  /** Something may have reached a node. Undefined: unknown. */
   rolled: boolean | undefined;
-  /** The revision under which every node has given back its entries; 0: none. */
+  /** The revision with which every node has removed our entries. 0: none. */
   released: number;
 }>;
 
@@ -26,7 +25,7 @@ export function recall(secret: V1Secret | undefined): Notes {
   };
 }
 
-/** Writes what changed, or nothing. Returns the Secret as it is then. */
+/** Writes the notes if they changed. Returns the resulting Secret. */
 export async function remember(
   cluster: Cluster,
   secret: V1Secret,
@@ -45,7 +44,7 @@ export async function remember(
   if (uid === undefined)
     throw new ApiError({ status: 409, reason: "NoUid", method: "PATCH", path: owned.global });
   // The uid keeps the apply from creating a Secret without data if ours was deleted meanwhile. The
-  // version keeps a controller that was suspended from overwriting what its successor knows.
+  // version keeps a suspended controller from overwriting what the next one has recorded.
   const metadata = { name: globalSecretName, namespace, uid, resourceVersion, annotations: after };
   return cluster.apply<V1Secret>(
     owned.global,
@@ -53,3 +52,26 @@ export async function remember(
     { manager: annotationManager, force: true },
   );
 }
+
+/** Annotations that record what the objects themselves do not show. */
+export const annotations = {
+  /**
+   * On global-pull-secret: `false` until the first grant, then `true`. Only with `false` may a
+   * removal delete everything without waiting for the nodes.
+   */
+  rolled: "globalpullsecret.io/rolled",
+  /**
+   * On global-pull-secret: the revision with which every node has removed our entries. A removal
+   * may then delete the objects.
+   */
+  released: "globalpullsecret.io/released",
+  /** On global-pull-secret: when its newest content was published. */
+  published: "globalpullsecret.io/published",
+  /**
+   * On the DaemonSet's template: the digest of the rest of the template. It distinguishes pods of
+   * an upgrade from older ones.
+   */
+  template: "globalpullsecret.io/template",
+  /** On the DaemonSet's template: the delivery mode. Pods without it ignore grants. */
+  mode: "globalpullsecret.io/mode",
+} as const;

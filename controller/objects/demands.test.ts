@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
-import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
-import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
+import { agent } from "./agent.fixture.ts";
+import { daemonSet, roleBinding } from "./daemonset.ts";
 import { AdmissionError, demand } from "#kube/apply/demands.ts";
 import { owned } from "#kube/client/paths.ts";
 import { globalSecret } from "./global-secret.ts";
-import { roleBinding } from "./rbac.ts";
 
 const set = () => daemonSet(agent);
 

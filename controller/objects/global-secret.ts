@@ -1,4 +1,4 @@
-/** global-pull-secret: the newest content, and what new nodes may take meanwhile. */
+/** global-pull-secret: the newest content, and what new nodes get meanwhile. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
@@ -15,31 +15,29 @@ import {
 } from "#contract/names.ts";
 import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
-import { annotations } from "./daemonset/annotation-names.ts";
+import { annotations } from "./annotations.ts";
 
-/** A content under its number. `salt`: empty in what other versions wrote. */
+/** Content with its revision. `salt`: empty in Secrets of old versions. */
 export type Numbered = RevisionContent & Readonly<{ revision: number; salt: Buffer }>;
 
 /**
- * The Secret as it is. Whatever was edited into something malformed reads as absent, and is then
- * written again.
+ * The Secret as it was read. An edit that makes it malformed counts as absent, and it is written
+ * again.
  */
 export type Published = Numbered &
   Readonly<{
-    /** Undefined in Secrets of versions that wrote none. */
+    /** Undefined in Secrets of old versions. */
     mode: DeliveryMode | undefined;
     /**
-     * What new nodes may take: nothing, or a content of this number, which is the newest one where
-     * the numbers are equal. Undefined in Secrets of versions that wrote none.
+     * What new nodes get: nothing, or content of this revision. It is the newest content if the
+     * revisions are equal. Undefined in Secrets of old versions.
      */
     served: Numbered | "nothing" | undefined;
-    /** When the newest content was published, seconds since 1970; 0 where nobody wrote it. */
+    /** When the newest content was published, in seconds since 1970. 0 if unknown. */
     publishedAt: number;
   }>;
 
-/**
- * The digest that agents demand of a content besides its number; empty when there is no salt.
- */
+/** The digest that agents demand besides the revision. Empty if there is no salt. */
 export function contentDigest({
   salt,
   intent,
@@ -50,7 +48,7 @@ export function contentDigest({
   return digestOf({ salt, intent, sources: Buffer.from(sources), document: Buffer.from(document) });
 }
 
-/** Registry → id of its source; empty where the text is malformed. */
+/** Registry → id of its source. Empty if the text is malformed. */
 export function suppliersIn({ sources }: Pick<Numbered, "sources">): Record<string, string> {
   const none = Object.create(null) as Record<string, string>;
   try {
@@ -63,7 +61,7 @@ export function suppliersIn({ sources }: Pick<Numbered, "sources">): Record<stri
 /** A salt for a new revision. */
 export const newSalt = (): Buffer => randomBytes(saltLength);
 
-/** Reads the Secret; undefined where it has no revision of ours. Never throws. */
+/** Reads the Secret. Undefined if it has no revision of ours. Never throws. */
 export function readPublished(secret: V1Secret | undefined): Published | undefined {
   const newest = readSlot(secret, newestKeys);
   if (newest === undefined) return undefined;
@@ -100,8 +98,8 @@ function readSlot(
     document: textOf(secret, keys.document),
     sources: textOf(secret, keys.sources),
     intent: isKnown ? intent : "apply",
-    // No digest of ours covers an unknown intent, such as `hold` of version 0.2, so this counts as
-    // having no salt.
+    // Our digest covers no unknown intent, such as `hold` of version 0.2, so this counts as having
+    // no salt.
     salt: isKnown ? Buffer.from(secret?.data?.[keys.salt] ?? "", "base64") : Buffer.alloc(0),
   };
 }
@@ -110,9 +108,9 @@ const textOf = (secret: V1Secret | undefined, key: string): string =>
   Buffer.from(secret?.data?.[key] ?? "", "base64").toString("utf8");
 
 /**
- * True when another client wrote one of our keys, since changing a field takes it from its field
- * manager. Agents may then read content under a revision that we never published. Only keys of the
- * newest content must exist: versions until 0.2 wrote no others.
+ * True when another client wrote one of our keys. (A change of a field removes it from its field
+ * manager.) Agents may then read content under a revision that was never published. Only the keys
+ * of the newest content must exist, because versions until 0.2 wrote no others.
  */
 export function isEdited(secret: V1Secret | undefined): boolean {
   const managed = secret?.metadata?.managedFields;
@@ -131,7 +129,7 @@ export function isEdited(secret: V1Secret | undefined): boolean {
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
-/** What is declared: `served` as it is read. */
+/** The Secret's content before it is encoded. */
 export type Declared = Readonly<{
   newest: Numbered;
   mode: DeliveryMode;
@@ -139,7 +137,7 @@ export type Declared = Readonly<{
   publishedAt: number;
 }>;
 
-/** The Secret as we declare it. All keys always exist: a volume of ours names each of them. */
+/** The declared Secret. It always has all keys, because the agents' volume names each of them. */
 export function globalSecret({ newest, mode, served, publishedAt }: Declared): V1Secret {
   const number = served === "nothing" ? 0 : served.revision;
   const other = served === "nothing" || number === newest.revision ? undefined : served;
@@ -163,10 +161,10 @@ export function globalSecret({ newest, mode, served, publishedAt }: Declared): V
 }
 
 /**
- * What a write of global-pull-secret is to bring about. Each publication has another revision, salt
- * and time, and what is served follows by itself. Without this, a client that undoes every
- * publication would be answered with another one each second. Undefined for another object, or
- * fields that are not data.
+ * The result that a write of global-pull-secret is meant to have, for comparison. Each publication
+ * has a new revision, salt and time, and the served slot follows from these. Without this function,
+ * the controller would answer a client that undoes every publication with a new one each second.
+ * Undefined for other objects, and for fields other than data.
  */
 export function wantedOf(path: string, body: object): object | undefined {
   const { data } = body as V1Secret;
@@ -175,7 +173,7 @@ export function wantedOf(path: string, body: object): object | undefined {
   return [...Object.values(newest), modeKey].map((key) => data[key]);
 }
 
-/** The keys of one content; all empty without one. */
+/** The keys of one slot. All are empty without content. */
 function slot(keys: typeof servedKeys | typeof newestKeys, content: Numbered | undefined) {
   return {
     [keys.document]: encode(content?.document ?? ""),

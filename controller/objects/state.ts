@@ -1,6 +1,6 @@
 /**
- * global-pull-secret-state: what we must remember and no other object tells. No node mounts it. It
- * is created before all other objects and deleted after them.
+ * global-pull-secret-state: what the controller must record and no other object shows. No node
+ * mounts it. It is created before all other objects and deleted after them.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -11,23 +11,31 @@ import { owned } from "#kube/client/paths.ts";
 
 export type RememberedState = Readonly<{
   /**
-   * Source id → its last accepted document, or an earlier one with the same meaning. It is used
-   * when the source is refused, unknown or missing.
+   * Source id → its last accepted document, or an earlier one with the same meaning. It is used if
+   * the source is refused, unknown or missing.
    */
   accepted: Readonly<Record<string, string>>;
-  /** What is known of the rollout: any JSON, validated when read: people can write here as well. */
+  /**
+   * The rollout's state. It can be any JSON, because people can edit it, and is validated when it
+   * is read.
+   */
   rollout: unknown;
-  /** The revision that every node had, as versions until 0.2 wrote it; they had no served slot. */
+  /**
+   * The revision that every node had. Only versions until 0.2 wrote it; they had no served slot.
+   */
   servedBefore: number;
-  /** Source id → when its Secret was first seen to be absent; only while it is absent. */
+  /** Source id → when its Secret was first seen absent. Only while it is absent. */
   absentSince: ReadonlyMap<string, Date>;
-  /** The spec of GlobalPullSecret that was last in force: any JSON, validated when read. */
+  /**
+   * The last spec of GlobalPullSecret in force. It can be any JSON, and is validated when it is
+   * read.
+   */
   policy: unknown;
   /** The uid of the object that named the sources in that spec. */
   sourcesFrom: string | undefined;
 }>;
 
-/** A state in which nothing is remembered. */
+/** A state without any record. */
 export const noState: RememberedState = {
   accepted: {},
   rollout: undefined,
@@ -41,7 +49,7 @@ export const noState: RememberedState = {
 const keys = {
   source: "source.",
   rollout: "rollout",
-  /** The additional Secret's; another source's has `.ID` appended. */
+  /** For the additional Secret. Other sources append `.ID`. */
   absentSince: "absent-since",
   policy: "policy",
   sourcesFrom: "policy.sources-from",
@@ -53,10 +61,10 @@ const keyBefore = "served";
 const absentKey = (id: string) =>
   id === sourceIds.additional ? keys.absentSince : `${keys.absentSince}.${id}`;
 
-/** Reads the Secret. Never throws: whatever is malformed reads as absent. */
+/** Reads the Secret. Never throws. Malformed parts count as absent. */
 export function readState(secret: V1Secret | undefined): RememberedState {
   const text = (key: string) => decode(secret?.data?.[key]);
-  // A source may be called `constructor`, so nothing may be found in a prototype.
+  // A source may be called `constructor`, so the object must have no prototype.
   const accepted = Object.create(null) as Record<string, string>;
   const absentSince = new Map<string, Date>();
   for (const [key, value] of Object.entries(secret?.data ?? {})) {
@@ -77,9 +85,9 @@ export function readState(secret: V1Secret | undefined): RememberedState {
 }
 
 /**
- * Makes the Secret hold this state, and returns it as it is then. Nothing is sent when nothing
- * changed. A new Secret is only ever created, never taken over from somebody who made it in the
- * same instant; an existing one is changed only in the version that was seen.
+ * Writes this state to the Secret, and returns the result. Sends nothing if nothing changed. A new
+ * Secret is only created and never taken over from someone who created it at the same moment. An
+ * existing one is changed only in the version that was seen.
  */
 export async function writeState(
   cluster: Cluster,
@@ -93,7 +101,7 @@ export async function writeState(
   if (isSame(live, declared)) return live;
   const { uid, resourceVersion } = live.metadata ?? {};
   if (live.immutable === true) {
-    // Somebody made it immutable, which no apply can undo.
+    // Someone made the Secret immutable. It must be deleted and created again.
     await cluster.remove(owned.state, uid ?? "", resourceVersion);
     return cluster.apply(owned.state, born, { manager: stateManager, force: false });
   }
@@ -101,14 +109,14 @@ export async function writeState(
   return cluster.apply(owned.state, body, { manager: stateManager, force: true });
 }
 
-/** The Secret as we declare it. */
+/** The declared Secret. */
 export function stateSecret(state: RememberedState): V1Secret {
   const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
   if (rollout !== undefined) data[keys.rollout] = encode(JSON.stringify(rollout));
-  // Until the served slot has it.
+  // Kept until the served slot has the content.
   else if (servedBefore > 0) data[keyBefore] = encode(JSON.stringify({ revision: servedBefore }));
   for (const [id, since] of absentSince) data[absentKey(id)] = encode(since.toISOString());
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
@@ -139,7 +147,7 @@ const single: ReadonlySet<string> = new Set([
 const isOurKey = (key: string) =>
   key.startsWith(keys.source) || absentId(key) !== undefined || single.has(key);
 
-/** True when the Secret already holds this state. Keys of others stay, and are not read. */
+/** True when the Secret already holds this state. Keys of others stay and are not read. */
 function isSame(live: V1Secret, declared: V1Secret): boolean {
   const [before, after] = [live.data ?? {}, declared.data ?? {}];
   const names = new Set([...Object.keys(before).filter(isOurKey), ...Object.keys(after)]);

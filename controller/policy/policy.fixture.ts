@@ -1,6 +1,6 @@
 /** For tests: the policy where nobody declares one, and what a test decides otherwise. */
-import { parseConfig } from "#controller/policy/flags/config.ts";
-import { inForce } from "#controller/policy/spec/policy-in-force.ts";
+import { parseConfig } from "./config.ts";
+import { inForce } from "./policy-in-force.ts";
 import type { Policy, WithdrawalPolicy } from "./policy.ts";
 
 const parsed = parseConfig([]);

@@ -1,45 +1,44 @@
 /**
- * What an administrator decides, as one value that travels to each decision. The installer decides
- * by flags what an editor of the object must not gain; GlobalPullSecret's spec decides the rest,
- * within limits.
+ * Everything that an administrator decides, as one value for all decisions. The installer sets by
+ * flags what an editor of the object must not be able to change. GlobalPullSecret's spec decides
+ * the rest, within limits.
  */
-import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import type { GlobalPullSecretSpec, DeliverySpec } from "#api/global-pull-secret.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
-import type { DeliveryPolicy, DeliveryMode } from "./delivery.ts";
 import type { Resources } from "./resources.ts";
-import type { Selector } from "./selector.ts";
+import type { Selector } from "./labels.ts";
 
-/** A number of nodes, or a percentage of them as Kubernetes writes it (`10%`). */
+/** A number of nodes, or a percentage as Kubernetes writes it (`10%`). */
 export type NodeCount = number | string;
 
 export type ManagementState = NonNullable<GlobalPullSecretSpec["managementState"]>;
 
-/** What each step of a rollout takes. */
+/** How fast a rollout goes and when it stops. */
 export type RolloutPolicy = Readonly<{
-  /** How many nodes may be without a working agent at a time. */
+  /** How many nodes may lack a working agent at the same time. */
   maxUnavailable: NodeCount;
-  /** How many nodes may newly fail before a revision halts. */
+  /** How many nodes may fail before a revision halts. */
   maxFailures: NodeCount;
-  /** Seconds for which a restarted kubelet must stay well before its node counts. */
+  /** Seconds for which a restarted kubelet must stay healthy. */
   probationSeconds: number;
 }>;
 
 export type WithdrawalPolicy = Readonly<{
-  /** Seconds in which a deleted additional Secret may be created again before it is withdrawn. */
+  /**
+   * Seconds during which a deleted additional Secret may be created again before it is withdrawn.
+   */
   graceSeconds: number;
-  /** Seconds without any progress after which a withdrawal is reported. */
+  /** Seconds without progress before a withdrawal is reported. */
   deadlineSeconds: number;
-  /** Seconds that a withdrawal waits for nodes that are away. */
+  /** Seconds for which a withdrawal waits for absent nodes. */
   forgetAfterSeconds: number;
 }>;
 
-/** The agents' pods as the installer wants them. */
+/** The agents' pods, as the installer configures them. */
 export type PodPolicy = Readonly<{
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
-  /**
-   * Secrets of kube-system that the image is pulled with; empty: those of the controller's own pod.
-   */
+  /** Secrets of kube-system to pull the image with. Empty: those of the controller's own pod. */
   imagePullSecrets: readonly string[];
   /** The nodes that get an agent. */
   nodes: Selector;
@@ -49,17 +48,17 @@ export type PodPolicy = Readonly<{
   priorityClass: string;
 }>;
 
-/** What the agents are told. A change replaces the agents' pods. */
+/** The agents' configuration. A change replaces the agents' pods. */
 export type AgentPolicy = Readonly<{
   delivery: DeliveryPolicy;
-  /** Whether a kubelet whose unit also runs a control plane is restarted, where others are. */
+  /** Whether to restart kubelets whose unit also runs a control plane. */
   restartControlPlane: "Always" | "Never";
   /**
-   * Whether agents look for files that a new config.json would hide, which takes the node's root
+   * Whether agents look for files that a new config.json would hide. This needs the node's root
    * directory.
    */
   hiddenFiles: "Look" | "Ignore";
-  /** `auto`: each node's own. */
+  /** `auto`: each node's own unit. */
   kubeletUnit: string;
   kubeletDirectory: string;
   dbusDirectory: string;
@@ -67,16 +66,16 @@ export type AgentPolicy = Readonly<{
   healthzPort: number;
   /** `auto`: 127.0.0.1, then ::1. */
   healthzAddress: string;
-  /** Empty: the container runtime's. */
+  /** Empty: the container runtime's default. */
   seLinuxType: string;
-  /** Of agents that have the system bus. */
+  /** For agents that use the system bus. */
   appArmorProfile: string;
   pod: PodPolicy;
 }>;
 
 /**
- * A further Secret of kube-system. If two have the same registry, the one of higher priority is
- * used.
+ * An extra Secret of kube-system. If two sources have the same registry, the one with the higher
+ * priority is used.
  */
 export type ExtraSource = Readonly<{ name: string; secretName: string; priority: number }>;
 
@@ -87,24 +86,69 @@ export type Policy = Readonly<{
   merge: MergePolicy;
   rollout: RolloutPolicy &
     Readonly<{
-      /** Seconds from the beginning of one rollout of a change to the next. */
+      /** Seconds between the beginnings of two rollouts. */
       minIntervalSeconds: number;
     }>;
   withdrawal: WithdrawalPolicy;
   agent: AgentPolicy;
 }>;
 
-/** The installer's part, fixed for as long as the process runs. */
+/** The installer's part. It does not change while the process runs. */
 export type Installed = Readonly<{
-  /** Registries that are protected whatever the spec says. */
+  /** Registries that are always protected, in addition to those in the spec. */
   protect: readonly string[];
   agent: Omit<AgentPolicy, "delivery">;
   limits: Limits;
 }>;
 
-/** The limits of what a spec may ask for. */
+/** Limits for the spec. */
 export type Limits = Readonly<{
   /** The allowed modes, at least one. */
   deliveryModes: readonly DeliveryMode[];
   maxUnavailable: NodeCount;
 }>;
+
+export type DeliveryMode = NonNullable<DeliverySpec["mode"]>;
+
+/**
+ * Each mode, and whether a spec may use it by default. By default only the two modes that change
+ * nothing but a node's config.json are allowed. Every kubelet would run our credential provider, so
+ * only the installer may allow that.
+ */
+const modes: Readonly<Record<DeliveryMode, "standard" | "by the installer">> = {
+  Restart: "standard",
+  Reread: "standard",
+  CredentialProvider: "by the installer",
+};
+
+export const allModes = Object.keys(modes) as readonly DeliveryMode[];
+export const standardModes = allModes.filter((mode) => modes[mode] === "standard");
+
+type Provider = Required<NonNullable<DeliverySpec["credentialProvider"]>>;
+
+/** How a credential on a node's disk reaches the kubelet. Only the provider has further options. */
+export type DeliveryPolicy = Readonly<
+  | { mode: Exclude<DeliveryMode, "CredentialProvider"> }
+  | ({ mode: "CredentialProvider" } & Provider)
+>;
+
+/**
+ * Defaults of `credentialProvider: {}`, as the API server writes them. A test compares them with
+ * manifests/crds.
+ */
+export const providerDefaults = { scope: "All" } as const;
+
+/** The delivery that this spec asks for. `standard` is used if it names no mode. */
+export function deliveryOf(
+  asked: DeliverySpec | undefined,
+  standard: DeliveryMode,
+): DeliveryPolicy {
+  const mode = asked?.mode ?? standard;
+  if (mode !== "CredentialProvider") return { mode };
+  return { mode, ...providerDefaults, ...asked?.credentialProvider };
+}
+
+/** Whether agents restart kubelets. Agents that never do so get no system bus. */
+export function restartOf({ mode }: DeliveryPolicy): "Always" | "Never" {
+  return mode === "Restart" ? "Always" : "Never";
+}

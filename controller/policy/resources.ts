@@ -1,35 +1,37 @@
 /** Requests and limits of the agents' containers, in the syntax of `kubectl set resources`. */
 import { Wrong } from "#contract/values.ts";
 
-/** Resource → quantity as the API server writes it. */
+/** Resource → quantity, as the API server writes it. */
 export type Resources = Readonly<Record<string, string>>;
 
 /**
- * The most that admission lets an agent request or be limited to: agents of a high priority evict
- * other pods (docs/decisions/0054).
+ * The highest requests and limits that admission allows for an agent. Agents have a high priority
+ * and could evict other pods (docs/decisions/0054).
  */
 export const mostResources: Resources = { cpu: "1", memory: "1Gi", "ephemeral-storage": "1Gi" };
 
 const names = Object.keys(mostResources);
 
 /**
- * Least memory limit. Node's own text is 40 to 50 MiB and must fit too; 72Mi sometimes thrashes
- * without end.
+ * The lowest memory limit. Node's own text takes 40 to 50 MiB of it; with 72Mi an agent sometimes
+ * thrashes without end.
  */
 const leastMemory = "96Mi";
 
-/** Defaults of the two flags. The default limit is the least that is allowed. */
+/** Defaults of the two flags. The default limit is the lowest one allowed. */
 export const standardRequests = "cpu=10m,memory=32Mi";
 export const standardLimits = `memory=${leastMemory}`;
 
-/** Reads `cpu=10m,memory=32Mi`; an empty text is none at all. */
+/** Reads `cpu=10m,memory=32Mi`. An empty text means none. */
 export function resources(text: string): Resources | Wrong {
   const pairs = text === "" ? [] : text.split(",").map((one) => one.trim().split("="));
   const found: Record<string, string> = {};
   for (const [name = "", quantity = "", ...more] of pairs) {
     const one = more.length === 0 && names.includes(name) ? read(quantity) : undefined;
     if (one === undefined)
-      return new Wrong(`names no quantities of ${names.join(", ")}; give ${standardRequests}`);
+      return new Wrong(
+        `is not a list of quantities of ${names.join(", ")} (example: ${standardRequests})`,
+      );
     found[name] = one.text;
   }
   return found;
@@ -39,7 +41,7 @@ export function limits(text: string): Resources | Wrong {
   const given = resources(text);
   const memory = given instanceof Wrong ? undefined : given["memory"];
   return memory !== undefined && isMore(leastMemory, memory)
-    ? new Wrong(`has less memory than an agent needs; give memory=${leastMemory} or more`)
+    ? new Wrong(`has less memory than an agent needs; set memory=${leastMemory} or more`)
     : given;
 }
 
@@ -59,9 +61,8 @@ const suffixes = {
 };
 
 /**
- * Reads a Kubernetes quantity: how much it is, and its text as the API server writes it (`1000m`
- * comes back as `1`, and would look like somebody's edit). Undefined where it is malformed, or
- * zero.
+ * Reads a Kubernetes quantity: its amount, and its text as the API server writes it. (`1000m` comes
+ * back as `1`, and would look like an edit.) Undefined if it is malformed or zero.
  */
 function read(quantity: string): { amount: number; text: string } | undefined {
   const [, digits = "0", unit = ""] =

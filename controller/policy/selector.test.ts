@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Wrong } from "#contract/values.ts";
-import { selector } from "./selector.ts";
+import { selector } from "./labels.ts";
 
 const table: readonly (readonly [given: string, text: string])[] = [
   ["", ""],

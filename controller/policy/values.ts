@@ -1,8 +1,8 @@
-/** Readers of the values that only the controller's flags take. */
+/** Readers of values that only the controller's flags use. */
 import { oneOf, Wrong } from "#contract/values.ts";
-import { allModes, type DeliveryMode } from "./delivery.ts";
+import { allModes, type DeliveryMode } from "./policy.ts";
 
-/** Reads one mode or several, separated by commas. */
+/** Reads one mode, or several separated by commas. */
 export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {
   const mode = oneOf(...allModes);
   const modes: DeliveryMode[] = [];
@@ -15,7 +15,7 @@ export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {
 }
 
 /**
- * Reads a number of nodes or a percentage. `10%` stays text, as Kubernetes writes it; `3` becomes a
+ * Reads a number of nodes or a percentage. `10%` stays text, as in Kubernetes. `3` becomes a
  * number.
  */
 export function budget(value: string): number | string | Wrong {
@@ -40,17 +40,15 @@ export const dnsName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 export function namespaceName(value: string): string | Wrong {
   return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
     ? value
-    : new Wrong("is no name of a namespace; give one such as kube-system");
+    : new Wrong("is not a valid namespace name (example: kube-system)");
 }
 
 /**
- * Reads the name of a pull secret. It has no namespace, because pods take their pull secrets from
- * their own.
+ * Reads the name of a pull secret. It has no namespace, because pods take pull secrets from their
+ * own.
  */
 export function pullSecretName(value: string): string | Wrong {
-  return dnsName.test(value)
-    ? value
-    : new Wrong("is no name of a Secret; give one such as regcred");
+  return dnsName.test(value) ? value : new Wrong("is not a valid Secret name (example: regcred)");
 }
 
 export function secretReference(
@@ -60,5 +58,5 @@ export function secretReference(
   const [namespace = "", name = "", ...more] = value.split("/");
   if (more.length === 0 && dnsName.test(namespace) && dnsName.test(name))
     return { namespace, name };
-  return new Wrong("is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret");
+  return new Wrong("is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)");
 }

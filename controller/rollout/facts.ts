@@ -1,151 +1,397 @@
-/** From the objects to what the decisions about grants see. Pure. */
-import type { V1DaemonSet } from "@kubernetes/client-node";
-import { digestOf } from "#pullsecret/merge/digest.ts";
+/**
+ * The data of a rollout's decision: what it sees (a snapshot of the objects, and the time), what it
+ * remembers, and what it answers. Pure.
+ *
+ * There are two kinds of time, and they are never compared. API times (creation, publication,
+ * exits) are seconds since 1970 by the API server's clock. They are compared with each other and
+ * with `Now.api` only. Everything shorter than an hour is measured with `Now.steady`, from the
+ * moment this process first saw it, because kubelets' clocks differ and people set clocks. After a
+ * restart of the controller these waits begin again, so they may end later but never earlier.
+ */
+import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
 import type { DeliveryMode } from "#contract/names.ts";
-import type { NodesRead, SecretFacts, Snapshot } from "#controller/grants/facts.ts";
-import { contentDigest, isEdited, type Published } from "#controller/objects/global-secret.ts";
-import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import { templateDigest } from "#controller/objects/daemonset/daemonset.ts";
-import { readState } from "#controller/objects/state.ts";
-import type { Policy } from "#controller/policy/policy.ts";
-import type { Snapshot as Objects } from "#controller/sources/read/snapshot.ts";
-import type { WantedContent } from "#controller/sources/accept.ts";
-import type { RolloutContext } from "./context.ts";
-import { modeOf, templateOf, type AgentPod } from "./pods.ts";
-import { contentHash, contentIn, readRollout } from "./state.ts";
+import type { WordKind } from "#contract/word.ts";
 
-export type Seen = Readonly<{
-  objects: Pick<Objects, "global" | "state" | "daemonSet">;
-  published: Published | undefined;
-  wanted: WantedContent;
-  pods: Iterable<AgentPod>;
-  nodes: NodesRead;
+/** The time of one decision. */
+export type Now = Readonly<{
+  /** Seconds of a clock of this process that never goes back. The zero point has no meaning. */
+  steady: number;
+  /** Seconds since 1970 by the API server's clock, for example from the header Date. */
+  api: number;
+}>;
+
+/** The contents of global-pull-secret. */
+export type SecretFacts = Readonly<{
+  revision: number;
+  /** Salted digest of the newest content. */
+  digest: string;
+  mode: DeliveryMode;
+  intent: "apply" | "release";
+  /** 0: nothing. `revision`: the newest content. Otherwise the revision in the served slot. */
+  served: number;
+  /** API time of the publication of the newest content. */
+  publishedAt: number;
+}>;
+
+/** The termination message of the agent's container, if it is about a grant. */
+type TerminationMessage = GrantKey &
+  Readonly<{
+    kind: Exclude<WordKind, "released">;
+    /** The revision in the node's journal. */
+    journal: number;
+  }>;
+
+export type PodFacts = Readonly<{
+  uid: string;
+  node: string;
+  /** API time. */
+  created: number;
+  resourceVersion: string;
+  isDeleting: boolean;
+  /** The pod was made from the present template of the DaemonSet. */
+  isCurrent: boolean;
   /**
-   * Whether the API server would change the DaemonSet if it were written as declared; `refused`: it
-   * refuses that, so the live one counts as current.
+   * The mode of the pod's template. Undefined for a template from before grants; such an agent
+   * ignores grants.
    */
-  drift: "none" | "some" | "refused";
+  mode: DeliveryMode | undefined;
+  grant: Grant | undefined;
+  /** The condition ContainersReady. `since` is its transition time, as the API server stores it. */
+  ready: Readonly<{ is: boolean; since: string }>;
+  /** Transition time of a condition Ready=False of a pod whose containers are Ready. */
+  unreachable: string | undefined;
+  terminationMessage: TerminationMessage | undefined;
+  /** API time of the last exit of the agent's container. */
+  lastExit: number | undefined;
+  /** Why the container waits, as the kubelet reports it: ImagePullBackOff, CreateContainerError. */
+  waitingReason: string | undefined;
+}>;
+
+export type NodeFacts = Readonly<{ uid: string; created: number }>;
+
+/** The Nodes that were read. A name without facts was read and does not exist. */
+export type NodesRead = Readonly<{
+  byName: ReadonlyMap<string, NodeFacts | undefined>;
+  /**
+   * All Nodes that the DaemonSet serves were listed. A name that is not in the list does not exist.
+   */
+  all: boolean;
+}>;
+
+/** global-pull-secret-state. It belongs to one revision, except `replaced` and `retry`. */
+export type StateFacts = Readonly<{
+  revision: number;
+  /** A canary has proved the content with its termination message. */
+  word: boolean;
+  /** The highest creation time of the agents' pods when the canary proved the content. */
+  base: number;
+  /**
+   * Set while nodes that joined before the promotion hold older content: the highest creation time
+   * of the agents' pods at the promotion. Otherwise -1.
+   */
+  awaited: number;
+  /** The canary's Node, recorded before its grant. */
+  canary: Readonly<{ node: string; uid: string }> | undefined;
+  halted: boolean;
+  /** Uids of Nodes that failed since the last retry. */
+  failed: readonly string[];
+  /**
+   * Uids of Nodes that had failed when a retry was requested. The retry begins with these Nodes.
+   */
+  lost: readonly string[];
+  /** The retry requests that the controller has followed. */
+  retry: string;
+  /** Names of Nodes whose Ready pod was deleted for an upgrade, until its successor is Ready. */
+  replaced: readonly string[];
+}>;
+
+type Wanted = Readonly<{
+  intent: "apply" | "release";
+  /** Computed with the salt of the published revision, so the same content has the same digest. */
+  digest: string;
+  /** The wanted content is what was published last, according to the state Secret. */
+  isKnown: boolean;
+  /** The mode that the policy wants in the template. */
+  mode: DeliveryMode;
+  /** Whether a slot's content has a source that the wanted content lacks. */
+  withdraws: Readonly<{ newest: boolean; served: boolean }>;
+}>;
+
+export type GrantPolicy = Readonly<{
+  /** A number of nodes, at least 1. */
+  maxUnavailable: number | "all";
+  maxFailures: number;
+  /** Seconds. */
+  forgetAfter: number;
+  /** Seconds. */
+  minInterval: number;
+  /** How many seconds to watch a restarted kubelet. */
+  probation: number;
+}>;
+
+export type Snapshot = Readonly<{
+  secret: SecretFacts | undefined;
+  state: StateFacts;
+  /** The DaemonSet; `isCurrent` is false while its template differs from the wanted one. */
+  template: Readonly<{ isCurrent: boolean; mode: DeliveryMode | undefined }> | undefined;
+  pods: readonly PodFacts[];
+  nodes: NodesRead;
+  /** `status.desiredNumberScheduled` of the DaemonSet. */
+  desired: number;
+  wanted: Wanted;
+  policy: GrantPolicy;
+  isPaused: boolean;
+  /** The retry requests as one text. It equals the text in the state if no request is new. */
   retry: string;
 }>;
 
-export function factsOf(
-  { agent, policy }: Pick<RolloutContext, "agent" | "policy">,
-  { objects, published, wanted, pods, nodes, drift, retry }: Seen,
-): Snapshot {
-  const { global, daemonSet } = objects;
-  const { accepted, rollout } = readState(objects.state);
-  const live = templateOf(daemonSet?.spec?.template.metadata?.annotations);
-  const remain = Object.keys(accepted);
-  // Somebody edited it: agents may hold content under a revision that was never published.
-  const intact = isEdited(global) ? undefined : published;
-  const served = intact?.served === "nothing" ? undefined : intact?.served;
-  const { desiredNumberScheduled: desired = 0 } = daemonSet?.status ?? {};
-  return {
-    secret: intact && secretFacts(intact, agent.delivery.mode),
-    state: readRollout(rollout),
-    template: templateFacts(daemonSet, agent, { drift, isNeeded: wanted.intent === "release" }),
-    pods: Array.from(pods, (pod) => ({ ...pod, isCurrent: pod.template === live })),
-    nodes,
-    desired,
-    wanted: {
-      intent: wanted.intent === "release" ? "release" : "apply",
-      digest: intact === undefined ? "" : digestWith(intact.salt, wanted),
-      isKnown: contentIn(rollout) === contentHash(wanted),
-      mode: agent.delivery.mode,
-      withdraws: {
-        newest: takesBack(intact?.sources, wanted.sources, remain),
-        served: takesBack(served?.sources, wanted.sources, remain),
-      },
-    },
-    policy: grantPolicy(policy, desired),
-    isPaused: policy.managementState === "Paused",
-    retry,
-  };
-}
+/** The longest list of Nodes in the state: 2,000 uids and names take 200 kB of a Secret's 1 MiB. */
+export const mostListed = 2000;
 
-/**
- * The template. `isNeeded`: nodes must be asked, so a DaemonSet that somebody deleted is one that
- * has to be written.
- */
-function templateFacts(
-  live: V1DaemonSet | undefined,
-  agent: Agent,
-  { drift, isNeeded }: Readonly<{ drift: Seen["drift"]; isNeeded: boolean }>,
-): Snapshot["template"] {
-  if (live === undefined) return isNeeded ? { isCurrent: false, mode: undefined } : undefined;
-  return {
-    isCurrent:
-      drift === "refused" || (drift === "none" && declaredDigest(live) === templateDigest(agent)),
-    mode: modeOf(live.spec?.template.metadata?.annotations),
-  };
-}
-
-/** The template's digest, without the time of a `kubectl rollout restart`. */
-const declaredDigest = (live: V1DaemonSet): string =>
-  templateOf(live.spec?.template.metadata?.annotations).split(" ")[0] ?? "";
-
-const digestWith = (salt: Buffer, { document, sources, intent }: WantedContent): string =>
-  digestOf({ salt, intent, sources: Buffer.from(sources), document: Buffer.from(document) });
-
-function secretFacts(published: Published, mode: DeliveryMode): SecretFacts {
-  const { revision, intent, served, publishedAt } = published;
+/** The state of a revision that has just been published. */
+export function stateOf(
+  revision: number,
+  { retry, replaced }: Pick<StateFacts, "retry" | "replaced">,
+): StateFacts {
   return {
     revision,
-    digest: contentDigest(published),
-    mode: published.mode ?? mode,
-    intent: intent === "release" ? "release" : "apply",
-    served: served === undefined || served === "nothing" ? 0 : served.revision,
-    publishedAt,
+    word: false,
+    base: -1,
+    awaited: -1,
+    canary: undefined,
+    halted: false,
+    failed: [],
+    lost: [],
+    retry,
+    replaced,
   };
 }
 
-/** The budget in nodes, rounded up and at least 1, as the DaemonSet controller does. */
-export function budgetNodes(budget: number | string, desired: number): number {
-  const nodes =
-    typeof budget === "number" ? budget : Math.ceil((Number.parseInt(budget, 10) * desired) / 100);
-  return Math.max(1, nodes);
-}
+/** True if both are the same grant. */
+export const isSameGrant = (one: GrantKey, other: GrantKey): boolean => keyOf(one) === keyOf(other);
+
+/** True if the pod holds a grant of the newest content. */
+export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =>
+  grant?.revision === secret.revision && grant.digest === secret.digest;
 
 /**
- * How many nodes may fail before a rollout halts. A percentage is rounded down: 1% of 20 nodes
- * allows none.
+ * True if the Secret still holds the content that the grant names. If not, someone edited or
+ * deleted the Secret, or wrote the pod's annotations, and the agent can never fulfil the grant.
  */
-export function failuresAllowed(most: number | string, desired: number): number {
-  return typeof most === "number" ? most : Math.floor((Number.parseInt(most, 10) * desired) / 100);
-}
-
-function grantPolicy(
-  { rollout, withdrawal }: Pick<Policy, "rollout" | "withdrawal">,
-  desired: number,
-): Snapshot["policy"] {
-  const { maxUnavailable, maxFailures, minIntervalSeconds, probationSeconds } = rollout;
-  return {
-    maxUnavailable: maxUnavailable === "100%" ? "all" : budgetNodes(maxUnavailable, desired),
-    maxFailures: failuresAllowed(maxFailures, desired),
-    forgetAfter: withdrawal.forgetAfterSeconds,
-    minInterval: minIntervalSeconds,
-    probation: probationSeconds,
-  };
-}
+export const namesSlot = ({ revision, digest }: Grant, secret: SecretFacts): boolean =>
+  revision === secret.revision ? digest === secret.digest : revision === secret.served;
 
 /**
- * True when a source supplied a registry before, supplies none after, and is not among those that
- * `remain`: one whose entries another source overrides has taken nothing back. Both texts are JSON,
- * registry → source, as global-pull-secret holds them. A malformed one supplies nothing.
+ * True if a pod without a grant reports that the newest content failed. The previous pod was
+ * deleted while it held the grant, and this pod ended the change.
  */
-export function takesBack(
-  before: string | undefined,
-  after: string | undefined,
-  remain: readonly string[],
-): boolean {
-  const left = new Set<unknown>([...suppliers(after), ...remain]);
-  return [...suppliers(before)].some((source) => !left.has(source));
+export const inheritsFailure = (
+  { grant, terminationMessage: message }: PodFacts,
+  secret: SecretFacts,
+): boolean =>
+  grant === undefined &&
+  message?.kind === "failed" &&
+  message.revision === secret.revision &&
+  message.digest === secret.digest;
+
+/**
+ * Whether the Node is gone: deleted, or replaced by a Node of the same name that is younger than
+ * `than`, an API time. Undefined if the Node was not read.
+ */
+export function isNodeGone(nodes: NodesRead, name: string, than: number): boolean | undefined {
+  const node = nodes.byName.get(name);
+  if (node !== undefined) return node.created > than;
+  return nodes.all || nodes.byName.has(name) ? true : undefined;
 }
 
-function suppliers(sources: string | undefined): ReadonlySet<unknown> {
-  try {
-    return new Set(Object.values(JSON.parse(sources ?? "{}") as object));
-  } catch {
-    return new Set();
-  }
-}
+/** Why the rollout does not wait for a node. */
+export type ExcuseReason = "away" | "not-started" | "not-ready" | "unfit" | "behind" | "admission";
+
+export type Refused = Readonly<{ at: number; last: number; why: string }>;
+
+/** All times are of `Now.steady`. */
+export type PodRecord = Readonly<{
+  node: string;
+  created: number;
+  /** ContainersReady with its transition time, and when this process first saw them so. */
+  ready: string;
+  readyAt: number;
+  /** When this process first saw the node unreachable. */
+  awayAt: number | undefined;
+  /** The grant, and when this process first saw it without a proof. */
+  grant: string;
+  grantAt: number;
+  /** When this process first saw the grant proved. Any interruption resets it. */
+  provedAt: number | undefined;
+  /** The grant has once been proved for `settledSeconds`. */
+  isSettled: boolean;
+  /** Neither its readiness nor its grant has changed since this process first saw it. */
+  isUnchanged: boolean;
+  /** The grant takes a place. */
+  holds: boolean;
+  /** How often the annotation `sync` was raised for this grant. */
+  syncs: number;
+  /**
+   * A grant that was sent for this version of the pod, while no watch event shows it yet. `held`:
+   * the pod already had a place.
+   */
+  sent: Readonly<{ resourceVersion: string; at: number; held: boolean }> | undefined;
+  /** The outcome of the last grant that was taken back. */
+  over:
+    | Readonly<
+        { revision: number } & (
+          | { is: "failed"; because: "word" | "away" | "late" }
+          | { is: "excused"; because: ExcuseReason }
+        )
+      >
+    | undefined;
+  /** How often a grant of this revision has failed, and which grant failed last. */
+  failures: Readonly<{ revision: number; grant: string; count: number }> | undefined;
+  /** Refusals of grants for this pod: the first, the last, and the reason to show. */
+  refused: Refused | undefined;
+  /** The same for the pod's deletion in an upgrade. */
+  kept: Refused | undefined;
+  /** Writes of one version of the pod that had no effect for an unknown reason. */
+  errors: Readonly<{ resourceVersion: string; count: number }> | undefined;
+}>;
+
+/**
+ * The place of a pod that was deleted while it held a grant. `created` is the pod's creation, an
+ * API time.
+ */
+export type Place = Readonly<{ created: number; at: number }>;
+
+/**
+ * A publication that a node caused by reporting a higher revision. `at`: the last time; `count`:
+ * how often; `revision`: the revision that was published.
+ */
+export type Raised = Readonly<{ at: number; count: number; revision: number }>;
+
+export type Memory = Readonly<{
+  /** By pod uid. */
+  pods: ReadonlyMap<string, PodRecord>;
+  /** By Node name. */
+  places: ReadonlyMap<string, Place>;
+  /** By Node uid: when this process first saw the Node without a pod. */
+  podless: ReadonlyMap<string, Readonly<{ node: string; at: number }>>;
+  /** By Node name: nodes whose reports caused a publication. */
+  raised: ReadonlyMap<string, Raised>;
+  /**
+   * When the number of pods began to differ from the desired number; when all Nodes were last
+   * listed, and the difference at that time.
+   */
+  list: Readonly<{ since: number | undefined; at: number | undefined; difference: number }>;
+}>;
+
+/** The memory of a process that has just started. */
+export const noMemory: Memory = {
+  pods: new Map(),
+  places: new Map(),
+  podless: new Map(),
+  raised: new Map(),
+  list: { since: undefined, at: undefined, difference: 0 },
+};
+
+/**
+ * One write. The caller executes the writes in order. Each depends on the version that was seen: a
+ * pod's uid and resourceVersion, or another object's resourceVersion. If a write of the Secret, the
+ * state or the template fails, the caller executes none of the rest. A refused patch or deletion of
+ * one pod stops nothing else. The caller passes each refusal to `afterRefusal`, and also each write
+ * of a pod that it did not execute.
+ */
+export type Action =
+  | Readonly<{
+      kind: "publish";
+      revision: number;
+      mode: DeliveryMode;
+      /**
+       * The next content of the served slot: nothing, the same as before, or the content that was
+       * newest.
+       */
+      served: "nothing" | "same" | "newest";
+      because: Cause;
+    }>
+  | Readonly<{ kind: "empty-served" }>
+  | Readonly<{ kind: "save"; state: StateFacts }>
+  /** Saves a state with `halted` set. */
+  | Readonly<{ kind: "halt"; state: StateFacts }>
+  | Readonly<{ kind: "grant" | "take-back"; pod: PodFacts; grant: Grant }>
+  /** Raises the annotation `sync` of the pod. */
+  | Readonly<{ kind: "sync"; pod: PodFacts }>
+  | Readonly<{ kind: "delete"; pod: PodFacts }>
+  | Readonly<{ kind: "write-template" }>
+  /** Copies the newest content to the served slot. */
+  | Readonly<{ kind: "promote" }>
+  /** Deletes what the product created: the DaemonSet first, the Secrets last. */
+  | Readonly<{ kind: "complete"; isConfirmed: boolean }>;
+
+/**
+ * Why the controller publishes: nothing was published, the content or the mode differs, or a node
+ * has proved a higher revision. Such a revision is unknown after etcd was restored.
+ */
+export type Cause = "missing" | "content" | "mode" | "behind";
+
+export type NewerContent = Readonly<{
+  /** Why the controller must publish now. Until then it grants nothing else. */
+  cause: Cause | undefined;
+  /** Why newer content waits, apart from places. */
+  waitsFor: "interval" | "paused" | undefined;
+  /** Seconds until the interval ends. */
+  waits: number;
+}>;
+
+/** Nodes that must be read to complete the decision. */
+export type NodesToRead = Readonly<{ nodes: ReadonlySet<string>; all: boolean }>;
+
+export type NodeState =
+  /** The node has proved the newest content. */
+  | "current"
+  /** The node's grant is unproved, or is being taken back. */
+  | "changing"
+  /** The node will be granted the newest content. */
+  | "waiting"
+  /** The node's agent is starting. */
+  | "starting"
+  | "failed"
+  | "excused";
+
+/** A node that status lists by name. */
+export type ListedNode = Readonly<{
+  node: string;
+  reason: ExcuseReason | "podless" | "word" | "away" | "late";
+  /** Why the kubelet does not start its container. */
+  waitingReason: string | undefined;
+  /** Why the node's grant is refused, if that is the reason. */
+  why?: string;
+}>;
+
+/** The source of status. The counts are of pods. A Node without a pod is in `excused`. */
+export type View = Readonly<{
+  phase: "idle" | "canary" | "rollout" | "served" | "halted" | "withdrawal";
+  counts: Readonly<Record<NodeState, number>>;
+  excused: readonly ListedNode[];
+  failed: readonly ListedNode[];
+  /** How many Nodes failed since the last retry, including Nodes that are gone. */
+  failures: number;
+  /** Nodes whose grants admission refuses. */
+  refused: readonly string[];
+  /** Nodes whose pod cannot be deleted for an upgrade, and the reason. */
+  kept: readonly Readonly<{ node: string; why: string }>[];
+  /** Places in use, of `maxUnavailable`. */
+  places: number;
+  /** Why newer content waits: grants are unproved, minInterval has not passed, or a pause. */
+  pending: "no" | "places" | "interval" | "paused";
+}>;
+
+export type Decision = Readonly<{
+  actions: readonly Action[];
+  memory: Memory;
+  /**
+   * If not empty: read these Nodes and decide again, with the memory from before. Without them the
+   * decision is safe but may be incomplete.
+   */
+  reads: NodesToRead;
+  /** Seconds until the decision may differ even if nothing changes. Infinite if it never will. */
+  again: number;
+  view: View;
+}>;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
-import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
+import { agent } from "#controller/objects/agent.fixture.ts";
+import { daemonSet } from "#controller/objects/daemonset.ts";
 import { noState, stateSecret } from "#controller/objects/state.ts";
 import { secretKeys, servedKeys } from "#contract/names.ts";
-import { keptDirectory } from "./kept-directory.ts";
+import { keptDirectory } from "./observe.ts";
 
 const old = "/var/lib/kubelet";
 

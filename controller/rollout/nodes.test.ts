@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
+import { agent } from "#controller/objects/agent.fixture.ts";
 import { collections } from "#kube/client/paths.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { Store } from "#test/harness/api/store.ts";
-import { Listings, readNodes } from "./nodes.ts";
+import { NodeListTimer, readNodes } from "./nodes.ts";
 
 const born = Date.parse("2026-01-01T00:00:00Z");
 const linux = { "kubernetes.io/os": "linux" };
@@ -84,12 +84,12 @@ test("asks for no more than the metadata of nodes, by pages", async () => {
 });
 
 test("lists Nodes at once in another withdrawal, and when one more has confirmed", () => {
-  const listings = new Listings();
+  const nodeListTimer = new NodeListTimer();
   const first = { confirmed: 1, missing: 0 };
-  assert.equal(listings.waits(0, first), 0);
-  listings.listed(0, first);
-  assert.equal(listings.waits(10, first), 50);
-  assert.equal(listings.waits(10, { ...first, confirmed: 2 }), 0);
-  listings.forget();
-  assert.equal(listings.waits(10, first), 0);
+  assert.equal(nodeListTimer.waits(0, first), 0);
+  nodeListTimer.listed(0, first);
+  assert.equal(nodeListTimer.waits(10, first), 50);
+  assert.equal(nodeListTimer.waits(10, { ...first, confirmed: 2 }), 0);
+  nodeListTimer.forget();
+  assert.equal(nodeListTimer.waits(10, first), 0);
 });

@@ -1,37 +1,37 @@
-/** Reads Nodes, reduced to their names, uids and ages, and only those that a decision asks for. */
+/** Reads only the Nodes that a decision needs, reduced to names, uids and ages. */
 import type { KubernetesObject } from "@kubernetes/client-node";
-import type { Reads } from "#controller/grants/decision.ts";
-import type { NodeFacts, NodesRead } from "#controller/grants/facts.ts";
-import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import { nodesOf } from "#controller/objects/daemonset/placement.ts";
+import type { NodesToRead, NodeFacts, NodesRead } from "./facts.ts";
+import { type Agent, nodesOf } from "#controller/objects/agent.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 
-/** Nothing was read. */
+/** No Node was read. */
 export const noNodes: NodesRead = { byName: new Map(), all: false };
 
-/** True if a decision asks for Nodes that were not read. */
-export const lacks = ({ byName, all }: NodesRead, reads: Reads): boolean =>
+/** True if the decision needs Nodes that were not read. */
+export const lacksNodes = ({ byName, all }: NodesRead, reads: NodesToRead): boolean =>
   !all && (reads.all || [...reads.nodes].some((name) => !byName.has(name)));
 
-/** Seconds between two lists of all Nodes in a withdrawal, while something changes and later. */
+/**
+ * Seconds between two lists of all Nodes in a withdrawal: while something changes, and otherwise.
+ */
 const pauses = { changing: 60, same: 600 } as const;
 
 /**
- * When a list of Nodes may show something else: how many nodes have confirmed the withdrawal, and
- * how many pods are missing.
+ * What decides when to list Nodes again: how many nodes have confirmed the withdrawal, and how many
+ * pods are missing.
  */
 type Listed = Readonly<{ confirmed: number; missing: number }>;
 
 /**
- * When a withdrawal may list all Nodes to see whether it is complete: at once when more nodes have
- * confirmed it than at the last list, otherwise after a pause. Without it a Node without a pod
- * would cost a list at each change of any pod, for as long as it is waited for.
+ * Decides when a withdrawal lists all Nodes to see whether it is complete: at once if more nodes
+ * have confirmed it since the last list, otherwise after a pause. Without the pause, one Node
+ * without a pod would cost a list at each change of any pod.
  */
-export class Listings {
+export class NodeListTimer {
   #last: (Listed & Readonly<{ at: number; isSame: boolean }>) | undefined;
 
-  /** Seconds until the next list; 0: now. `now`: of a clock that never goes back. */
+  /** Seconds until the next list. 0: now. `now` is from a clock that never goes back. */
   waits(now: number, { confirmed, missing }: Listed): number {
     const last = this.#last;
     if (last === undefined || confirmed > last.confirmed) return 0;
@@ -44,23 +44,23 @@ export class Listings {
     this.#last = { at, confirmed, missing, isSame };
   }
 
-  /** No withdrawal is under way: the next one has its own lists, whatever its number. */
+  /** No withdrawal is under way. The next one begins with its own lists. */
   forget(): void {
     this.#last = undefined;
   }
 }
 
-/** From so many names on, one list costs less than the single reads. */
+/** With more names than this, one list costs less than single reads. */
 const mostSingle = 50;
 
 /**
- * Reads these Nodes. One that does not exist is in the answer without facts. All of them are those
- * that the DaemonSet serves.
+ * Reads these Nodes. A Node that does not exist is in the answer without facts. `all` stands for
+ * the Nodes that the DaemonSet serves.
  */
 export async function readNodes(
   cluster: Cluster,
   agent: Agent,
-  { nodes, all }: Reads,
+  { nodes, all }: NodesToRead,
 ): Promise<NodesRead> {
   const byName = new Map<string, NodeFacts | undefined>();
   const take = (items: readonly KubernetesObject[]): void => {
@@ -74,7 +74,7 @@ export async function readNodes(
   const queries = isList
     ? [{ labelSelector: nodesOf(agent) }]
     : [...nodes].map((name) => ({ fieldSelector: `metadata.name=${name}` }));
-  // A right to get Nodes would be one more: a list of one does as well.
+  // A list of one Node needs no further right. Getting a Node would.
   for (const query of queries) {
     await cluster.pages<KubernetesObject>(collections.nodes, query, take, { as: "metadata" });
   }

@@ -97,7 +97,7 @@ test("keeps what decisions need of a pod", () => {
     grant,
     ready: { is: true, since: at(5) },
     unreachable: undefined,
-    word: undefined,
+    terminationMessage: undefined,
     lastExit: undefined,
     waitingReason: undefined,
     message: undefined,
@@ -192,7 +192,7 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
   [
     "no condition of a pod that no kubelet has seen",
     { status: { conditions: undefined, containerStatuses: undefined } },
-    { ready: { is: false, since: "none" }, unreachable: undefined, word: undefined },
+    { ready: { is: false, since: "none" }, unreachable: undefined, terminationMessage: undefined },
   ],
 ];
 for (const [what, changes, expected] of cases)
@@ -226,10 +226,10 @@ for (const kind of wordKinds)
     const message = messageOf("GPS200 a line", { kind, key: keyOf(grant), journal: 6 });
     const lastState = ended(message);
     const status = { containerStatuses: [agentStatus(running, lastState)] };
-    const { word, lastExit, message: line } = kept({ status });
+    const { terminationMessage, lastExit, message: line } = kept({ status });
     const { revision, digest, since } = grant;
     const read = kind === "released" ? "proved" : kind;
-    assert.deepEqual(word, { kind: read, revision, digest, since, journal: 6 });
+    assert.deepEqual(terminationMessage, { kind: read, revision, digest, since, journal: 6 });
     assert.deepEqual([lastExit, line], [seconds(4), "GPS200 a line"]);
   });
 
@@ -247,7 +247,7 @@ const endings: readonly (readonly [
   [
     "no word of a container that others put beside the agent",
     [{ ...agentStatus(running, ended(proved)), name: "proxy" }, agentStatus(running)],
-    { word: undefined, lastExit: undefined, message: undefined },
+    { terminationMessage: undefined, lastExit: undefined, message: undefined },
   ],
   [
     "the agent's word when others put a container before it",
@@ -257,12 +257,12 @@ const endings: readonly (readonly [
   [
     "no word in a message of another program",
     [agentStatus(running, ended("OOMKilled"))],
-    { word: undefined, lastExit: seconds(4), message: "OOMKilled" },
+    { terminationMessage: undefined, lastExit: seconds(4), message: "OOMKilled" },
   ],
   [
     "an end without a message",
     [agentStatus(running, ended(undefined))],
-    { word: undefined, lastExit: seconds(4), message: undefined },
+    { terminationMessage: undefined, lastExit: seconds(4), message: undefined },
   ],
   [
     "no time of an end whose time is malformed",

@@ -1,34 +1,31 @@
-/**
- * The agents' pods as the rollout sees them: each reduced to 300 bytes, because a pod has 10 kB and
- * there may be 5,000.
- */
+/** Reduces the agents' pods to 300 bytes each. A pod has 10 kB, and there may be 5,000. */
 import type { KubernetesObject, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { grantOf } from "#contract/grant.ts";
 import { agentContainer, agentName, deliveryModes, type DeliveryMode } from "#contract/names.ts";
 import { lineOf, parseWord } from "#contract/word.ts";
-import type { PodFacts } from "#controller/grants/facts.ts";
-import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
-import { restartedAt } from "#controller/objects/daemonset/daemonset.ts";
+import type { PodFacts } from "./facts.ts";
+import { annotations } from "#controller/objects/annotations.ts";
+import { restartedAt } from "#controller/objects/daemonset.ts";
 
-/** What is kept of a pod. */
+/** The reduced pod. */
 export type AgentPod = Omit<PodFacts, "isCurrent"> &
   Readonly<{
     name: string;
-    /** The digest of its template, and when somebody last restarted the DaemonSet. */
+    /** The template's digest, and the time of the last `kubectl rollout restart`. */
     template: string;
-    /** What the agent's container said when it last ended, without the part for us. */
+    /** The termination message of the agent's container, without its machine-readable part. */
     message: string | undefined;
   }>;
 
 /** The label selector of the agents' pods. */
 export const agentsSelector = `name=${agentName}`;
 
-/** The template's name in the metadata of a pod, or of the template itself. */
+/** The template's identity, from the metadata of a pod or of the template. */
 export function templateOf(said: Readonly<Record<string, string>> | undefined): string {
   return [said?.[annotations.template] ?? "", said?.[restartedAt] ?? ""].join(" ").trim();
 }
 
-/** The mode in the metadata of a pod or template; undefined for one from before grants. */
+/** The mode, from the metadata of a pod or a template. Undefined if it is from before grants. */
 export function modeOf(
   said: Readonly<Record<string, string>> | undefined,
 ): DeliveryMode | undefined {
@@ -36,13 +33,13 @@ export function modeOf(
   return deliveryModes.find((one) => one === mode);
 }
 
-/** Reduces a pod; undefined for one that is not the DaemonSet's, though it has its label. */
+/** Reduces a pod. Undefined if the pod has the label but does not belong to the DaemonSet. */
 export function keepPod(object: KubernetesObject): AgentPod | undefined {
   const pod = object as V1Pod;
   const { metadata = {}, spec, status } = pod;
   const node = spec?.nodeName ?? meantFor(pod);
   if (node === "" || !isAgent(pod)) return undefined;
-  // Found by name: other people's admission may put a container of its own beside it.
+  // Found by name, because admission may insert other containers.
   const container = status?.containerStatuses?.find(({ name }) => name === agentContainer);
   const ended = container?.state?.terminated ?? container?.lastState?.terminated;
   const ready = conditionOf(pod, "Ready");
@@ -59,17 +56,17 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
     mode: modeOf(metadata.annotations),
     grant: grantOf(metadata.annotations),
     ready: { is: isReady, since: textOf(containersReady?.lastTransitionTime) ?? "none" },
-    // The node controller rewrites Ready alone: the kubelet does not answer.
+    // If the kubelet does not answer, the node controller changes only the condition Ready.
     unreachable:
       isReady && ready?.status !== "True" ? (textOf(ready?.lastTransitionTime) ?? "") : undefined,
-    word: wordOf(ended?.message),
+    terminationMessage: readTerminationMessage(ended?.message),
     lastExit: seconds(ended?.finishedAt),
     waitingReason: waitingReason(pod),
     message: ended?.message === undefined ? undefined : shortened(lineOf(ended.message)),
   };
 }
 
-/** True for a pod that the DaemonSet controls; others may use its label. */
+/** True for a pod that our DaemonSet controls. Other pods may use the same label. */
 export function isAgent({ metadata }: V1Pod): boolean {
   return (metadata?.ownerReferences ?? []).some(
     ({ kind, name, controller }) =>
@@ -77,22 +74,24 @@ export function isAgent({ metadata }: V1Pod): boolean {
   );
 }
 
-/** The node that the pod is for. Until it is bound, only its affinity names it. */
+/**
+ * The node that the pod is meant for. Before the pod is bound, only its affinity names the node.
+ */
 function meantFor({ spec }: V1Pod): string {
   const terms =
     spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   return terms?.[0]?.matchFields?.[0]?.values?.[0] ?? "";
 }
 
-/** The agent's word. That nothing of ours is left proves a release. */
-function wordOf(message: string | undefined): PodFacts["word"] {
+/** The machine-readable part of the termination message. `released` proves a release. */
+function readTerminationMessage(message: string | undefined): PodFacts["terminationMessage"] {
   const word = parseWord(message);
   if (word === undefined) return undefined;
   const { kind, grant, journal } = word;
   return { kind: kind === "released" ? "proved" : kind, ...grant, journal };
 }
 
-/** Why a container of the pod does not start, in one of the kubelet's own names. */
+/** Why a container of the pod does not start: one of the kubelet's own reasons. */
 function waitingReason(pod: V1Pod): string | undefined {
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
   const waiting = ({ state }: V1ContainerStatus) => state?.waiting?.reason ?? [];
@@ -107,7 +106,7 @@ function waitingReason(pod: V1Pod): string | undefined {
 const conditionOf = ({ status }: V1Pod, type: string) =>
   status?.conditions?.find((one) => one.type === type);
 
-/** Times are text on the wire, whatever the client's types say. */
+/** Times are text on the wire, although the client's types declare dates. */
 const textOf = (value: Date | undefined): string | undefined =>
   value === undefined ? undefined : String(value);
 
@@ -116,5 +115,5 @@ function seconds(value: Date | undefined): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }
 
-/** One line of 300 characters: an Event has 1,024 for several nodes. */
+/** One line of at most 300 characters. An Event has 1,024 for several nodes. */
 const shortened = (message: string): string => (message.split("\n")[0] ?? "").slice(0, 300);

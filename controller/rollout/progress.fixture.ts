@@ -1,7 +1,6 @@
 /** Progress as it is when revision 7 is on all three nodes, with changes. */
-import type { Listed, View } from "#controller/grants/decision.ts";
-import { stateOf } from "#controller/grants/facts.ts";
-import { idleView } from "#controller/grants/view.ts";
+import { type ListedNode, type View, stateOf } from "./facts.ts";
+import { idleView } from "./survey.ts";
 import type { Progress } from "./step.ts";
 
 type Changes = Partial<Omit<Progress, "view">> & Readonly<{ view?: Partial<View> }>;
@@ -40,7 +39,11 @@ export const rollingOut = (phase: View["phase"], view: Partial<View> = {}): Chan
   view: { phase, counts: { ...idleView.counts, changing: 1, waiting: 2 }, ...view },
 });
 
-export const listed = (node: string, reason: Listed["reason"], waitingReason?: string): Listed => ({
+export const listed = (
+  node: string,
+  reason: ListedNode["reason"],
+  waitingReason?: string,
+): ListedNode => ({
   node,
   reason,
   waitingReason,

@@ -6,7 +6,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { troublesOf } from "../report/news.ts";
+import { troublesOf } from "../status/messages.ts";
 import { failuresOf } from "../status/nodes.ts";
 import type { Progress } from "./step.ts";
 import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";
@@ -83,7 +83,7 @@ test("reports why a grant is refused for as long as it is, and grants the others
   assert.deepEqual([world.granted, last.view?.refused], [{ a: 2, b: 1, c: 2 }, ["b"]]);
   for (let seconds = 0; seconds < 120; seconds += 1) {
     const [failure] = failuresOf(await world.step(two), [], new Date(0));
-    assert.match(failure?.message ?? "", /^its grant is refused: denied by a policy of theirs/);
+    assert.match(failure?.message ?? "", /^its grant was refused: denied by a policy of theirs/);
   }
 });
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { stateOf, type StateFacts } from "#controller/grants/facts.ts";
-import { readRollout, retryOf } from "./state.ts";
+import { stateOf, type StateFacts } from "./facts.ts";
+import { readRollout, retryOf } from "./observe.ts";
 
 const names = fc.array(fc.string(), { maxLength: 20, size: "max" });
 const times = fc.oneof(

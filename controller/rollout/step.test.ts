@@ -9,9 +9,9 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { troublesOf } from "../report/news.ts";
+import { troublesOf } from "../status/messages.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
-import { observe } from "#controller/sources/read/snapshot.ts";
+import { observe } from "#controller/sources/snapshot.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";
 import { isPublishedOut } from "../status/summary.ts";
 import type { AgentPod } from "./pods.ts";
@@ -106,14 +106,14 @@ test("records a halt before it takes grants back, publishes nothing, and continu
   assert.deepEqual([world.state.halted, world.granted[node]], [true, 0]);
   assert.equal(world.published?.revision, 2);
   for (const name of world.nodes.keys()) world.nodes.set(name, "proves");
-  Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry: "1" } });
+  Object.assign(world.remover, { requests: { ...world.remover.requests, retry: "1" } });
   await world.until(two, isServed);
   assert.deepEqual([world.state.retry, world.state.halted], ['["","1"]', false]);
 });
 
 test("follows a retry that either of two objects requests", async () => {
   const world = await deployed();
-  Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry: "object" } });
+  Object.assign(world.remover, { requests: { ...world.remover.requests, retry: "object" } });
   await world.step(one);
   assert.equal(world.state.retry, '["","object"]');
   const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
@@ -126,7 +126,7 @@ test("follows a retry that either of two objects requests", async () => {
 test("stays halted when one of two requests for a retry is removed, and then the other", async () => {
   const world = await deployed();
   const ask = (retry: string): void =>
-    void Object.assign(world.remover, { wishes: { ...world.remover.wishes, retry } });
+    void Object.assign(world.remover, { requests: { ...world.remover.requests, retry } });
   ask("object");
   const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
   const data = { ".dockerconfigjson": btoa("{}") };

@@ -1,15 +1,13 @@
 /**
- * One step towards every node having what is wanted: look, decide, write, until a decision has
- * nothing more to write. Writes Secret, ServiceAccount, Role, RoleBinding and DaemonSet, in this
- * order, and grants to the agents' pods.
+ * One step of the rollout: observe, decide and write, until a decision has nothing more to write.
+ * Writes Secret, ServiceAccount, Role, RoleBinding and DaemonSet, in this order, then grants on the
+ * agents' pods.
  */
 import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { retryAnnotation } from "#contract/names.ts";
-import type { Action, Decision, View } from "#controller/grants/decision.ts";
-import { decide } from "#controller/grants/decide.ts";
-import { publishUnseen } from "#controller/grants/publish.ts";
-import type { StateFacts } from "#controller/grants/facts.ts";
-import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
+import type { Action, Decision, View, StateFacts } from "./facts.ts";
+import { decide, publishUnseen } from "./decide.ts";
+import { daemonSet, role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
 import { recall, remember } from "#controller/objects/annotations.ts";
 import {
   globalSecret,
@@ -19,50 +17,47 @@ import {
   type Declared,
   type Published,
 } from "#controller/objects/global-secret.ts";
-import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
 import { readState, writeState } from "#controller/objects/state.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
-import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
-import type { RolloutContext } from "./context.ts";
-import { factsOf, type Seen } from "./facts.ts";
-import { lacks, noNodes, readNodes } from "./nodes.ts";
+import { type RolloutContext, forgetUnsent, isPodAction, writePods } from "./write.ts";
+import { factsOf, type Observed, contentHash, readRollout, retryOf } from "./observe.ts";
+import { lacksNodes, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
-import { contentHash, readRollout, retryOf } from "./state.ts";
-import { forgetUnsent, isOfPod, writePods } from "./write.ts";
 
-/** What became of the rollout in this step. */
+/** The result of one step. */
 export type Progress = Readonly<{
-  /** Undefined until the agents' pods have been read for the first time. */
+  /** Undefined until the agents' pods have been read once. */
   view: View | undefined;
-  /** Of global-pull-secret: its newest content, and what new nodes may take; 0: nothing. */
+  /** The newest revision in global-pull-secret, and the one that new nodes get. 0: none. */
   revision: number;
   served: number;
   intent: "apply" | "release";
-  /** When the newest content was published, seconds since 1970 by the API server's clock. */
+  /** When the newest content was published, in seconds since 1970 by the API server's clock. */
   publishedAt: number;
-  /** The time of this step by the same clock. */
+  /** The time of this step, by the same clock. */
   now: number;
-  /** In this step the rollout of the newest content ended: no node is awaited any more. */
+  /** The rollout of the newest content was completed in this step. */
   ended: boolean;
-  /** A withdrawal is over. `isConfirmed`: every node has given back, as far as they are known. */
+  /** The withdrawal is complete. `isConfirmed`: every known node has confirmed it. */
   completed: Readonly<{ isConfirmed: boolean }> | undefined;
   state: StateFacts;
   /**
-   * Nodes that should have an agent, and agents that are Ready, as the DaemonSet controller counts
-   * them. `isCounted`: it has seen the present DaemonSet.
+   * Nodes that should have an agent, and Ready agents, as the DaemonSet controller counts them.
+   * `isCounted`: these counts are about the present DaemonSet.
    */
   desired: number;
   isCounted: boolean;
   available: number;
   pods: readonly AgentPod[];
   /**
-   * A write that was refused and that nothing waited for, or why the pods cannot be followed. It is
-   * the same value until that is tried again.
+   * A refused write that nothing depends on, or the reason why pods cannot be followed. The value
+   * stays the same until the next try.
    */
   failure: Error | undefined;
-  /** Seconds until the next look; infinite: when something changes. */
+  /** Seconds until the next step. Infinite: only after a change. */
   again: number;
   global: V1Secret | undefined;
   stateSecret: V1Secret | undefined;
@@ -85,7 +80,7 @@ export async function takeStep(
   return step.progress();
 }
 
-type Drift = Seen["drift"];
+type Drift = Observed["drift"];
 
 class Step {
   readonly #context: RolloutContext;
@@ -96,7 +91,7 @@ class Step {
   #decision: Decision | undefined;
   #state: StateFacts;
   #ended = false;
-  /** Something else is wanted than what is published, and the pods are not known. */
+  /** The wanted content is not published, and the pods are not known. */
   #waits = false;
   #completed: Progress["completed"];
 
@@ -107,24 +102,25 @@ class Step {
     this.#published = this.#read(found.global);
     this.#state = readRollout(readState(found.state).rollout);
     const { [retryAnnotation]: asked = "" } = found.additional?.metadata?.annotations ?? {};
-    this.#retry = retryOf([asked, context.wishes.retry], this.#state.retry);
+    this.#retry = retryOf([asked, context.requests.retry], this.#state.retry);
   }
 
-  /** Brings what exists back to what was declared, whatever is decided next. */
+  /** Restores the declared state of what exists, whatever the decision is. */
   async repair(): Promise<void> {
     const { global, daemonSet: live } = this.#objects;
-    // To write an edited one as it is would make it ours; it is published again instead.
+    // Writing an edited Secret would make the edit ours. The next decision publishes it again
+    // instead.
     if (this.#published !== undefined && !isEdited(global)) await this.#declare({});
     if (live !== undefined) await this.#writeAccess();
   }
 
-  /** Decides once and writes that. True if another decision may follow at once. */
+  /** Decides once and writes the result. Returns true if another decision may follow at once. */
   async advance(): Promise<boolean> {
-    const { cluster, agent, pods, memory, listings, times } = this.#context;
+    const { cluster, agent, pods, memory, nodeListTimer, times } = this.#context;
     const { synced, items } = pods.view;
     const { daemonSet: live } = this.#objects;
     const declared = daemonSet(agent, live);
-    const seen = {
+    const observed = {
       objects: this.#objects,
       published: this.#published,
       wanted: this.#wanted,
@@ -132,7 +128,7 @@ class Step {
       drift: synced ? await this.#drift(live, declared) : "none",
       retry: this.#retry,
     } as const;
-    const facts = factsOf(this.#context, { ...seen, nodes: noNodes });
+    const facts = factsOf(this.#context, { ...observed, nodes: noNodes });
     if (!synced) {
       const actions = publishUnseen(facts);
       await this.#write(actions);
@@ -141,20 +137,20 @@ class Step {
     }
     let decision = decide(facts, memory.grants, times());
     const { intent, revision } = this.#published ?? {};
-    const isConfirmed = ({ word }: AgentPod) =>
-      word?.kind === "proved" && word.revision === revision;
+    const isConfirmed = ({ terminationMessage: message }: AgentPod) =>
+      message?.kind === "proved" && message.revision === revision;
     const listed = {
       confirmed: [...items.values()].filter(isConfirmed).length,
       missing: facts.desired - items.size,
     };
-    if (intent !== "release") listings.forget();
-    const waits = intent === "release" ? listings.waits(times().steady, listed) : 0;
+    if (intent !== "release") nodeListTimer.forget();
+    const waits = intent === "release" ? nodeListTimer.waits(times().steady, listed) : 0;
     const readsOf = ({ reads }: Decision) => (waits > 0 ? { ...reads, all: false } : reads);
-    // What is read may show that another Node is needed. All of them are always enough.
-    for (let nodes = noNodes; lacks(nodes, readsOf(decision));) {
+    // The Nodes that were read may show that another Node is needed. All Nodes are always enough.
+    for (let nodes = noNodes; lacksNodes(nodes, readsOf(decision));) {
       const all = { nodes: new Set<string>(), all: true };
       nodes = await readNodes(cluster, agent, nodes === noNodes ? readsOf(decision) : all);
-      if (nodes.all && intent === "release") listings.listed(times().steady, listed);
+      if (nodes.all && intent === "release") nodeListTimer.listed(times().steady, listed);
       decision = decide({ ...facts, nodes }, memory.grants, times());
     }
     if (waits > 0 && decision.reads.all)
@@ -163,7 +159,7 @@ class Step {
     memory.view = { view: decision.view, revision: this.#published?.revision ?? 0 };
     memory.grants = decision.memory;
     await this.#write(decision.actions);
-    return decision.actions.some((action) => !isOfPod(action) && action.kind !== "complete");
+    return decision.actions.some((action) => !isPodAction(action) && action.kind !== "complete");
   }
 
   progress(): Progress {
@@ -197,7 +193,10 @@ class Step {
     };
   }
 
-  /** The view before the pods were lost, with a change that waits until they are known again. */
+  /**
+   * The last view from before the watch of the pods ended, with the content that waits for their
+   * return.
+   */
   #lastView(): View | undefined {
     const { view: last } = this.#context.memory;
     if (last === undefined || last.revision !== this.#published?.revision) return undefined;
@@ -208,18 +207,18 @@ class Step {
     const rest = [...actions];
     try {
       for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
-        if (!isOfPod(next)) {
+        if (!isPodAction(next)) {
           await this.#writeObject(next);
           continue;
         }
-        const end = rest.findIndex((one) => !isOfPod(one));
-        const others = rest.splice(0, end === -1 ? rest.length : end).filter(isOfPod);
+        const end = rest.findIndex((one) => !isPodAction(one));
+        const others = rest.splice(0, end === -1 ? rest.length : end).filter(isPodAction);
         const several = [next, ...others];
         if (several.some(({ kind }) => kind === "grant")) await this.#noteRolled(true);
         await writePods(this.#context, several);
       }
     } catch (error) {
-      forgetUnsent(this.#context, rest.filter(isOfPod));
+      forgetUnsent(this.#context, rest.filter(isPodAction));
       throw error;
     }
   }
@@ -261,8 +260,8 @@ class Step {
   }
 
   /**
-   * The Secret. Where the time of its publication is unknown or lies in the future, that is now: a
-   * withdrawal's end is counted from it.
+   * The published Secret. If its time of publication is unknown or in the future, now counts
+   * instead, because the end of a withdrawal is measured from it.
    */
   #read(secret: V1Secret | undefined): Published | undefined {
     const published = readPublished(secret);
@@ -272,7 +271,7 @@ class Step {
     return { ...published, publishedAt: now };
   }
 
-  /** Writes the Secret as it is, with these changes. */
+  /** Writes the Secret with these changes. */
   async #declare(changes: Partial<Declared>): Promise<void> {
     const { agent } = this.#context;
     const before = this.#published;
@@ -287,7 +286,7 @@ class Step {
     });
     const { global } = this.#objects;
     if (global?.immutable === true) {
-      // Somebody made it immutable, which no apply can undo.
+      // Someone made the Secret immutable. It must be deleted and created again.
       const { uid = "", resourceVersion } = global.metadata ?? {};
       await this.#context.cluster.remove(owned.global, uid, resourceVersion);
       this.#objects = { ...this.#objects, global: undefined };
@@ -298,7 +297,7 @@ class Step {
     this.#published = this.#read(written);
   }
 
-  /** Until 0.2 the state told what every node had. */
+  /** Until version 0.2, the state recorded which revision every node had. */
   #servedBefore(): Declared["served"] {
     const { servedBefore } = readState(this.#objects.state);
     const published = this.#published;
@@ -318,7 +317,7 @@ class Step {
     this.#state = state;
   }
 
-  /** A refusal of one of these objects keeps none of the others from being written. */
+  /** If one of these writes is refused, the others are still made. */
   async #writeAccess(): Promise<void> {
     const { serviceAccount: account, role: rights, roleBinding: binding } = this.#objects;
     this.#objects = {
@@ -329,7 +328,7 @@ class Step {
     };
   }
 
-  /** The object as it is after it was brought to what is declared, or as it was if that failed. */
+  /** Writes the declared object. Returns the live object if the write failed. */
   async #repaired<T extends KubernetesObject>(
     name: "serviceAccount" | "role" | "roleBinding" | "daemonSet",
     live: T | undefined,
@@ -340,7 +339,7 @@ class Step {
     return (await repairs.attempt(name, times().steady, write)) ?? live;
   }
 
-  /** Whether the DaemonSet has drifted, as long as the API server lets us write it. */
+  /** Whether the DaemonSet has drifted. `refused`: the API server does not let us write it. */
   async #drift(live: V1DaemonSet | undefined, declared: V1DaemonSet): Promise<Drift> {
     const { repairs, times } = this.#context;
     if (live === undefined) return "none";
@@ -349,7 +348,7 @@ class Step {
     return isOther === undefined ? "refused" : isOther ? "some" : "none";
   }
 
-  /** Notes whether something may have reached a node. */
+  /** Records whether something may have reached a node. */
   async #noteRolled(rolled: boolean): Promise<void> {
     const { global } = this.#objects;
     if (global === undefined) return;
@@ -364,11 +363,12 @@ class Step {
     await this.#writeAccess();
     const { daemonSet: live } = this.#objects;
     const { rollout, servedBefore } = readState(this.#objects.state);
-    // On a first installation nothing can have reached a node. Otherwise a lost note may have said
+    // On first install nothing can have reached a node. Otherwise the lost note may have recorded
     // that something did.
     const isFirst = live === undefined && rollout === undefined && servedBefore === 0;
     if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
-    // Written before the DaemonSet: a removal must ask the nodes even if only the state is left.
+    // The state is written before the DaemonSet. If only the state is left, a removal must still
+    // wait for the nodes.
     if (rollout === undefined) await this.#save(this.#state);
     const written = await this.#repaired("daemonSet", live, daemonSet(agent, live));
     this.#objects = { ...this.#objects, daemonSet: written };

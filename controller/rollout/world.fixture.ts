@@ -7,15 +7,14 @@ import type { V1DaemonSet, V1Pod, V1Secret } from "@kubernetes/client-node";
 import { grantOf, keyOf } from "#contract/grant.ts";
 import { agentContainer, agentName } from "#contract/names.ts";
 import { messageOf, type WordKind } from "#contract/word.ts";
-import { noMemory } from "#controller/grants/memory.ts";
-import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
+import { noMemory } from "./facts.ts";
+import { agent } from "#controller/objects/agent.fixture.ts";
 import { readPublished } from "#controller/objects/global-secret.ts";
 import { readState } from "#controller/objects/state.ts";
-import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
+import { noRequests } from "#controller/policy/policy-in-force.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
-import { observe } from "#controller/sources/read/snapshot.ts";
-import type { Remover } from "#controller/withdrawal/removal.ts";
-import { stillClock } from "#controller/withdrawal/standstill.ts";
+import { observe } from "#controller/sources/snapshot.ts";
+import { type RemovalContext, unchangedClock } from "#controller/withdrawal/withdrawal.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned, type OwnedName } from "#kube/client/paths.ts";
@@ -24,10 +23,10 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { Store } from "#test/harness/api/store.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { Listings } from "./nodes.ts";
+import { NodeListTimer } from "./nodes.ts";
 import { agentsSelector, keepPod, type AgentPod } from "./pods.ts";
-import { Repairs } from "./repairs.ts";
-import { readRollout } from "./state.ts";
+import { Repairs } from "./write.ts";
+import { readRollout } from "./observe.ts";
 import { takeStep, type Progress } from "./step.ts";
 
 /**
@@ -69,19 +68,19 @@ export class World {
   readonly #pods = new CollectionInformer<AgentPod>(keepPod);
   readonly #answered = new Map<string, string>();
   #names = 0;
-  readonly remover: Remover = {
+  readonly remover: RemovalContext = {
     cluster: this.cluster,
     agent,
     policy: policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 3600 }),
-    wishes: noWishes,
+    requests: noRequests,
     admitted: new Admitted({ now: () => new Date(this.now) }),
     pods: this.#pods,
     memory: { grants: noMemory },
     repairs: new Repairs(),
-    listings: new Listings(),
+    nodeListTimer: new NodeListTimer(),
     times: () => ({ steady: this.seconds, api: this.now / 1000 }),
     now: () => new Date(this.now),
-    stillSeconds: stillClock(() => this.seconds),
+    unchangedSeconds: unchangedClock(() => this.seconds),
   };
 
   static async of(nodes: Readonly<Record<string, Behaviour>>): Promise<World> {

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Pod } from "@kubernetes/client-node";
 import type { Grant } from "#contract/grant.ts";
-import { noMemory, seePod, type Memory } from "#controller/grants/memory.ts";
+import { updateRecord } from "./node-state.ts";
+import { noMemory, type Memory } from "./facts.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import type { AgentPod } from "./pods.ts";
-import { isOfPod, writePods, type PodAction } from "./write.ts";
+import { isPodAction, writePods, type PodAction } from "./write.ts";
 
 const pod = (node: string): AgentPod => ({
   name: `pod-of-${node}`,
@@ -21,7 +22,7 @@ const pod = (node: string): AgentPod => ({
   grant: undefined,
   ready: { is: true, since: "2026-01-01T00:00:00Z" },
   unreachable: undefined,
-  word: undefined,
+  terminationMessage: undefined,
   lastExit: undefined,
   waitingReason: undefined,
   message: undefined,
@@ -73,7 +74,7 @@ function scripted(answer: (path: string) => unknown = () => undefined) {
     ...noMemory,
     pods: new Map(
       nodes.map((node) => {
-        const seen = seePod({ ...pod(node), isCurrent: true }, undefined, now);
+        const seen = updateRecord({ ...pod(node), isCurrent: true }, undefined, now);
         const sent = { resourceVersion: "7", at: 50, held: false };
         return [`uid-of-${node}`, { ...seen, holds: true, sent }];
       }),
@@ -289,6 +290,6 @@ test("sends nothing when there is nothing to write", async () => {
 });
 
 test("tells writes of pods from writes of objects", () => {
-  assert.equal(isOfPod(action("sync", "a")), true);
-  assert.equal(isOfPod({ kind: "promote" }), false);
+  assert.equal(isPodAction(action("sync", "a")), true);
+  assert.equal(isPodAction({ kind: "promote" }), false);
 });

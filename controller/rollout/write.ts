@@ -1,47 +1,53 @@
-/** Executes what was decided about the agents' pods. */
+/** Writes to the agents' pods, and the repair of objects that no decision depends on. */
 import type { V1Pod } from "@kubernetes/client-node";
 import { grantAnnotations, type Grant } from "#contract/grant.ts";
 import { syncAnnotation } from "#contract/names.ts";
-import type { Action } from "#controller/grants/decision.ts";
-import type { PodFacts } from "#controller/grants/facts.ts";
-import { afterError, afterRefusal, noting } from "#controller/grants/memory.ts";
+import type { Action, PodFacts, Now, View, Memory } from "./facts.ts";
+import { afterError, afterRefusal, recordUpdater } from "./node-state.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { annotate, quotable, removeVersion, type Conditional } from "#kube/client/conditional.ts";
 import { collections } from "#kube/client/paths.ts";
-import type { RolloutContext } from "./context.ts";
 import type { AgentPod } from "./pods.ts";
+import { isConflict } from "#kube/loop.ts";
+import type { Agent } from "#controller/objects/agent.ts";
+import type { Requests } from "#controller/policy/policy-in-force.ts";
+import type { Admitted } from "#kube/apply/admission.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import type { CollectionInformer } from "#kube/watch/informer.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { NodeListTimer } from "./nodes.ts";
 
 export type PodAction = Extract<Action, { pod: PodFacts }>;
 
-/** True for a write of one pod, which depends on no other pod's. */
-export const isOfPod = (action: Action): action is PodAction => "pod" in action;
+/** True for a write of one pod. It does not depend on other pods. */
+export const isPodAction = (action: Action): action is PodAction => "pod" in action;
 
 /**
- * Requests at a time. A patch takes 3 to 10 ms, so 5,000 pods take some seconds, and an API server
- * lets one client have more than this.
+ * Parallel requests. A patch takes 3 to 10 ms, so 5,000 pods take a few seconds. An API server
+ * allows one client more than this.
  */
 const parallel = 16;
 
 /**
- * Errors in a row after which the API server, and not a pod, is what fails: one of each request
- * that is under way.
+ * Consecutive errors after which the fault is the API server's and not a pod's: one for each
+ * parallel request.
  */
 const mostInARow = parallel;
 
 /**
- * Sends these writes, some at a time. A pod that changed or is gone is looked at again. A refusal
- * is remembered for its pod, and so is an error that concerns this pod alone.
+ * Sends these writes in parallel. If a pod has changed or is gone, the next decision sees it. A
+ * refusal is recorded for its pod, and so is an error that concerns only this pod.
  *
- * If the API server has too many requests, nothing more is sent until its Retry-After is over; what
- * was not sent is decided again. Rejects if nothing was written, with an answer that is not about
- * one pod, after the writes under way have ended.
+ * After "too many requests", nothing more is sent until Retry-After has passed; the next decision
+ * repeats what was not sent. Rejects after all writes have ended if none succeeded and the error is
+ * not about a single pod.
  */
 export async function writePods(
   context: Pick<RolloutContext, "cluster" | "pods" | "memory" | "times">,
   actions: readonly PodAction[],
 ): Promise<void> {
   const { memory, times } = context;
-  const note = noting(memory);
+  const note = recordUpdater(memory);
   let failed: unknown;
   let busy: unknown;
   let [written, inARow] = [0, 0];
@@ -53,9 +59,9 @@ export async function writePods(
       const { pod, kind } = action;
       const refused = kind === "delete" ? "deletion" : "admission";
       const forget = (why: Parameters<typeof afterRefusal>[1], words?: string): void =>
-        note(pod.uid, (seen) => afterRefusal(seen, why, times(), words));
+        note(pod.uid, (record) => afterRefusal(record, why, times(), words));
       const count = (words: string): void =>
-        note(pod.uid, (seen) => afterError(seen, pod, times(), refused, words));
+        note(pod.uid, (record) => afterError(record, pod, times(), refused, words));
       if (isOver()) {
         forget("unsent");
         continue;
@@ -71,7 +77,7 @@ export async function writePods(
         inARow += 1;
         if (!(error instanceof ApiError)) throw error;
         if (isBusy(error)) {
-          // The write is conditional: if it was done all the same, its repetition is a conflict.
+          // The write is conditional. If it took effect after all, repeating it is a conflict.
           forget("busy");
           const until = times().steady + (error.retryAfterSeconds ?? 1);
           memory.busyUntil = Math.max(memory.busyUntil ?? 0, until);
@@ -87,17 +93,20 @@ export async function writePods(
   if (error !== undefined && written === 0) throw error as Error;
 }
 
-/** Too many requests, or unavailable for a while that the server names: nothing was written. */
+/**
+ * The API server has too many requests, or is unavailable and reports for how long. It wrote
+ * nothing.
+ */
 const isBusy = ({ status, retryAfterSeconds }: ApiError): boolean =>
   status === 429 || (status === 503 && retryAfterSeconds !== undefined);
 
-/** Forgets that these writes were decided: nothing was sent. */
+/** Records that these writes were never sent. */
 export function forgetUnsent(
   { memory, times }: Pick<RolloutContext, "memory" | "times">,
   actions: Iterable<PodAction>,
 ): void {
-  const note = noting(memory);
-  for (const { pod } of actions) note(pod.uid, (seen) => afterRefusal(seen, "unsent", times()));
+  const note = recordUpdater(memory);
+  for (const { pod } of actions) note(pod.uid, (record) => afterRefusal(record, "unsent", times()));
 }
 
 async function write(
@@ -123,3 +132,78 @@ const annotationsOf = ({ revision, digest, since, word }: Grant) => ({
   [grantAnnotations.since]: since,
   [grantAnnotations.word]: word ? "true" : null,
 });
+
+/**
+ * Seconds until the next try: after a conflict, after the first failure, and after further ones.
+ */
+const pauses = { conflict: 1, first: 5, later: 60 } as const;
+
+type Failure = Readonly<{ error: Error; failures: number; until: number }>;
+
+/**
+ * Writes of the agents' rights and of the DaemonSet. A refused write is reported and repeated after
+ * a pause. Everything else continues, because withdrawals and rotations do not depend on these
+ * objects. Times are seconds of a clock that never goes back.
+ */
+export class Repairs {
+  readonly #failed = new Map<string, Failure>();
+
+  /** Writes the object of this name. Returns undefined if the write failed or must wait. */
+  async attempt<T>(name: string, now: number, write: () => Promise<T>): Promise<T | undefined> {
+    if ((this.#failed.get(name)?.until ?? now) > now) return undefined;
+    try {
+      const made = await write();
+      this.#failed.delete(name);
+      return made;
+    } catch (error) {
+      const failures = (this.#failed.get(name)?.failures ?? 0) + (isConflict(error) ? 0 : 1);
+      const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
+      const pause = isConflict(error)
+        ? pauses.conflict
+        : failures === 1
+          ? pauses.first
+          : pauses.later;
+      const until = now + Math.max(pause, asked);
+      this.#failed.set(name, { error: error as Error, failures, until });
+      return undefined;
+    }
+  }
+
+  /** The error to report. It stays the same until the next try. */
+  get failure(): Error | undefined {
+    const errors = [...this.#failed.values()].map(({ error }) => error);
+    return errors.find((error) => !isConflict(error)) ?? errors[0];
+  }
+
+  /** Seconds until the next try. Infinite if there is none. */
+  again(now: number): number {
+    const ends = [...this.#failed.values()].map(({ until }) => until - now);
+    return Math.min(Number.POSITIVE_INFINITY, ...ends.filter((left) => left > 0));
+  }
+}
+
+export type RolloutContext = Readonly<{
+  cluster: Cluster;
+  admitted: Admitted;
+  agent: Agent;
+  policy: Pick<Policy, "rollout" | "withdrawal" | "managementState">;
+  requests: Requests;
+  pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
+  /**
+   * What decisions remember while this process leads. `busyUntil`: no pods are written before this
+   * time of the steady clock, at the API server's request. `view`: the last view and its revision,
+   * shown while the pods are listed again.
+   */
+  memory: {
+    grants: Memory;
+    busyUntil?: number;
+    view?: Readonly<{ view: View; revision: number }>;
+  };
+  /** When a withdrawal lists Nodes. */
+  nodeListTimer: NodeListTimer;
+  /** Refused writes of the agents' rights and of the DaemonSet. */
+  repairs: Repairs;
+  /** The times of a decision: of a clock that never goes back, and of the API server's clock. */
+  times: () => Now;
+  now: () => Date;
+}>;

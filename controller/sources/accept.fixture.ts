@@ -4,13 +4,13 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { secretType } from "#contract/names.ts";
 import { accept, type Sources, type SourcesVerdict } from "./accept.ts";
 import {
-  givenAdditional,
-  givenExtra,
-  givenOriginal,
-  type AdditionalGiven,
-  type ExtraGiven,
+  additionalInput,
+  extraInput,
+  originalInput,
+  type AdditionalInput,
+  type ExtraInput,
   type Original,
-} from "#controller/sources/read/input.ts";
+} from "./input.ts";
 import { globalSecret, newSalt, readPublished } from "../objects/global-secret.ts";
 import { noState, readState, stateSecret } from "../objects/state.ts";
 
@@ -29,11 +29,11 @@ export const secret = (document: string | undefined, type = secretType): V1Secre
 });
 
 /** Sources by what was found of each. */
-export type Finds = Omit<Sources, "given"> &
+export type Finds = Omit<Sources, "inputs"> &
   Readonly<{
-    additional: AdditionalGiven["found"] | undefined;
+    additional: AdditionalInput["found"] | undefined;
     /** The highest first. */
-    extras: Readonly<Record<string, ExtraGiven["found"]>>;
+    extras: Readonly<Record<string, ExtraInput["found"]>>;
     original: Original;
     /** undefined: no original is asked for. */
     originalName: string | undefined;
@@ -50,11 +50,11 @@ export function sources(changes: Partial<Finds>): Sources {
     ...changes,
   };
   const between = Object.entries(extras).map(([id, found]) =>
-    givenExtra(id, `kube-system/${id}-pull`, found),
+    extraInput(id, `kube-system/${id}-pull`, found),
   );
-  const last = originalName === undefined ? [] : [givenOriginal(originalName, original)];
+  const last = originalName === undefined ? [] : [originalInput(originalName, original)];
   return {
-    given: [givenAdditional(additional ?? "absent"), ...between, ...last],
+    inputs: [additionalInput(additional ?? "absent"), ...between, ...last],
     published,
     state,
   };

@@ -1,6 +1,6 @@
 /**
- * From the sources to the document that should be on the nodes. A source that is not acceptable, or
- * cannot be read, is replaced by its own last accepted document, so an invalid source never stops
+ * Judges the sources and merges them into the document for the nodes. If a source is not acceptable
+ * or cannot be read, its last accepted document is used instead. So an invalid source never stops
  * the rotation of the others.
  */
 import { sourceIds, type RevisionContent } from "#contract/names.ts";
@@ -9,58 +9,63 @@ import type { Problem } from "#pullsecret/problems/problems.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 import { choose, type JoinedSources, type SourceReading } from "./choice.ts";
-import type { Given } from "#controller/sources/read/input.ts";
+import type { SourceInput } from "./input.ts";
 import { readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
-/** The content that global-pull-secret should have, whatever its revision. */
+/** The content for global-pull-secret, without a revision. */
 export type WantedContent = RevisionContent & Readonly<{ entries: number; fromAdditional: number }>;
 
 export type SourcesVerdict = Readonly<{
-  /** Undefined when there is nothing to deploy; then nothing is deployed. */
+  /** Undefined when there is nothing to deploy. */
   wanted: WantedContent | undefined;
-  /** What is wrong with additional-pull-secret and the original; empty when in order or absent. */
+  /**
+   * Problems of additional-pull-secret and of the original. Empty if a source is accepted or
+   * absent.
+   */
   problems: Readonly<Record<keyof typeof sourceIds, readonly Problem[]>>;
   warnings: readonly Problem[];
-  /** Each source that exists or should, highest first, the original last. */
+  /** Each source that exists or is declared, highest first, the original last. */
   sources: readonly SourceVerdict[];
-  /** Which source supplies each registry of `wanted`, sorted; empty when nothing new is wanted. */
+  /** Which source supplies each registry of `wanted`, sorted. Empty when nothing new is wanted. */
   registries: readonly RegistryVerdict[];
-  /** The original could not be read, which is no fault in the original itself. */
+  /** The original could not be read. This is not a problem of its content. */
   unknown: boolean;
-  /** When the entries of the absent additional Secret are taken back; undefined when it exists. */
+  /** When the entries of the absent additional Secret will be removed. Undefined when it exists. */
   withdrawsAt: Date | undefined;
-  /** Source id → the document to remember as its last accepted one. */
+  /** Source id → the document to record as its last accepted one. */
   accepted: RememberedState["accepted"];
 }>;
 
-/** `given`: highest first, the original last. */
-export type Sources = Remembered & Readonly<{ given: readonly Given[] }>;
+/** `inputs`: highest first, the original last. */
+export type Sources = Remembered & Readonly<{ inputs: readonly SourceInput[] }>;
 
-/** True when no source but the original supplies anything, so that there is nothing to apply. */
-export function nobodyAsks({ given, ...known }: Sources): boolean {
-  return !given.some((one) => {
-    if (one.asks === "whileThere") return one.found !== "absent";
-    return one.asks === "onceInOrder" && readSource(one, known).now.present;
+/** True when no source except the original supplies anything, so there is nothing to apply. */
+export function noSourceApplies({ inputs, ...known }: Sources): boolean {
+  return !inputs.some((one) => {
+    if (one.applies === "whilePresent") return one.found !== "absent";
+    return one.applies === "onceAccepted" && readSource(one, known).now.present;
   });
 }
 
 /**
- * Judges the sources. Never throws. Where only the original is left there is always an answer,
+ * Judges the sources. Never throws. If only the original is left, there is always an answer,
  * because a withdrawal cannot be refused.
  */
-export function accept({ given, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
-  const readings = given.map((one) => ({ given: one, ...readSource(one, known) }));
-  const asking = readings.filter(({ given: { asks }, now }) => asks !== "never" && now.present);
-  // Protection is against sources other than the original. A registry that cannot be protected must
+export function accept({ inputs, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
+  const readings = inputs.map((input) => ({ input, ...readSource(input, known) }));
+  const applying = readings.filter(
+    ({ input: { applies }, now }) => applies !== "never" && now.present,
+  );
+  // Protection applies to sources other than the original. A registry that cannot be protected must
   // not stop a withdrawal.
-  const policy = asking.length === 0 ? { ...asked, protect: [] } : asked;
-  // Every source is invalid and never was valid, so there is nothing to put on a node.
-  const hopeless = asking.length > 0 && asking.every(({ now }) => now.entries === undefined);
-  if (hopeless) return refused(readings, undefined, known, []);
+  const policy = applying.length === 0 ? { ...asked, protect: [] } : asked;
+  // Every source is invalid and has never been valid, so there is nothing to put on a node.
+  const allInvalid = applying.length > 0 && applying.every(({ now }) => now.entries === undefined);
+  if (allInvalid) return refused(readings, undefined, known, []);
   const chosen = choose(readings, policy);
   if (!chosen.ok) return refused(readings, asPublished(known.published), known, chosen.problems);
-  return judged(readings, chosen, asking.length > 0);
+  return judged(readings, chosen, applying.length > 0);
 }
 
 function judged(
@@ -70,25 +75,25 @@ function judged(
 ): SourcesVerdict {
   const { choices, merged, document, sources } = chosen;
   const problemsOf = (id: string) =>
-    choices.find(({ given }) => given.id === id)?.source.problems ?? [];
+    choices.find(({ input }) => input.id === id)?.source.problems ?? [];
   const problems = { additional: problemsOf("additional"), original: problemsOf("original") };
-  const texts = choices.flatMap(({ given: { id }, source: { text } }) =>
+  const texts = choices.flatMap(({ input: { id }, source: { text } }) =>
     text === undefined ? [] : [[id, text] as const],
   );
   return {
     wanted: {
       document,
       sources,
-      // Taken from the sources, not from the entries: even if every entry is labelled as the
-      // original's, another source may exist.
+      // The intent comes from the sources and not from the entries. Even if every entry is labelled
+      // as the original's, another source may exist.
       intent: apply ? "apply" : "release",
       entries: merged.entries.length,
       fromAdditional: merged.entries.filter(({ from }) => from === sourceIds.additional).length,
     },
     problems,
     warnings: problems.additional.length > 0 ? [] : merged.warnings,
-    sources: choices.flatMap(({ given, source, leftOut }) =>
-      verdictOf(given, source.problems, source.entries !== undefined, leftOut),
+    sources: choices.flatMap(({ input, source, leftOut }) =>
+      verdictOf(input, source.problems, source.entries !== undefined, leftOut),
     ),
     registries: registriesOf(merged.entries),
     unknown: isUnknown(readings),
@@ -98,8 +103,8 @@ function judged(
 }
 
 /**
- * The verdict when nothing new is accepted; what is remembered stays. `problems`: what is wrong
- * with the additional Secret.
+ * The verdict when nothing new is accepted. What the state records stays. `problems`: of the
+ * additional Secret.
  */
 function refused(
   readings: readonly SourceReading[],
@@ -107,15 +112,15 @@ function refused(
   { state }: Remembered,
   problems: readonly Problem[],
 ): SourcesVerdict {
-  const problemsOf = (id: string) => readings.find(({ given }) => given.id === id)?.now.problems;
+  const problemsOf = (id: string) => readings.find(({ input }) => input.id === id)?.now.problems;
   const additional = problems.length > 0 ? problems : (problemsOf("additional") ?? []);
   return {
     wanted,
     problems: { additional, original: problemsOf("original") ?? [] },
     warnings: [],
-    sources: readings.flatMap(({ given, now }) => {
-      const found = given.id === sourceIds.additional ? additional : now.problems;
-      return verdictOf(given, found, wanted !== undefined && now.entries !== undefined, false);
+    sources: readings.flatMap(({ input, now }) => {
+      const found = input.id === sourceIds.additional ? additional : now.problems;
+      return verdictOf(input, found, wanted !== undefined && now.entries !== undefined, false);
     }),
     registries: [],
     unknown: isUnknown(readings),
@@ -125,10 +130,10 @@ function refused(
 }
 
 const isUnknown = (readings: readonly SourceReading[]) =>
-  readings.some(({ given }) => given.asks === "never" && given.found === "unknown");
+  readings.some(({ input }) => input.applies === "never" && input.found === "unknown");
 
 /**
- * What is published, when a changed flag makes even that unacceptable. It stays in force, and its
+ * The published content, if a changed flag makes even that unacceptable. It stays in force, and its
  * objects are kept in repair.
  */
 function asPublished(published: Published | undefined): WantedContent | undefined {

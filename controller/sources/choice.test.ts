@@ -16,7 +16,7 @@ import {
   text,
   type Finds,
 } from "./accept.fixture.ts";
-import type { ExtraGiven } from "#controller/sources/read/input.ts";
+import type { ExtraInput } from "./input.ts";
 import { noState } from "../objects/state.ts";
 
 const one = (registry: string, pair: string) => secret(text({ [registry]: pair }));
@@ -25,7 +25,7 @@ const alone = accept(sources(base), policy).wanted;
 
 /** What is found of an extra that was never in order, and what is said of it. */
 const refusals: readonly (readonly [
-  found: ExtraGiven["found"],
+  found: ExtraInput["found"],
   accepted: string,
   reason: string,
   message: RegExp,
@@ -34,14 +34,19 @@ const refusals: readonly (readonly [
   [secret(text({}), "Opaque"), "False", "Rejected", /^GPS301 team-a: type: /],
   [secret("%%%", "Opaque"), "False", "Rejected", /^GPS301 team-a: type: /],
   [secret(undefined), "False", "Rejected", /^GPS302 team-a: data/],
-  ["absent", "False", "Missing", /^GPS310 team-a: kube-system\/team-a-pull: no such Secret; /],
+  [
+    "absent",
+    "False",
+    "Missing",
+    /^GPS310 team-a: kube-system\/team-a-pull: the Secret does not exist; /,
+  ],
   ["forbidden", "Unknown", "Forbidden", /^GPS311 team-a: .*grant it: kubectl create role /],
   ["unknown", "Unknown", "Unreadable", /^GPS312 team-a: kube-system\/team-a-pull: cannot be read/],
   [
     "reserved",
     "False",
     "Rejected",
-    /^GPS313 team-a: secretRef\.name: team-a-pull may not be the Secret/,
+    /^GPS313 team-a: secretRef\.name: team-a-pull cannot be the Secret/,
   ],
 ];
 for (const [found, accepted, reason, message] of refusals) {
@@ -164,7 +169,7 @@ const finds = fc.oneof(
       { maxKeys: 3 },
     )
     .map((entries) => secret(text(entries))),
-  fc.constantFrom<ExtraGiven["found"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
+  fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
 );
 
 test("law: without their extras, additional and original are judged as they ever were", () => {
@@ -191,7 +196,7 @@ test("law: without their extras, additional and original are judged as they ever
 });
 
 test("law: whatever becomes of an extra that is named, what it last said in order is in force", () => {
-  const unread = fc.constantFrom<ExtraGiven["found"][]>(bad, "forbidden", "unknown", "kept");
+  const unread = fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "kept");
   const history = fc.array(
     fc.oneof(
       fc.constantFrom("u:A", "u:B").map((pair) => one("t.example", pair)),

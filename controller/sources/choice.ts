@@ -1,24 +1,24 @@
 /**
- * Which document of each source goes into the merge: the present one, its last accepted one, or
- * none. Pure. The additional and the original are chosen first, as if there were no other source.
- * Then each extra joins them, highest first, as far as it fits, so that no extra is in another
- * source's way.
+ * Chooses which document of each source goes into the merge: the present one, the last accepted
+ * one, or none. Pure. The additional and the original are chosen first, as if there were no other
+ * source. Then each extra is added, highest first, if it fits. So no extra can block another
+ * source.
  */
 import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
 import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
 import { merge, type Merged, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
-import type { Given } from "#controller/sources/read/input.ts";
+import type { SourceInput } from "./input.ts";
 import type { ReadSource, Supply } from "./source.ts";
 
-/** A source as it was read; highest first, the original last. */
-export type SourceReading = Readonly<{ given: Given }> & ReadSource;
+/** A source with its documents. Sources are ordered highest first, the original last. */
+export type SourceReading = Readonly<{ input: SourceInput }> & ReadSource;
 
 /**
- * The document that is taken of a source. `leftOut`: it is in order, but does not fit together with
- * higher sources.
+ * The chosen document of a source. `leftOut`: the source is acceptable, but does not fit together
+ * with higher sources.
  */
-type Choice = Readonly<{ given: Given; source: Supply; leftOut: boolean }>;
+type Choice = Readonly<{ input: SourceInput; source: Supply; leftOut: boolean }>;
 
 export type JoinedSources = Readonly<{
   ok: true;
@@ -32,8 +32,8 @@ type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[
 const nothing: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
 /**
- * Chooses a document of each source. Not ok when a flag has changed so that not even what was
- * accepted before may be in force.
+ * Chooses a document of each source. Not ok if a changed flag forbids even what was accepted
+ * before.
  */
 export function choose(readings: readonly SourceReading[], policy: MergePolicy): Outcome {
   const all = join(
@@ -41,28 +41,28 @@ export function choose(readings: readonly SourceReading[], policy: MergePolicy):
     policy,
   );
   if (all.ok) return all;
-  const others = readings.some(({ given, now }) => !given.core && now.present);
-  const core = readings.filter(({ given }) => given.core);
+  const others = readings.some(({ input, now }) => !input.core && now.present);
+  const core = readings.filter(({ input }) => input.core);
   let joined = chooseCore(core, policy, others);
   for (const reading of readings) {
     if (!joined.ok) return joined;
-    if (!reading.given.core) joined = withExtra(joined, reading, readings, policy);
+    if (!reading.input.core) joined = withExtra(joined, reading, readings, policy);
   }
   return joined;
 }
 
-const take = ({ given }: SourceReading, source: Supply, leftOut = false): Choice => ({
-  given,
+const take = ({ input }: SourceReading, source: Supply, leftOut = false): Choice => ({
+  input,
   source,
   leftOut,
 });
 
-/** True for the original: what others ask for is added to it. */
-const isBase = ({ given }: SourceReading) => given.asks === "never";
+/** True for the original. The entries of other sources are added to it. */
+const isBase = ({ input }: SourceReading) => input.applies === "never";
 
 /**
- * Chooses for the additional and the original: whichever is not at fault keeps flowing. `others`:
- * there are extras, and an additional that was never in force may be left out for their sake.
+ * Chooses for the additional and the original, so that the one without a fault keeps flowing.
+ * `others`: there are extras. Then an additional that was never in force may be left out.
  */
 function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others: boolean): Outcome {
   const first = join(
@@ -70,12 +70,12 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
     policy,
   );
   if (first.ok) return first;
-  const instead = ({ now, before }: SourceReading, other = before): Supply | undefined =>
+  const fallback = ({ now, before }: SourceReading, other = before): Supply | undefined =>
     other && { ...other, present: now.present, problems: [...now.problems, ...first.problems] };
   const older = (reading: SourceReading): Supply | undefined =>
     isBase(reading)
-      ? (instead(reading) ?? { ...nothing, problems: first.problems })
-      : (instead(reading) ?? (others ? instead(reading, nothing) : undefined));
+      ? (fallback(reading) ?? { ...nothing, problems: first.problems })
+      : (fallback(reading) ?? (others ? fallback(reading, nothing) : undefined));
   const attempt = (
     pick: (reading: SourceReading) => Supply | undefined,
   ): readonly Choice[] | undefined => {
@@ -84,13 +84,13 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
       ? undefined
       : core.map((reading, at) => take(reading, sources[at] ?? nothing));
   };
-  const asks = core.some((reading) => !isBase(reading) && reading.now.present);
-  // Two documents that once fitted together always do, as long as the policy stays.
+  const applies = core.some((reading) => !isBase(reading) && reading.now.present);
+  // Two documents that once fitted together always fit, unless the policy changes.
   const attempts = [
-    asks ? attempt((reading) => (isBase(reading) ? reading.now : older(reading))) : undefined,
+    applies ? attempt((reading) => (isBase(reading) ? reading.now : older(reading))) : undefined,
     attempt((reading) => (isBase(reading) ? older(reading) : reading.now)),
-    asks ? attempt(older) : undefined,
-    asks
+    applies ? attempt(older) : undefined,
+    applies
       ? undefined
       : attempt((reading) =>
           isBase(reading) ? { ...nothing, problems: first.problems } : reading.now,
@@ -103,7 +103,7 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
   return first;
 }
 
-/** Adds what the extra says now, or what it said when it last fitted, or nothing of it. */
+/** Adds the extra's present document, or the last one that fitted, or none. */
 function withExtra(
   joined: JoinedSources,
   reading: SourceReading,
@@ -113,7 +113,7 @@ function withExtra(
   const { now, before } = reading;
   const among = (choice: Choice) => {
     const choices = [...joined.choices, choice];
-    return readings.flatMap(({ given }) => choices.find((one) => one.given === given) ?? []);
+    return readings.flatMap(({ input }) => choices.find((one) => one.input === input) ?? []);
   };
   const first = join(among(take(reading, now)), policy);
   if (first.ok) return first;
@@ -125,7 +125,7 @@ function withExtra(
 
 function join(choices: readonly Choice[], policy: MergePolicy): Outcome {
   const merged = merge(
-    choices.flatMap(({ given: { id }, source: { entries } }) =>
+    choices.flatMap(({ input: { id }, source: { entries } }) =>
       entries === undefined ? [] : [{ id, accepted: entries }],
     ),
     policy,

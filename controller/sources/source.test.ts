@@ -19,7 +19,7 @@ import {
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { accept } from "./accept.ts";
-import { withdrawn } from "#controller/sources/read/input.ts";
+import { withdrawn } from "./input.ts";
 import { noState } from "../objects/state.ts";
 
 const one = (pair: string) => secret(text({ "quay.io": pair }));
@@ -129,7 +129,7 @@ test("an original that cannot be asked for is no absent one: its last good entri
   const { wanted, problems, unknown } = accept(given, policy);
   assert.equal(wanted?.document, before.published.document);
   assert.deepEqual([problems.original[0]?.code, unknown], ["GPS309", true]);
-  const removal = accept({ ...given, given: withdrawn(given.given) }, policy).wanted;
+  const removal = accept({ ...given, inputs: withdrawn(given.inputs) }, policy).wanted;
   assert.deepEqual(removal?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
   assert.equal(removal.intent, "release");
   assert.equal(accept(sources({ additional, original: "unknown" }), policy).unknown, false);

@@ -1,65 +1,65 @@
-/** One source: its present document, and its last accepted one. */
+/** Reads one source: its present document and its last accepted one. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/merge/canonical.ts";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
-import { additionalSecretName, secretKeys, secretType, sourceIds } from "#contract/names.ts";
+import {
+  additionalSecretName,
+  secretKeys,
+  secretType,
+  sourceIds,
+  namespace,
+} from "#contract/names.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/findings.ts";
-import { finding } from "#controller/sources/read/problems.ts";
-import type {
-  AdditionalGiven,
-  ExtraGiven,
-  Given,
-  OriginalGiven,
-} from "#controller/sources/read/input.ts";
-import { grantFor } from "./rights.ts";
+import { finding } from "./problems.ts";
+import type { AdditionalInput, ExtraInput, SourceInput, OriginalInput } from "./input.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 
-/** The entries that one document of a source supplies. */
+/** The entries of one document. */
 export type Supply = Readonly<{
   entries: Accepted | undefined;
   /** The document that the entries come from, or one with the same meaning. */
   text: string | undefined;
   problems: readonly Problem[];
-  /** The source supplies entries, or is to supply them. */
+  /** The source supplies entries, or should supply them. */
   present: boolean;
 }>;
 
-/** `before`: its last accepted document; undefined when it never had one. */
+/** `before`: the last accepted document. Undefined if there never was one. */
 export type ReadSource = Readonly<{ now: Supply; before: Supply | undefined }>;
 
 const none: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
-/** The memory of the sources: the published Secret, and the state. */
+/** Where accepted documents are recorded: the published Secret and the state. */
 export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
 
 /** Reads one source. A new kind of source has its `case` here. */
-export function readSource(given: Given, known: Remembered): ReadSource {
-  switch (given.kind) {
+export function readSource(input: SourceInput, known: Remembered): ReadSource {
+  switch (input.kind) {
     case "additional":
-      return readAdditional(given, known);
+      return readAdditional(input, known);
     case "extra":
-      return readExtra(given, known);
+      return readExtra(input, known);
     case "original":
-      return readOriginal(given, known);
+      return readOriginal(input, known);
   }
 }
 
-function readAdditional({ id, found }: AdditionalGiven, known: Remembered): ReadSource {
+function readAdditional({ id, found }: AdditionalInput, known: Remembered): ReadSource {
   if (found === "absent") return { now: none, before: undefined };
   const before = lastGood(known, id, "additional");
-  if (found === "kept") return instead(before, true);
+  if (found === "kept") return fallBack(before, true);
   return readAdded(found, id, additionalSecretName, before, true);
 }
 
 /**
- * Reads an extra source. One that never was in order supplies nothing, so that it cannot hold up a
+ * Reads an extra source. A source that was never valid supplies nothing, so it cannot block a
  * withdrawal.
  */
-function readExtra({ id, secret, found }: ExtraGiven, known: Remembered): ReadSource {
+function readExtra({ id, secret, found }: ExtraInput, known: Remembered): ReadSource {
   const name = secret.slice(secret.indexOf("/") + 1);
   if (found === "reserved")
     return {
@@ -73,49 +73,45 @@ function readExtra({ id, secret, found }: ExtraGiven, known: Remembered): ReadSo
     };
   const before = lastGood(known, id, "additional");
   const present = before !== undefined;
-  if (found === "kept") return instead(before, present);
+  if (found === "kept") return fallBack(before, present);
   if (found === "forbidden")
-    return instead(before, present, finding("sourceForbidden", id, secret, grantFor(name)));
-  if (found === "unknown") return instead(before, present, finding("sourceUnknown", id, secret));
+    return fallBack(before, present, finding("sourceForbidden", id, secret, grantFor(name)));
+  if (found === "unknown") return fallBack(before, present, finding("sourceUnknown", id, secret));
   return readAdded(found, id, id, before, present);
 }
 
-function readOriginal({ id, secret, found }: OriginalGiven, known: Remembered): ReadSource {
+function readOriginal({ id, secret, found }: OriginalInput, known: Remembered): ReadSource {
   const before = lastGood(known, id, "original");
   if (found === "unknown")
-    return instead(before, false, finding("originalUnknown", "original", secret));
-  // An original that vanished takes nothing away from the nodes: that is far more often an
-  // accident.
+    return fallBack(before, false, finding("originalUnknown", "original", secret));
+  // A vanished original removes nothing from the nodes, because that is usually an accident.
   if (found === "absent")
-    return instead(before, false, finding("originalMissing", "original", secret));
+    return fallBack(before, false, finding("originalMissing", "original", secret));
   return read(found, id, "original", before, true);
 }
 
 /**
- * The last accepted document instead of the present one. `asks`: the source is to supply entries
- * even without one.
+ * Uses the last accepted document instead of the present one. `isWanted`: the source should supply
+ * entries even if there is none.
  */
-function instead(
+function fallBack(
   before: Supply | undefined,
-  asks: boolean,
+  isWanted: boolean,
   ...problems: readonly Problem[]
 ): ReadSource {
-  return { now: { ...none, present: asks, ...before, problems }, before };
+  return { now: { ...none, present: isWanted, ...before, problems }, before };
 }
 
-/**
- * Reads a source whose type must be right. The type comes first: a Secret of another type is not
- * opened.
- */
+/** Reads a source that must have the right type. A Secret of another type is not opened. */
 function readAdded(
   secret: V1Secret,
   id: string,
   name: string,
   before: Supply | undefined,
-  asks: boolean,
+  isWanted: boolean,
 ): ReadSource {
-  if (secret.type === secretType) return read(secret, id, "additional", before, asks);
-  return instead(before, asks, finding("wrongType", name, "type", secret.type ?? "missing"));
+  if (secret.type === secretType) return read(secret, id, "additional", before, isWanted);
+  return fallBack(before, isWanted, finding("wrongType", name, "type", secret.type ?? "missing"));
 }
 
 function read(
@@ -123,21 +119,21 @@ function read(
   id: string,
   role: Role,
   before: Supply | undefined,
-  asks: boolean,
+  isWanted: boolean,
 ): ReadSource {
-  const refused = (...problems: readonly Problem[]) => instead(before, asks, ...problems);
+  const refused = (...problems: readonly Problem[]) => fallBack(before, isWanted, ...problems);
   const value = secret.data?.[secretKeys.document];
   if (value === undefined)
     return refused(finding("noDocument", id, `data["${secretKeys.document}"]`));
   const bytes = Buffer.from(value, "base64");
   const parsed = parse(bytes, { name: id, role });
   if (!parsed.ok) return refused(...parsed.problems);
-  // The kubelet reads such a file as one without credentials, but its author hardly meant to remove
-  // them all.
+  // The kubelet reads such a file as one without credentials. Its author hardly meant to remove all
+  // of them.
   if (role === "original" && !hasAuths(bytes))
     return refused(problem("noAuths", "original", "auths"));
-  // The file of a credential helper: entries without credentials, which the kubelet would try all
-  // the same.
+  // The file of a credential helper: its entries have no credentials, and the kubelet would try
+  // them anyway.
   if (role === "original" && parsed.entries.length > 0 && parsed.entries.every(isEmpty))
     return refused(problem("nothingLeft", "original", "auths"));
   const text = toRemember({ text: bytes.toString("utf8"), accepted: parsed }, before, id, role);
@@ -145,9 +141,9 @@ function read(
 }
 
 /**
- * The document to remember: as it is, or its entries alone where something was left out of it,
- * which must not come back. The one before stays where the new one means the same in as many bytes
- * or more: rewriting a Secret without a change of meaning, however often, must cost no write.
+ * The document to record: the text, or only its entries if something was left out that must not
+ * come back. If the new document means the same and is not shorter, the previous one stays. So
+ * rewriting a Secret without changing its meaning costs no write, however often it happens.
  */
 function toRemember(
   { text, accepted }: Readonly<{ text: string; accepted: Accepted }>,
@@ -167,15 +163,15 @@ const isEmpty = ({ credential }: Accepted["entries"][number]) =>
   credential.username === "" && credential.password === "";
 
 /**
- * True when the document lists its entries. `{"auths":{}}` lists none, on purpose; `null`, `{}`,
- * `{"auths":null}` and Docker's oldest form, without `auths`, have no list.
+ * True when the document has a list of entries. `{"auths":{}}` has an empty list, on purpose.
+ * `null`, `{}`, `{"auths":null}` and Docker's oldest form, without `auths`, have none.
  */
 function hasAuths(bytes: Uint8Array): boolean {
   const read = readJson(bytes);
   return read.ok && isObject(read.value) && isObject(read.value["auths"] ?? null);
 }
 
-/** The last accepted document of one source; undefined when it never had one. */
+/** The last accepted document of one source. Undefined if there never was one. */
 export function lastGood(
   { published, state }: Remembered,
   id: string,
@@ -185,9 +181,9 @@ export function lastGood(
   const kept = text === undefined ? undefined : reread(text, id, role);
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };
   if (published === undefined) return undefined;
-  // In an installation that remembers none, the published entries that are labelled as this
-  // source's. What several sources agreed on is labelled the lowest's, so this is not exact. It
-  // happens once, because the outcome is remembered.
+  // An old installation recorded none, so use the published entries that are labelled as this
+  // source's. An entry on which several sources agreed has the label of the lowest, so this is not
+  // exact. It happens only once, because the result is recorded.
   const all = reread(published.document, id, "original");
   if (all === undefined) return undefined;
   const suppliers = suppliersIn(published);
@@ -197,18 +193,34 @@ export function lastGood(
   return { entries, text: canonical(entries), problems: [], present: true };
 }
 
-/** True for the two sources that an installation had before that, even if without entries. */
+/** True for the two sources that old installations always had, even without entries. */
 const isAlways = (id: string) => id === sourceIds.additional || id === sourceIds.original;
 
 /**
- * Reads a document as leniently as an original, so that what was accepted once stays so when we
- * learn to refuse more.
+ * Reads a document by the lenient rules for an original. What was accepted once must stay accepted
+ * when a later version refuses more.
  */
 function reread(text: string, id: string, role: Role): Accepted | undefined {
   const parsed = parse(Buffer.from(text), { name: id, role: "original" });
   if (!parsed.ok) return undefined;
   if (role === "original") return { ...parsed, warnings: [] };
-  // Version 0.2 remembered the text, also with entries that had been left out.
+  // Version 0.2 recorded the text together with entries that had been left out.
   const entries = parsed.entries.filter((entry) => !isEmpty(entry));
   return { ...parsed, entries, rest: {}, warnings: [] };
+}
+
+/** The controller's ServiceAccount, as in manifests/base/serviceaccount.yaml. */
+const account = "global-pull-secret-controller";
+
+/**
+ * The command that grants the right to read and watch only this Secret. The right is limited by
+ * name, because an editor of GlobalPullSecret must not gain the right to read any Secret.
+ */
+function grantFor(secretName: string): string {
+  const role = `global-pull-secret-source-${secretName}`;
+  const secrets = `--verb=get,list,watch --resource=secrets --resource-name=${secretName}`;
+  return [
+    `kubectl create role ${role} -n ${namespace} ${secrets}`,
+    `kubectl create rolebinding ${role} -n ${namespace} --role=${role} --serviceaccount=${namespace}:${account}`,
+  ].join(" && ");
 }

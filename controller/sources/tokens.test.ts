@@ -1,7 +1,7 @@
 /** F61: no Event, condition, status or log line shows a token, wherever a source has it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as messages from "#controller/report/messages.ts";
+import * as messages from "#controller/status/messages.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { planted, tokens } from "#pullsecret/tokens.fixture.ts";
 import { accept } from "./accept.ts";

@@ -48,7 +48,7 @@ const messages: readonly (readonly [count: number, inForce: boolean, expected: R
     true,
     /^GPS115 team-a: auths.*standard alphabet.* \(its last accepted entries stay in force\)$/,
   ],
-  [1, false, /^GPS115 .* \(none of its entries is in force\)$/],
+  [1, false, /^GPS115 .* \(none of its entries are in force\)$/],
   [5, true, /^(GPS115 [^|]* \| ){3}and 2 more \(its last/],
 ];
 for (const [count, inForce, expected] of messages) {

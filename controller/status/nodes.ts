@@ -1,15 +1,15 @@
-/** Nodes, counted, and ten of them named with their reason. Pure. */
+/** The counts of nodes, and up to ten nodes with their reasons. Pure. */
 import type { NodeFailure, NodesStatus } from "#api/global-pull-secret.ts";
-import type { Listed } from "#controller/grants/decision.ts";
+import type { ListedNode } from "#controller/rollout/facts.ts";
 import { timeOf } from "#kube/conditions.ts";
 import type { Progress } from "../rollout/step.ts";
 
-/** Most nodes that a status names, however many there are. */
+/** How many nodes a status names. */
 const mostNames = 10;
-/** Most characters of a failure's message that the API server accepts. */
+/** The longest message of a failure that the API server accepts. */
 const longestMessage = 1024;
 
-/** Counts of nodes; undefined before the agents' pods were read. */
+/** Counts of nodes. Undefined before the agents' pods have been read. */
 export function nodesOf({ view, desired, available }: Progress): NodesStatus | undefined {
   if (view === undefined) return undefined;
   const { counts, excused, failed } = view;
@@ -25,7 +25,7 @@ export function nodesOf({ view, desired, available }: Progress): NodesStatus | u
   };
 }
 
-/** Nodes that failed, and nodes that cannot be served: the worst first. */
+/** Failed nodes, then nodes that cannot be served. */
 export function failuresOf(
   progress: Progress,
   before: readonly NodeFailure[],
@@ -45,10 +45,10 @@ export function failuresOf(
     });
 }
 
-/** A node, and what keeps it from having the newest content. */
+/** A node, and why it does not have the newest content. */
 export type TroubledNode = Readonly<{ node: string; message: string }>;
 
-/** Failed nodes, then excused ones, each with its agent's own words where it has said any. */
+/** Failed nodes, then excused ones, each with its agent's termination message if there is one. */
 export function troubledOf(progress: Progress): readonly TroubledNode[] {
   const { view, pods } = progress;
   const byNode = new Map(pods.map((pod) => [pod.node, pod]));
@@ -58,39 +58,40 @@ export function troubledOf(progress: Progress): readonly TroubledNode[] {
   }));
 }
 
-/** Why a node is not served, for people. */
+/** Why a node is not served. */
 function messageOf(
-  { reason, waitingReason, why }: Listed,
+  { reason, waitingReason, why }: ListedNode,
   pod: Progress["pods"][number] | undefined,
 ): string {
-  const said = pod?.word?.kind === "proved" ? undefined : pod?.message;
+  const said = pod?.terminationMessage?.kind === "proved" ? undefined : pod?.message;
   const because = waitingReason === undefined ? "" : `: ${waitingReason}`;
-  // An agent that ended by itself did start. Only its own words tell what it waits for.
+  // An agent that exited by itself did start. Only its termination message explains what it waits
+  // for.
   const isRunning = waitingReason === undefined && said !== undefined;
   switch (reason) {
     case "word":
     case "unfit":
     case "behind":
-      return pod?.message ?? "its agent refused";
+      return pod?.message ?? "its agent refused the revision";
     case "late":
-      return "its agent has not answered in time";
+      return "its agent did not answer in time";
     case "away":
-      return "its kubelet has not been reachable for a minute";
+      return "its kubelet has been unreachable for a minute";
     case "not-started":
       if (isRunning) return `its agent is not Ready: ${said}`;
       return `its agent does not start${because}`;
     case "not-ready":
       return `its agent is not Ready${isRunning ? `: ${said}` : because}`;
     case "podless":
-      return "it has no agent's pod";
+      return "it has no agent pod";
     case "admission":
-      return `its grant is refused: ${why}`;
+      return `its grant was refused: ${why}`;
   }
 }
 
-/** Names of nodes that cannot be served now, ten at most, and how many there are. */
+/** Names of up to ten nodes that cannot be served now, and their number. */
 export function leftOut({ view }: Progress): Readonly<{ names: readonly string[]; count: number }> {
-  // During a rollout a failure may still halt it.
+  // During a rollout, a failure may still lead to a halt.
   const failed = view?.phase === "served" ? view.failed : [];
   const nodes = [...failed, ...(view?.excused ?? [])];
   return { names: nodes.slice(0, mostNames).map(({ node }) => node), count: nodes.length };

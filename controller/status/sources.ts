@@ -1,7 +1,17 @@
-/** A run's verdict on the sources, in the words of status. Pure. */
+/**
+ * The sources in status: the verdict of a run, and which version of each source the nodes have.
+ * Pure. A new version that does not change the published content (an annotation, white space)
+ * counts as served once it is read. Other versions count when their revision is served.
+ */
+import type { SourceStatus } from "#api/global-pull-secret.ts";
 import type { SourcesVerdict } from "../sources/accept.ts";
 import { isExtra } from "../sources/verdict.ts";
-import type { SourceFacts } from "./facts.ts";
+
+/**
+ * The verdict on a source. `extra`: a source in spec.sources, whose refusal does not affect others.
+ */
+export type SourceFacts = Omit<SourceStatus, "servedResourceVersion"> &
+  Readonly<{ extra: boolean }>;
 
 export function sourceFacts({ sources }: SourcesVerdict): readonly SourceFacts[] {
   return sources.map(({ name, resourceVersion, accepted, reason, message }) => ({
@@ -12,4 +22,41 @@ export function sourceFacts({ sources }: SourcesVerdict): readonly SourceFacts[]
     message,
     extra: isExtra({ name }),
   }));
+}
+
+/** Source → version. Undefined: there is no such Secret, and none is in force. */
+export type Versions = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Versions by source. `published`: the versions in the present revision; `served`: those in the
+ * last served revision.
+ */
+export type ServedVersions = Readonly<{ revision: number; published: Versions; served: Versions }>;
+
+export const nothingKnown: ServedVersions = { revision: 0, published: {}, served: {} };
+
+type Seen = Readonly<{
+  /** Revision of global-pull-secret. */
+  revision: number;
+  /** The published content matches the sources. */
+  same: boolean;
+  /** Every node that can be served has the revision. */
+  out: boolean;
+  /** Versions of the sources that are accepted, or do not exist. */
+  versions: Versions;
+}>;
+
+/**
+ * The versions after a run. A restart loses all but the served versions, which are in status. The
+ * others are known again after the next run or, if a source changed meanwhile, after the next
+ * revision. So no version is reported too early.
+ */
+export function after(
+  before: ServedVersions,
+  { revision, same, out, versions }: Seen,
+): ServedVersions {
+  const kept = revision === before.revision ? before.published : {};
+  const published = same ? { ...kept, ...versions } : kept;
+  const served = out ? { ...before.served, ...published } : before.served;
+  return { revision, published, served };
 }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { idleView } from "#controller/grants/view.ts";
+import { idleView } from "#controller/rollout/survey.ts";
 import { listed, progressWith, rollingOut } from "../rollout/progress.fixture.ts";
-import type { Removal } from "../withdrawal/removal.ts";
-import type { StatusFacts, SourceFacts } from "./facts.ts";
+import type { Removal } from "../withdrawal/withdrawal.ts";
+import type { StatusFacts } from "./summary.ts";
+import { type SourceFacts, after, nothingKnown } from "./sources.ts";
 import { statusOf } from "./status.ts";
-import { after, nothingKnown } from "./served-versions.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const rollout = (changes: Parameters<typeof progressWith>[0] = {}): StatusFacts["stage"] => ({
@@ -252,8 +252,8 @@ test("a node that cannot be served is named with what keeps it from it", () => {
   ];
   const pods = [
     { node: "c", message: "GPS218 rolled back" },
-    { node: "d", message: "GPS240 held", word: undefined },
-    { node: "e", message: "GPS200 proved", word: { kind: "proved" } },
+    { node: "d", message: "GPS240 held", terminationMessage: undefined },
+    { node: "e", message: "GPS200 proved", terminationMessage: { kind: "proved" } },
   ] as never;
   const stage = rollout({ view: { excused }, pods });
   const { failures = [] } = statusOf(factsWith({ stage }), undefined, now);
@@ -261,7 +261,7 @@ test("a node that cannot be served is named with what keeps it from it", () => {
     failures.map(({ node, message, code }) => `${node} ${code}: ${message}`),
     [
       "a undefined: its agent does not start: ImagePullBackOff",
-      "b undefined: it has no agent's pod",
+      "b undefined: it has no agent pod",
       "c GPS218: its agent is not Ready: GPS218 rolled back",
       "d GPS240: its agent is not Ready: GPS240 held",
       "e undefined: its agent is not Ready",

@@ -1,6 +1,6 @@
 /**
- * The whole status of GlobalPullSecret, from the facts and the status before. Pure. No credential,
- * hash or length of one can be in it, because no fact holds any.
+ * The whole status of GlobalPullSecret, from the facts and the previous status. Pure. It cannot
+ * contain a credential, nor a hash or length of one, because the facts contain none.
  */
 import type {
   GlobalPullSecretStatus,
@@ -9,25 +9,24 @@ import type {
   StatusCondition,
 } from "#api/global-pull-secret.ts";
 import type { Progress } from "../rollout/step.ts";
-import { conditionOf, timeOf } from "#kube/conditions.ts";
-import { dated, type Said } from "./conditions.ts";
-import type { StatusFacts, SourceFacts } from "./facts.ts";
+import { conditionOf, timeOf, timed } from "#kube/conditions.ts";
+import { type StatusFacts, isPublishedOut, summaryOf, type Summary } from "./summary.ts";
+import type { SourceFacts } from "./sources.ts";
 import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
-import { isPublishedOut, summaryOf, type Summary } from "./summary.ts";
+import type { ConditionType, Reason } from "#api/reasons.ts";
+import { withHelp } from "#contract/help.ts";
 
 /**
- * Most registries listed, so that the object fits etcd with others' fields: 200 registries are 200
- * KB at the worst.
+ * How many registries to list. 200 take at most 200 kB, so the object fits into etcd together with
+ * the fields of others.
  */
 const mostRegistries = 200;
 /**
- * Most characters of a registry that the API server accepts; one longer name would refuse the whole
+ * The longest registry that the API server accepts. A longer one would make it refuse the whole
  * status.
  */
 const longestRegistry = 1024;
-/**
- * Most characters of a source's message. The API server would accept more, but nobody reads that.
- */
+/** The longest message of a source. The API server would accept more. */
 const longestMessage = 1024;
 
 type Before = GlobalPullSecretStatus | undefined;
@@ -44,7 +43,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     .filter(({ registry }) => registry.length <= longestRegistry)
     .slice(0, mostRegistries);
   const omitted = registries.length - listed.length;
-  const said: readonly Said[] = [
+  const said: readonly NewCondition[] = [
     { type: "Ready", status: summary.ready, ...words(summary) },
     { type: "Reconciling", status: truth(summary.next === "controller"), ...words(summary) },
     { type: "Stalled", status: truth(summary.next === "person"), ...words(summary) },
@@ -60,7 +59,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     ...(omitted > 0 ? { registriesOmitted: omitted } : {}),
     ...optional("nodes", nodes),
     failures: failures ?? kept?.failures ?? [],
-    conditions: dated(said, before?.conditions ?? [], generation, now),
+    conditions: withTimes(said, before?.conditions ?? [], generation, now),
   };
 }
 
@@ -80,7 +79,7 @@ function revisionOf(
   const { revision, served, view } = progress;
   const isOut = isPublishedOut(progress);
   const goes = revision > 0 && (revision !== served || !isOut) && next !== "nobody";
-  // What was served last, until something else is: in mid-rollout the Secret may offer nothing.
+  // What was served last, because during a rollout the Secret may serve nothing.
   const last = served > 0 && served !== revision ? served : before?.inForce;
   // Without nodes nothing is ever served, and every node has the revision.
   const inForce = isOut ? revision : last;
@@ -89,7 +88,8 @@ function revisionOf(
     ...(goes ? { pending: revision } : {}),
     ...(view?.phase === "halted" ? { refused: refusedOf(revision, before, now) } : {}),
   };
-  // An API server makes null of an object whose last field an apply takes, and then refuses that.
+  // The API server turns an object into null when an apply removes its last field, and then refuses
+  // it.
   return Object.keys(found).length > 0 ? found : undefined;
 }
 
@@ -112,7 +112,7 @@ function sourceOf(one: SourceFacts, served: StatusFacts["served"]): SourceStatus
   };
 }
 
-function sourcesAccepted(sources: readonly SourceFacts[]): Said {
+function sourcesAccepted(sources: readonly SourceFacts[]): NewCondition {
   const type = "SourcesAccepted";
   const refused = sources.filter(({ accepted }) => accepted === "False");
   const unknown = sources.filter(({ accepted }) => accepted === "Unknown");
@@ -127,8 +127,8 @@ function sourcesAccepted(sources: readonly SourceFacts[]): Said {
   return { type, status: "True", reason: "AllAccepted", message: "every source is accepted" };
 }
 
-/** The RolledOut condition, about what is published: a change that waits does not take it back. */
-function rolledOut(progress: Progress | undefined, summary: Summary): Said {
+/** The condition RolledOut. It is about the published content, whatever waits to follow. */
+function rolledOut(progress: Progress | undefined, summary: Summary): NewCondition {
   const type = "RolledOut";
   if (progress !== undefined && isPublishedOut(progress))
     return {
@@ -145,9 +145,9 @@ function nodesLeftOut(
   progress: Progress | undefined,
   { stage }: StatusFacts,
   before: Before,
-): Said {
+): NewCondition {
   const type = "NodesLeftOut" as const;
-  const none: Said = {
+  const none: NewCondition = {
     type,
     status: "False",
     reason: "NoneLeftOut",
@@ -166,8 +166,11 @@ function nodesLeftOut(
   return { type, status: "True", reason: "NodesCannotBeServed", message: listOf(names, count) };
 }
 
-function asBefore(type: Said["type"], { status, reason, message }: StatusCondition): Said {
-  return { type, status, reason: reason as Said["reason"], message };
+function asBefore(
+  type: NewCondition["type"],
+  { status, reason, message }: StatusCondition,
+): NewCondition {
+  return { type, status, reason: reason as NewCondition["reason"], message };
 }
 
 function listOf(all: readonly string[], count = all.length): string {
@@ -179,7 +182,30 @@ function listOf(all: readonly string[], count = all.length): string {
 const words = ({ reason, message }: Summary) => ({ reason, message });
 const truth = (is: boolean) => (is ? "True" : "False");
 
-/** The field, or none: a server-side apply takes `null` for a value, so it must be absent. */
+/** The field, or no field. Server-side apply treats `null` as a value. */
 function optional<Name extends string, Value>(name: Name, value: Value | undefined) {
   return (value === undefined ? {} : { [name]: value }) as Partial<Record<Name, Value>>;
+}
+
+type NewCondition = Readonly<{
+  type: ConditionType;
+  status: StatusCondition["status"];
+  reason: Reason;
+  message: string;
+}>;
+
+/** The conditions with their times and generation. */
+function withTimes(
+  said: readonly NewCondition[],
+  before: readonly StatusCondition[],
+  generation: number,
+  now: Date,
+): readonly StatusCondition[] {
+  return timed(
+    said.map(({ type, status, reason, message }) => {
+      return { type, status, observedGeneration: generation, reason, message: withHelp(message) };
+    }),
+    before,
+    timeOf(now),
+  );
 }

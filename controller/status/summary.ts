@@ -1,15 +1,49 @@
 /**
- * The overall state in one word, and who has to act next: a table, of which the first match counts.
- * Reconciling and Stalled are two values of one field, so they cannot both be True.
+ * The overall state, and who must act next: a table in which the first match counts. Reconciling
+ * and Stalled come from one field, so they cannot both be True.
  */
-import type { StatusCondition } from "#api/global-pull-secret.ts";
-import type { View } from "#controller/grants/decision.ts";
+import type { StatusCondition, RegistryStatus } from "#api/global-pull-secret.ts";
+import type { View } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
-import type { StatusFacts } from "./facts.ts";
 import type { ReadyReason, ReconcilingReason, StalledReason } from "#api/reasons.ts";
 import { troubles, type TroubleKind } from "./troubles.ts";
+import type { ManagementState } from "../policy/policy.ts";
+import type { Removal } from "../withdrawal/withdrawal.ts";
+import type { SourceFacts, Versions } from "./sources.ts";
 
-/** `next`: who has to act before Ready can be True. */
+export type Stage =
+  /** No run has been completed yet. */
+  | Readonly<{ kind: "starting" }>
+  /** Nothing is declared, and none of our objects exist. */
+  | Readonly<{ kind: "nothing" }>
+  /** The run stopped early. The troubles, or a pause, explain why. */
+  | Readonly<{ kind: "blocked" }>
+  | Readonly<{ kind: "rollout"; progress: Progress }>
+  | Readonly<{ kind: "removal"; removal: Removal }>;
+
+export type StatusFacts = Readonly<{
+  /** Generation of the spec that was read. */
+  generation: number;
+  managementState: ManagementState;
+  /**
+   * Why the object is paused or withdrawn, in the administrator's words. Empty if no reason is
+   * given.
+   */
+  reason: string;
+  /** A pause holds a change of the spec. */
+  specWaits: boolean;
+  stage: Stage;
+  /** Everything that lasts, with its message. No message contains a credential. */
+  troubles: readonly Readonly<{ kind: TroubleKind; message: string }>[];
+  /** When the absent additional-pull-secret will be withdrawn. Undefined if it exists. */
+  withdrawsAt: Date | undefined;
+  sources: readonly SourceFacts[];
+  registries: readonly RegistryStatus[];
+  /** Source → its version in the last served revision. */
+  served: Versions;
+}>;
+
+/** `next`: who must act before Ready can be True. */
 export type Summary = Readonly<{ message: string }> &
   (
     | Readonly<{ next: "nobody"; ready: "True"; reason: ReadyReason | "Paused" }>
@@ -24,73 +58,77 @@ export function summaryOf(facts: StatusFacts): Summary {
     const found = rule(facts);
     if (found !== undefined) return found;
   }
-  return goesOn("Starting", "nothing has been looked at yet", "Unknown");
+  return reconciling("Starting", "nothing has been checked yet", "Unknown");
 }
 
-/** Each rule gives the state, or leaves it to the next rule. */
+/** Each rule returns the state, or undefined for the next rule. */
 const rules: readonly SummaryRule[] = [
-  // Troubles that keep a run from its end, even the first, or the spec from being followed.
-  told("unsupported", "foreign", "refused", "contested"),
+  // Troubles that stop a run early, or keep the spec from being followed.
+  stalledBy("unsupported", "foreign", "refused", "contested"),
   unanswered,
-  // A withdrawal is obeyed whatever else its spec asks for.
-  (facts) => (facts.managementState === "Withdrawn" ? undefined : told("notAllowed")(facts)),
+  // A withdrawal is obeyed whatever else the spec asks for.
+  (facts) => (facts.managementState === "Withdrawn" ? undefined : stalledBy("notAllowed")(facts)),
   ({ stage }) =>
     stage.kind === "starting"
-      ? goesOn("Starting", "nothing has been looked at yet", "Unknown")
+      ? reconciling("Starting", "nothing has been checked yet", "Unknown")
       : undefined,
   ofNothing,
   ofRemoval,
-  // A withdrawal needs no source; everything else does.
-  told("rejected", "originalRejected"),
+  // A withdrawal needs no source. Everything else does.
+  stalledBy("rejected", "originalRejected"),
   ofPause,
   ({ withdrawsAt }) =>
-    withdrawsAt && goesOn("WithdrawalAwaited", `withdrawn from ${withdrawsAt.toISOString()} on`),
+    withdrawsAt &&
+    reconciling("WithdrawalAwaited", `will be withdrawn at ${withdrawsAt.toISOString()}`),
   neverRead,
   ofRollout,
 ];
 
-/** The first of these kinds of trouble that there is, with all its messages. */
-function told(...kinds: readonly TroubleKind[]): SummaryRule {
+/** The first of these kinds of trouble that exists, with all its messages. */
+function stalledBy(...kinds: readonly TroubleKind[]): SummaryRule {
   return ({ troubles: found }) => {
     for (const kind of kinds) {
       const said = found.filter((one) => one.kind === kind).map(({ message }) => message);
-      if (said.length > 0) return stalls(troubles[kind].reason as StalledReason, said.join(" | "));
+      if (said.length > 0) return stalled(troubles[kind].reason as StalledReason, said.join(" | "));
     }
     return undefined;
   };
 }
 
-/** While nothing can be read, nothing is known. */
+/** If nothing can be read, the state is unknown. */
 function unanswered({ troubles: found }: StatusFacts): Summary | undefined {
   const one = found.find(({ kind }) => kind === "unanswered");
-  return one && goesOn("RequestUnanswered", one.message, "Unknown");
+  return one && reconciling("RequestUnanswered", one.message, "Unknown");
 }
 
 function ofNothing({ stage, managementState, reason }: StatusFacts): Summary | undefined {
   if (stage.kind !== "nothing") return undefined;
   if (managementState === "Withdrawn")
-    return done("Withdrawn", `withdrawn${because(reason)}: nothing of ours is left`);
-  return done("NoSource", "no source has credentials to apply, and nothing of ours is left");
+    return settled("Withdrawn", `withdrawn${because(reason)}: nothing of this product is left`);
+  return settled(
+    "NoSource",
+    "no source has credentials to apply, and nothing of this product is left",
+  );
 }
 
 function ofRemoval(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, reason } = facts;
   if (stage.kind !== "removal") return undefined;
   const { awaited, released } = stage.removal;
-  const held = told("overdue", "podsRefused")(facts);
+  const held = stalledBy("overdue", "podsRefused")(facts);
   if (held !== undefined) return held;
   if (awaited !== undefined && !released)
-    return done(
+    return settled(
       "NodesAwaited",
-      `every node that is here has given back; we wait for the others until ${awaited.until}`,
+      `every present node has removed the entries; waiting for the others until ${awaited.until}`,
     );
   const why = managementState === "Withdrawn" ? because(reason) : "";
-  return goesOn("Withdrawing", `withdrawn${why}: the nodes give back the entries`);
+  return reconciling("Withdrawing", `withdrawn${why}: the nodes are removing the entries`);
 }
 
 const isAwaited = ({ reason }: StatusFacts["sources"][number]) => reason === "WithdrawalAwaited";
 
-/** A pause. What waits comes first in the message: a user who pauses should see what that holds. */
+/** A pause. The message begins with what waits, because that is what the pause holds. */
 function ofPause(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, reason, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
@@ -104,7 +142,10 @@ function ofPause(facts: StatusFacts): Summary | undefined {
   ];
   const waits = `${what.join(" and ")} ${what.length > 1 ? "wait" : "waits"}`;
   if (what.length > 0)
-    return stalls("Paused", `paused${because(reason)}: ${waits} for spec.managementState: Managed`);
+    return stalled(
+      "Paused",
+      `paused${because(reason)}: ${waits} for spec.managementState: Managed`,
+    );
   if (progress === undefined || !isOut(progress)) return undefined;
   return {
     next: "nobody",
@@ -114,29 +155,30 @@ function ofPause(facts: StatusFacts): Summary | undefined {
   };
 }
 
-/** Unknown, for an original that never was read. One that was served once counts as last read. */
+/** Unknown, if the original has never been read. If it was served once, its last content counts. */
 function neverRead({ sources, served }: StatusFacts): Summary | undefined {
   const unknown = sources.find(
     ({ name, accepted, extra }) => !extra && accepted === "Unknown" && served[name] === undefined,
   );
-  return unknown && goesOn("OriginalUnknown", unknown.message, "Unknown");
+  return unknown && reconciling("OriginalUnknown", unknown.message, "Unknown");
 }
 
 function ofRollout(facts: StatusFacts): Summary | undefined {
   if (facts.stage.kind !== "rollout") return undefined;
   const { progress } = facts.stage;
   const { view, revision } = progress;
-  if (view === undefined) return goesOn("Starting", "the agents' pods are being read", "Unknown");
-  // The content is on the nodes, but an old agent is not what is wanted.
-  const kept = isOut(progress) ? told("upgradeRefused")(facts) : undefined;
+  if (view === undefined)
+    return reconciling("Starting", "the agents' pods are being read", "Unknown");
+  // The content is on the nodes, but an agent is not up to date.
+  const kept = isOut(progress) ? stalledBy("upgradeRefused")(facts) : undefined;
   if (kept !== undefined) return kept;
   if (isOut(progress))
     return hasNoNodes(progress)
-      ? done("NoNodes", `revision ${revision} is ready for nodes; there are none`)
-      : done("InForce", `revision ${revision} is on every node that can be served`);
+      ? settled("NoNodes", `revision ${revision} is ready for nodes; there are none`)
+      : settled("InForce", `revision ${revision} is on every node that can be served`);
   return (
-    told("podsRefused", "halted", "unserved", "upgradeRefused")(facts) ??
-    goesOn(reasonOf(progress, view), messageOf(progress, view))
+    stalledBy("podsRefused", "halted", "unserved", "upgradeRefused")(facts) ??
+    reconciling(reasonOf(progress, view), messageOf(progress, view))
   );
 }
 
@@ -158,21 +200,22 @@ function messageOf({ revision, desired }: Progress, { counts, phase, pending }: 
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(excused > 0 ? [`${excused} left out`] : []),
-    ...(pending === "no" ? [] : ["a newer content waits"]),
+    ...(pending === "no" ? [] : ["newer content waits"]),
   ];
   return parts.join(", ");
 }
 
 /**
- * True when what is published is what is wanted, and every node that can be served had it. What
- * becomes of a node or its agent later is no news of the rollout.
+ * True when the published content is the wanted one, and every node that can be served has had it.
+ * Later changes of a node or its agent do not count.
  */
 const isOut = (progress: Progress): boolean =>
   progress.view?.pending === "no" && isPublishedOut(progress);
 
 /**
- * True when what is published is on every node that can be served, whatever waits to follow it.
- * Nodes that joined before the promotion count, nodes that joined later get it by themselves.
+ * True when the published content is on every node that can be served, whatever waits to follow.
+ * Nodes that joined before the promotion count. Nodes that joined later get the content by
+ * themselves.
  */
 export const isPublishedOut = (progress: Progress): boolean => {
   const { intent, revision, served, state } = progress;
@@ -186,20 +229,20 @@ const hasNoNodes = ({ desired, isCounted, pods }: Progress): boolean =>
 
 const because = (reason: string) => (reason === "" ? "" : ` (${reason})`);
 
-const done = (reason: ReadyReason, message: string): Summary => ({
+const settled = (reason: ReadyReason, message: string): Summary => ({
   next: "nobody",
   ready: "True",
   reason,
   message,
 });
 
-const goesOn = (
+const reconciling = (
   reason: ReconcilingReason,
   message: string,
   ready: StatusCondition["status"] & ("False" | "Unknown") = "False",
 ): Summary => ({ next: "controller", ready, reason, message });
 
-const stalls = (reason: StalledReason, message: string): Summary => ({
+const stalled = (reason: StalledReason, message: string): Summary => ({
   next: "person",
   ready: "False",
   reason,

@@ -1,12 +1,12 @@
 /**
- * Everything that can last and that somebody has to know of, as one table. Each row has the reason
- * of its Event, which is repeated for as long as it lasts and is also the metric's label, and the
- * condition of GlobalPullSecret that it changes, with its reason there. Nothing tells of what is
- * not in here (docs/decisions/0024).
+ * All troubles that last and need to be reported, in one table. Each row has the reason of its
+ * Event, which repeats while the trouble lasts and is also the metric's label, and the condition of
+ * GlobalPullSecret that it changes, with the reason there. Nothing else is reported
+ * (docs/decisions/0024).
  */
 import type { ConditionType, Reason, TroubleReason } from "#api/reasons.ts";
 
-/** `condition`: undefined for what changes nothing that nodes get. */
+/** `condition`: undefined for a trouble that does not affect the nodes. */
 type Row = Readonly<{
   event: TroubleReason;
   condition: ConditionType | undefined;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { agentsLeft } from "./ending-pods.ts";
+import { agentsLeft } from "./remove.ts";
 
 const ownerReferences = [
   { kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true },

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { absenceOf, withdrawal, type Absence } from "./grace.ts";
-import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
+import { noRequests } from "#controller/policy/policy-in-force.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
 
 const at = (seconds: number) => new Date(1e12 + seconds * 1000);
 const absence = (changes: Partial<Absence>): Absence => ({
@@ -13,7 +13,7 @@ const absence = (changes: Partial<Absence>): Absence => ({
   now: at(10),
   graceSeconds: 30,
   begun: false,
-  haste: false,
+  immediate: false,
   ...changes,
 });
 
@@ -41,7 +41,7 @@ const cases: readonly (readonly [
     at(10),
     true,
   ],
-  ["haste ends it, and is remembered", absence({ haste: true }), at(-20), at(10), true],
+  ["haste ends it, and is remembered", absence({ immediate: true }), at(-20), at(10), true],
   ["what has begun is not put off", absence({ begun: true }), at(0), at(30), true],
   [
     "a clock that was set back does not make it longer",
@@ -62,7 +62,7 @@ const secret = (intent: string, annotations: Record<string, string> = {}): V1Sec
 const setting = {
   now: () => at(10),
   policy: policyWith(),
-  wishes: noWishes,
+  requests: noRequests,
 };
 const found = (changes: Partial<Snapshot>) =>
   absenceOf("additional", { daemonSet: {}, ...changes } as Snapshot, setting);
@@ -89,21 +89,21 @@ for (const [sentence, absence, expected] of begun) {
 }
 
 test("haste is asked for on GlobalPullSecret, too; and a withdrawal by spec waits for no grace", () => {
-  const haste = (changes: Partial<typeof setting>) =>
-    absenceOf("additional", { daemonSet: {} } as Snapshot, { ...setting, ...changes }).haste;
+  const immediate = (changes: Partial<typeof setting>) =>
+    absenceOf("additional", { daemonSet: {} } as Snapshot, { ...setting, ...changes }).immediate;
   const withdrawn = { ...policyWith(), managementState: "Withdrawn" } as const;
-  const wishes = { ...noWishes, withdrawNow: true };
+  const requests = { ...noRequests, withdrawNow: true };
   assert.deepEqual(
-    [haste({}), haste({ wishes }), haste({ policy: withdrawn })],
+    [immediate({}), immediate({ requests }), immediate({ policy: withdrawn })],
     [false, true, true],
   );
 });
 
 test("haste is asked for by an annotation on global-pull-secret, in one word", () => {
-  const haste = (value: string) =>
-    found({ global: secret("apply", { [withdrawNowAnnotation]: value }) }).haste;
+  const immediate = (value: string) =>
+    found({ global: secret("apply", { [withdrawNowAnnotation]: value }) }).immediate;
   assert.deepEqual(
-    [haste("true"), haste("false"), haste(""), found({}).haste],
+    [immediate("true"), immediate("false"), immediate(""), found({}).immediate],
     [true, false, false, false],
   );
 });

@@ -1,39 +1,39 @@
 /**
- * When an absent Secret counts as withdrawn, for each source separately. Pure. A Secret that is
- * deleted and created again (`kubectl replace --force`, an owner that recreates it, a type that had
- * to be changed) is one change. Without a grace period each node would lose its credentials and get
- * them back, with two kubelet restarts.
+ * When an absent Secret counts as withdrawn, for each source. Pure. Deleting and recreating a
+ * Secret is one change (`kubectl replace --force`, an owner that recreates it, a new type). Without
+ * a grace period, each node would lose its credentials and get them again, with two kubelet
+ * restarts.
  */
 import { withdrawNowAnnotation } from "#contract/names.ts";
-import { isForeign, type Snapshot } from "#controller/sources/read/snapshot.ts";
+import { isForeign, type Snapshot } from "#controller/sources/snapshot.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Wishes } from "#controller/policy/spec/policy-in-force.ts";
+import type { Requests } from "#controller/policy/policy-in-force.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
-import type { Given } from "#controller/sources/read/input.ts";
+import type { SourceInput } from "#controller/sources/input.ts";
 import { lastGood } from "../sources/source.ts";
 
 export type Absence = Readonly<{
-  /** When it was first seen to be absent, as far as that is remembered. */
+  /** When the Secret was first seen absent, if the state records it. */
   since: Date | undefined;
   now: Date;
   graceSeconds: number;
-  /** Entries are being taken back already, or nothing is there to take back. */
+  /** The entries are already being removed, or there is nothing to remove. */
   begun: boolean;
-  /** Somebody asked for haste. */
-  haste: boolean;
+  /** The grace period must be skipped. */
+  immediate: boolean;
 }>;
 
-/** `since` must be remembered, so that the grace ends in a later run too. */
+/** The state must record `since`, so that a later run can end the grace period. */
 export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
 
 /**
- * A clock that was set back does not lengthen the grace: a time in the future is read as now.
+ * If the clock was set back, the grace period gets no longer: a time in the future counts as now.
  */
-export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence): Withdrawal {
+export function withdrawal({ since, now, graceSeconds, begun, immediate }: Absence): Withdrawal {
   const grace = graceSeconds * 1000;
   const seen = Math.min(since?.getTime() ?? now.getTime(), now.getTime());
-  const first = haste ? Math.min(seen, now.getTime() - grace) : seen;
+  const first = immediate ? Math.min(seen, now.getTime() - grace) : seen;
   const begins = new Date(first + grace);
   return { since: new Date(first), begins, due: begun || begins.getTime() <= now.getTime() };
 }
@@ -41,38 +41,40 @@ export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence):
 type Setting = Readonly<{
   now: () => Date;
   policy: Pick<Policy, "withdrawal" | "managementState">;
-  wishes: Pick<Wishes, "withdrawNow">;
+  requests: Pick<Requests, "withdrawNow">;
 }>;
 
 /**
- * What the snapshot tells of a source's absence. Haste is asked for on GlobalPullSecret or on
- * global-pull-secret, after a leak. A withdrawal by spec is always hasty: it is no accident.
+ * The absence of one source, from the snapshot. After a leak, an annotation on GlobalPullSecret or
+ * on global-pull-secret skips the grace period. A withdrawal by spec always skips it, because it
+ * cannot be an accident.
  */
 export function absenceOf(
   id: string,
   { global, state, daemonSet }: Snapshot,
-  { now, policy, wishes }: Setting,
+  { now, policy, requests }: Setting,
 ): Absence {
   const nothingGiven = global === undefined && daemonSet === undefined;
   return {
     since: readState(state).absentSince.get(id),
     now: now(),
     graceSeconds: policy.withdrawal.graceSeconds,
-    // Without our own note of it the grace would never end.
+    // If we do not own the state Secret, we cannot record `since`, and the grace period would never
+    // end.
     begun: nothingGiven || readPublished(global)?.intent === "release" || isForeign(state),
-    haste:
+    immediate:
       policy.managementState === "Withdrawn" ||
-      wishes.withdrawNow ||
+      requests.withdrawNow ||
       global?.metadata?.annotations?.[withdrawNowAnnotation] === "true",
   };
 }
 
 /**
- * Id → withdrawal, for each absent source: always for the additional; for an extra only while it
- * has entries to lose, or had them until its grace was over.
+ * Source id → withdrawal, for each absent source. The additional Secret is always included. An
+ * extra source is included only if it has entries, or had them until its grace period ended.
  */
 export function withdrawals(
-  given: readonly Given[],
+  inputs: readonly SourceInput[],
   snapshot: Snapshot,
   setting: Setting,
 ): ReadonlyMap<string, Withdrawal> {
@@ -80,28 +82,32 @@ export function withdrawals(
   const known = { published: readPublished(snapshot.global), state };
   const hadEntries = (id: string) =>
     state.absentSince.has(id) || lastGood(known, id, "additional") !== undefined;
-  const loses = ({ asks, id, found }: Given) =>
-    found === "absent" && (asks === "whileThere" || (asks === "onceInOrder" && hadEntries(id)));
+  const loses = ({ applies, id, found }: SourceInput) =>
+    found === "absent" &&
+    (applies === "whilePresent" || (applies === "onceAccepted" && hadEntries(id)));
   return new Map(
-    given
+    inputs
       .filter(loses)
       .map(({ id }) => [id, withdrawal(absenceOf(id, snapshot, setting))] as const),
   );
 }
 
-/** The sources, keeping those whose grace is not over or that a pause holds. */
+/**
+ * The sources. A source stays if its grace period has not ended, or if a pause holds its
+ * withdrawal.
+ */
 export function keptOf(
-  given: readonly Given[],
+  inputs: readonly SourceInput[],
   absences: ReadonlyMap<string, Withdrawal>,
   held = false,
-): readonly Given[] {
-  return given.map((one) => {
+): readonly SourceInput[] {
+  return inputs.map((one) => {
     const absence = absences.get(one.id);
-    if (absence === undefined || (absence.due && !held) || one.asks === "never") return one;
+    if (absence === undefined || (absence.due && !held) || one.applies === "never") return one;
     return { ...one, found: "kept", until: absence.begins };
   });
 }
 
-/** Since when each source has been absent, as the state remembers it. */
+/** Source id → when its Secret was first seen absent, for the state. */
 export const sincesOf = (absences: ReadonlyMap<string, Withdrawal>) =>
   new Map([...absences].map(([id, { since }]) => [id, since] as const));

@@ -1,14 +1,22 @@
-/** The revision by which every node gives back our entries, until the last one has. */
-import { withdrawn } from "#controller/sources/read/input.ts";
-import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+/** The release: a revision without our entries, which every node must confirm. */
+import { withdrawn } from "#controller/sources/input.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { readState, writeState } from "../objects/state.ts";
 import { takeStep, type Progress } from "../rollout/step.ts";
 import { accept, type Sources, type WantedContent } from "../sources/accept.ts";
-import { overdue, uneventful, type Removal, type Remover } from "./removal.ts";
-import { pauseAfter } from "./withdrawal.ts";
+import {
+  overdue,
+  nothingHappened,
+  type Removal,
+  type RemovalContext,
+  pauseAfter,
+} from "./withdrawal.ts";
 
-/** The content where the original cannot be had: not even that may be left in force. */
+/**
+ * The released content if the original cannot be read. Even the original's entries must not stay in
+ * force.
+ */
 const noCredential: WantedContent = {
   document: '{"auths":{}}',
   sources: "{}",
@@ -17,62 +25,62 @@ const noCredential: WantedContent = {
   fromAdditional: 0,
 };
 
-/** One step towards every node having given back. */
+/** One step of the release. */
 export async function release(
-  remover: Remover,
+  context: RemovalContext,
   snapshot: Snapshot,
   sources: Sources,
 ): Promise<Removal> {
   const { wanted = noCredential } = accept(
-    { ...sources, given: withdrawn(sources.given) },
-    remover.policy.merge,
+    { ...sources, inputs: withdrawn(sources.inputs) },
+    context.policy.merge,
   );
-  const progress = await takeStep(remover, snapshot, wanted);
+  const progress = await takeStep(context, snapshot, wanted);
   const { revision, intent, completed, view } = progress;
   const releasing = intent === "release";
-  const common = { ...uneventful, step: "release", revision, progress, releasing } as const;
+  const common = { ...nothingHappened, step: "release", revision, progress, releasing } as const;
   const waiting = waitingFor(progress);
   const away = view?.excused.map(({ node }) => node) ?? [];
   if (completed === undefined) {
-    const still = remover.stillSeconds(`${revision} ${releasing} ${waiting.length}`);
+    const unchanged = context.unchangedSeconds(`${revision} ${releasing} ${waiting.length}`);
     const awaited = releasing && away.length > 0 && waiting.length === 0;
     return {
       ...common,
       ...(awaited
-        ? { awaited: { names: away, until: forgottenAt(remover, progress) } }
-        : { overdue: overdue(remover, still, waiting) }),
-      again: { seconds: Math.min(progress.again, pauseAfter(still)) },
+        ? { awaited: { names: away, until: forgottenAt(context, progress) } }
+        : { overdue: overdue(context, unchanged, waiting) }),
+      again: { seconds: Math.min(progress.again, pauseAfter(unchanged)) },
     };
   }
-  // Before the note, which tells that it is done: the state is the last to go, and alone it would
-  // tell that nodes are still to be asked.
+  // This comes before the note on global-pull-secret, which marks the release as complete. The
+  // state is deleted last, and a state with a rollout would mean that nodes are still waited for.
   const { stateSecret, global } = progress;
   if (stateSecret !== undefined)
-    await writeState(remover.cluster, stateSecret, {
+    await writeState(context.cluster, stateSecret, {
       ...readState(stateSecret),
       rollout: undefined,
       servedBefore: 0,
     });
   if (global !== undefined)
-    await remember(remover.cluster, global, { ...recall(global), released: revision });
+    await remember(context.cluster, global, { ...recall(global), released: revision });
   const leftBehind = completed.isConfirmed ? [] : [...waiting, ...away];
   return { ...common, released: true, leftBehind, again: { seconds: 1 } };
 }
 
-/** Nodes with an agent that have not given back, and are not excused. */
+/** Nodes that have an agent, have not confirmed the release, and are not excused. */
 function waitingFor({ pods, revision, view }: Progress): readonly string[] {
   const excused = new Set(view?.excused.map(({ node }) => node));
   return pods
     .filter(
-      ({ word, node, isDeleting }) =>
+      ({ terminationMessage: message, node, isDeleting }) =>
         !isDeleting &&
         !excused.has(node) &&
-        !(word?.kind === "proved" && word.revision === revision),
+        !(message?.kind === "proved" && message.revision === revision),
     )
     .map(({ node }) => node);
 }
 
-/** When nodes that are away are waited for no longer, ISO 8601. */
-function forgottenAt({ policy }: Remover, { publishedAt }: Progress): string {
+/** When the controller stops waiting for absent nodes, as ISO 8601. */
+function forgottenAt({ policy }: RemovalContext, { publishedAt }: Progress): string {
   return new Date((publishedAt + policy.withdrawal.forgetAfterSeconds) * 1000).toISOString();
 }

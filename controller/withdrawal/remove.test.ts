@@ -7,12 +7,12 @@ import { readPublished } from "#controller/objects/global-secret.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { content, World, type Behaviour } from "#controller/rollout/world.fixture.ts";
-import { givenAdditional } from "#controller/sources/read/input.ts";
-import { observe } from "#controller/sources/read/snapshot.ts";
+import { additionalInput } from "#controller/sources/input.ts";
+import { observe } from "#controller/sources/snapshot.ts";
 import { stateManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
-import { remove, takesAway } from "./remove.ts";
-import type { Removal } from "./removal.ts";
+import { remove, deletesNext } from "./remove.ts";
+import type { Removal } from "./withdrawal.ts";
 
 const one = content("u:1");
 const everything = ["daemonSet", "roleBinding", "role", "serviceAccount", "global", "state"];
@@ -22,7 +22,7 @@ async function look(world: World): Promise<Removal> {
   await world.look();
   const snapshot = await observe(world.cluster, undefined);
   const known = { published: readPublished(snapshot.global), state: readState(snapshot.state) };
-  const sources = { given: [givenAdditional("absent")], ...known };
+  const sources = { inputs: [additionalInput("absent")], ...known };
   return remove(world.remover, snapshot, sources);
 }
 
@@ -58,7 +58,7 @@ test("deletes the objects in their order when every node has confirmed", async (
   const world = await deployed({ a: "proves", b: "proves" });
   await looks(world, 10);
   assert.deepEqual(deletedOf(world), everything);
-  assert.equal(takesAway(await observe(world.cluster, undefined)), false);
+  assert.equal(deletesNext(await observe(world.cluster, undefined)), false);
 });
 
 test("keeps the DaemonSet for a node without a pod, names it, and publishes no credential", async () => {
@@ -114,7 +114,7 @@ test("waits for a node that does not confirm, and names it after the deadline", 
   const world = await deployed({ a: "proves", b: "ignores" });
   const first = await looks(world, 10);
   assert.equal(first.overdue, undefined);
-  Object.assign(world.remover, { stillSeconds: () => 600 });
+  Object.assign(world.remover, { unchangedSeconds: () => 600 });
   const { overdue } = await look(world);
   assert.deepEqual(overdue, { waiting: ["b"], seconds: 600 });
   assert.deepEqual(deletedOf(world), []);

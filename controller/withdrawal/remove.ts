@@ -1,56 +1,61 @@
-/** One step of taking everything away again, after the additional Secret is gone. */
-import type { V1ObjectMeta } from "@kubernetes/client-node";
-import { ownedOf, type Snapshot } from "#controller/sources/read/snapshot.ts";
+/** One step of the removal, after the additional Secret was deleted. */
+import type { V1ObjectMeta, V1Node, V1Pod } from "@kubernetes/client-node";
+import { ownedOf, type Snapshot } from "#controller/sources/snapshot.ts";
 import { isOurs } from "#kube/client/ownership.ts";
-import { owned } from "#kube/client/paths.ts";
+import { owned, collections } from "#kube/client/paths.ts";
 import { recall } from "../objects/annotations.ts";
 import { readPublished, type Published } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
 import type { Sources } from "../sources/accept.ts";
 import { release } from "./release.ts";
-import { agentsLeft } from "./ending-pods.ts";
-import { overdue, uneventful, type Removal, type Remover } from "./removal.ts";
 import {
+  overdue,
+  nothingHappened,
+  type Removal,
+  type RemovalContext,
   nextWithdrawalStep,
   pauseAfter,
   type WithdrawalInput,
   type WithdrawalStep,
 } from "./withdrawal.ts";
+import { agentName } from "#contract/names.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { isAgent } from "#controller/rollout/pods.ts";
 
 /**
- * True when the next step deletes something, or may call the withdrawal done. That takes a fresh
- * read: an informer may lag. Where nothing is left there is nothing to take away.
+ * True when the next step deletes something or may complete the withdrawal. Such a step needs a
+ * fresh read, because an informer may lag. False if nothing is left.
  */
-export function takesAway(found: Snapshot): boolean {
+export function deletesNext(found: Snapshot): boolean {
   const snapshot = ours(found);
   if (ownedOf(snapshot).length === 0) return false;
   return nextWithdrawalStep(inputOf(snapshot)) !== "release";
 }
 
 export async function remove(
-  remover: Remover,
+  context: RemovalContext,
   found: Snapshot,
   sources: Sources,
 ): Promise<Removal> {
   const snapshot = ours(found);
-  const { cluster } = remover;
+  const { cluster } = context;
   const revision = readPublished(snapshot.global)?.revision ?? 0;
   let next = inputOf(snapshot);
   let step = nextWithdrawalStep(next);
-  if (step === "release") return release(remover, snapshot, sources);
+  if (step === "release") return release(context, snapshot, sources);
   const done: WithdrawalStep[] = [];
-  let [still, abandoned] = [0, 0];
-  if (step === "await daemonSet") still = remover.stillSeconds(step);
+  let [unchanged, abandoned] = [0, 0];
+  if (step === "await daemonSet") unchanged = context.unchangedSeconds(step);
   if (step === "count agents") {
     const left = await agentsLeft(cluster);
-    still = remover.stillSeconds(`${step} ${left}`);
-    // They have given everything back, so a pod that does not end must not block the rest.
-    if (overdue(remover, still, []) !== undefined) abandoned = left;
+    unchanged = context.unchangedSeconds(`${step} ${left}`);
+    // These nodes have no entries any more, so a pod that does not end must not block the rest.
+    if (overdue(context, unchanged, []) !== undefined) abandoned = left;
     next = { ...next, agents: left - abandoned };
     step = nextWithdrawalStep(next);
   }
-  // Steps that need no look in between share a run: each look adds a quarter of a second to the
-  // removal.
+  // Steps that need no new observation share a run. Each observation adds a quarter of a second to
+  // the removal.
   while (step.startsWith("delete ")) {
     const name = step.slice("delete ".length) as keyof WithdrawalInput["exists"];
     const { uid = "", resourceVersion } = snapshot[name]?.metadata ?? {};
@@ -61,14 +66,14 @@ export async function remove(
     step = nextWithdrawalStep(next);
   }
   return {
-    ...uneventful,
+    ...nothingHappened,
     step: done.at(-1) ?? step,
     revision,
-    overdue: overdue(remover, still, [
+    overdue: overdue(context, unchanged, [
       step === "await daemonSet" ? "the DaemonSet's finalizers" : "agents' pods",
     ]),
     abandoned,
-    again: { seconds: pauseAfter(still) },
+    again: { seconds: pauseAfter(unchanged) },
   };
 }
 
@@ -79,9 +84,9 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
   return {
     rolled:
       notes.rolled ??
-      // Without a note of ours, whoever made the DaemonSet may have touched nodes.
+      // Without our note, the DaemonSet may have reached nodes, whoever made it.
       (snapshot.daemonSet !== undefined ||
-        // The end of a withdrawal is that the state forgets its rollout.
+        // A withdrawal ends by deleting the rollout from the state.
         state.rollout !== undefined ||
         state.servedBefore > 0),
     released: notes.released === (published?.revision ?? 0) && withdraws(published),
@@ -98,12 +103,14 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
   };
 }
 
-/** True when the revision withdraws. No other revision can be said to have been given back. */
+/** True when the revision is a withdrawal. Only such a revision can be confirmed as released. */
 function withdraws(published: Published | undefined): boolean {
   return published !== undefined && published.revision > 0 && published.intent === "release";
 }
 
-/** Only our own objects: a foreign one under one of our names does not block the rest. */
+/**
+ * Only our own objects. An object of someone else under one of our names does not block the rest.
+ */
 function ours(found: Snapshot): Snapshot {
   return {
     ...found,
@@ -118,4 +125,51 @@ function ours(found: Snapshot): Snapshot {
 
 function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T | undefined {
   return object !== undefined && isOurs(object.metadata) ? object : undefined;
+}
+
+/** Most pods to read at once: 0.5 MB, of up to 5,000 pods. At most as many nodes are read. */
+const page = 100;
+
+/**
+ * How many agents' pods are left on Ready nodes, counted up to 100. The pod of an unreachable node
+ * does not count, because it ends when the node returns. If there are more pods than one page, the
+ * nodes are not read.
+ */
+export async function agentsLeft(cluster: Cluster): Promise<number> {
+  const { items, metadata } = await read<V1Pod>(cluster, collections.pods, {
+    labelSelector: `name=${agentName}`,
+    limit: String(page),
+  });
+  const ours = items.filter(isAgent);
+  if (metadata?.continue) return ours.length;
+  let count = 0;
+  for (const { spec } of ours)
+    if (spec?.nodeName !== undefined && (await isReady(cluster, spec.nodeName))) count += 1;
+  return count;
+}
+
+/**
+ * True when the node is Ready. A list of one node needs no further right; getting the node would.
+ */
+async function isReady(cluster: Cluster, name: string): Promise<boolean> {
+  const { items } = await read<V1Node>(cluster, collections.nodes, {
+    fieldSelector: `metadata.name=${name}`,
+  });
+  return (
+    items[0]?.status?.conditions?.some(
+      ({ type, status }) => type === "Ready" && status === "True",
+    ) ?? false
+  );
+}
+
+type List<T> = { items: readonly T[]; metadata?: { continue?: string } };
+
+async function read<T>(
+  cluster: Cluster,
+  collection: string,
+  query: Record<string, string>,
+): Promise<List<T>> {
+  return (
+    (await cluster.get<List<T>>(`${collection}?${new URLSearchParams(query)}`)) ?? { items: [] }
+  );
 }

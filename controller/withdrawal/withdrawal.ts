@@ -1,20 +1,27 @@
 /**
- * Removal: first every node gives back our entries, then the objects go, the Secrets last, because
- * they are our notes. Pure and derived from what exists, so that a controller that was killed goes
- * on where the last one stopped.
+ * The steps of a removal. First every node removes our entries. Then the objects are deleted, the
+ * Secrets last, because they record how far the removal is. Pure, and derived from what exists, so
+ * a new controller continues where the last one stopped.
  */
+import type { Again } from "#kube/loop.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { RolloutContext } from "../rollout/write.ts";
+import type { Progress } from "../rollout/step.ts";
 
 export type WithdrawalInput = Readonly<{
   /** Something may have reached a node. */
   rolled: boolean;
-  /** Every living node has the published revision, or somebody told us to assume so. */
+  /**
+   * Every living node has the published revision, or an administrator told the controller to assume
+   * so.
+   */
   released: boolean;
   exists: Readonly<
     Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>
   >;
   /** The DaemonSet is being deleted already. */
   terminating: boolean;
-  /** Agents' pods on living nodes; undefined: not counted. */
+  /** Agents' pods on living nodes. Undefined: not counted. */
   agents: number | undefined;
 }>;
 
@@ -50,6 +57,69 @@ export function nextWithdrawalStep({
   return exists.state ? "delete state" : "done";
 }
 
-/** Seconds until the next look at what stands still: 1 at first, 30 at most. */
-export const pauseAfter = (stillSeconds: number): number =>
-  Math.min(30, Math.max(1, Math.round(stillSeconds / 4)));
+/** Seconds until the next check of a removal that makes no progress: 1 at first, at most 30. */
+export const pauseAfter = (unchangedSeconds: number): number =>
+  Math.min(30, Math.max(1, Math.round(unchangedSeconds / 4)));
+
+/** `until`: when the controller stops waiting for them, as ISO 8601. */
+type Awaited = Readonly<{ names: readonly string[]; until: string }>;
+
+export type RemovalContext = RolloutContext &
+  Readonly<{
+    policy: Policy;
+    /**
+     * How many seconds the removal has been in this state. A restart of the controller resets it,
+     * which only delays what depends on it.
+     */
+    unchangedSeconds: (state: string) => number;
+  }>;
+
+export type Removal = Readonly<{
+  step: WithdrawalStep;
+  revision: number;
+  /** Set until every node has confirmed the release. */
+  progress: Progress | undefined;
+  /**
+   * True: this revision removes our entries. False: an earlier revision that was being rolled out
+   * when the removal began.
+   */
+  releasing: boolean;
+  /** Every node that is waited for has confirmed the release. */
+  released: boolean;
+  /** Names of nodes that the controller stopped waiting for. They may keep our entries. */
+  leftBehind: readonly string[];
+  /** Names of what the removal waits for, after `seconds` without progress. */
+  overdue: Readonly<{ waiting: readonly string[]; seconds: number }> | undefined;
+  /** Absent nodes that the removal waits for. */
+  awaited: Awaited | undefined;
+  /** Agents' pods that the controller stopped waiting for. */
+  abandoned: number;
+  /** Undefined: as for a rollout. */
+  again: Again | undefined;
+}>;
+
+/** Default values of a step. */
+export const nothingHappened = {
+  progress: undefined,
+  releasing: false,
+  released: false,
+  leftBehind: [],
+  overdue: undefined,
+  awaited: undefined,
+  abandoned: 0,
+} as const;
+
+/** What the removal waits for, once it has made no progress for `deadline`. */
+export function overdue({ policy }: RemovalContext, unchanged: number, waiting: readonly string[]) {
+  const seconds = policy.withdrawal.deadlineSeconds;
+  return unchanged >= seconds ? { waiting, seconds } : undefined;
+}
+
+export function unchangedClock(seconds: () => number): (key: string) => number {
+  let seen: string | undefined;
+  let since = 0;
+  return (key) => {
+    if (key !== seen) [seen, since] = [key, seconds()];
+    return seconds() - since;
+  };
+}

@@ -4,7 +4,7 @@
 import type { Access } from "#kube/kubeconfig/access.ts";
 import type { KubeconfigRead } from "#kube/kubeconfig/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
-import { sentence } from "../secret/problems.ts";
+import { sentence } from "../rules/problems.ts";
 
 export type AccessReading =
   | Readonly<{

@@ -8,7 +8,7 @@ import type { ClusterAPISource } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { allClusters, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
-import { sentence } from "../secret/problems.ts";
+import { sentence } from "../rules/problems.ts";
 import { queryOf, servedVersion } from "./selector.ts";
 import { reading, type AccessReading } from "./access.ts";
 

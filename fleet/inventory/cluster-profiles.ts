@@ -1,17 +1,17 @@
 /** Clusters as ClusterProfiles declare them, in named namespaces and of named managers. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { type ClusterProfile, execExtension, type AccessProvider } from "#api/cluster-profile.ts";
 import type { ClusterProfilesSource } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
-import { sentence } from "../secret/problems.ts";
+import { sentence } from "../rules/problems.ts";
 import { reading, type AccessReading } from "./access.ts";
-import { wayOf, type AccessWay } from "./provider.ts";
 import { queryOf } from "./selector.ts";
+import { tokenKey } from "#contract/joined/names.ts";
 
 /** `NAMESPACE/NAME` of each profile that is selected. */
 export async function profilesOf(
@@ -42,23 +42,35 @@ export async function readProfile(
   home: Cluster,
   profile: ClusterProfile,
 ): Promise<Readonly<{ read: AccessReading; secret?: V1Secret | undefined }>> {
-  const way = wayOf(profile);
-  if ("problem" in way) return { read: { ok: false, why: sentence(way.problem, way.detail) } };
+  const source = credentialSourceOf(profile);
+  if ("problem" in source)
+    return { read: { ok: false, why: sentence(source.problem, source.detail) } };
   const { namespace = "", name = "" } = profile.metadata;
-  const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${way.secret}`);
-  return { read: accessBy(way, secret, name), secret };
+  const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${source.secret}`);
+  return { read: accessBy(source, secret, name), secret };
 }
 
-function accessBy(way: AccessWay, secret: V1Secret | undefined, name: string): AccessReading {
-  const value = secret?.data?.[way.key];
+function accessBy(
+  source: CredentialSource,
+  secret: V1Secret | undefined,
+  name: string,
+): AccessReading {
+  const value = secret?.data?.[source.key];
   if (value === undefined)
-    return { ok: false, why: sentence("noCredential", `${way.secret}, ${way.key}`), absent: true };
-  const made = JSON.stringify([way.cluster, value]);
+    return {
+      ok: false,
+      why: sentence("noCredential", `${source.secret}, ${source.key}`),
+      absent: true,
+    };
+  const made = JSON.stringify([source.cluster, value]);
   const bytes = Buffer.from(value, "base64");
-  if (way.holds === "token")
-    return reading(parseKubeconfig(configOf(way.cluster, { token: bytes.toString() }), name), made);
-  const place = parseKubeconfig(configOf(way.cluster, { token: "none" }), name);
-  const proof = readKubeconfig(bytes, way.secret, way.context);
+  if (source.holds === "token")
+    return reading(
+      parseKubeconfig(configOf(source.cluster, { token: bytes.toString() }), name),
+      made,
+    );
+  const place = parseKubeconfig(configOf(source.cluster, { token: "none" }), name);
+  const proof = readKubeconfig(bytes, source.secret, source.context);
   if (!place.ok || !proof.ok) return reading(place.ok ? proof : place, made);
   return { ok: true, access: new Access(place.access, proof.access.proof), made };
 }
@@ -70,3 +82,74 @@ const configOf = (cluster: object, user: object) => ({
   contexts: [{ name: "profile", context: { cluster: "profile", user: "profile" } }],
   "current-context": "profile",
 });
+
+/** A Secret in the profile's own namespace. */
+export type CredentialSource = Readonly<{
+  /** A kubeconfig's cluster, of which nothing has been judged. */
+  cluster: Readonly<Record<string, unknown>>;
+  secret: string;
+  key: string;
+}> &
+  (Readonly<{ holds: "token" }> | Readonly<{ holds: "kubeconfig"; context: string | undefined }>);
+
+/** Why a profile gives no way: a kind of problem, and its detail. */
+export type ProviderProblem = Readonly<{ problem: "noProvider" | "provider"; detail: string }>;
+
+/** The first provider of the two that are known, in the profile's order; nothing else is run. */
+export function credentialSourceOf({
+  metadata,
+  status,
+}: ClusterProfile): CredentialSource | ProviderProblem {
+  const all = [...(status?.accessProviders ?? []), ...(status?.credentialProviders ?? [])];
+  const known = all.find(({ name }) => Object.hasOwn(readers, name));
+  if (known === undefined)
+    return { problem: "noProvider", detail: Object.keys(readers).join(" or ") };
+  return readers[known.name as keyof typeof readers](known, metadata);
+}
+
+type Profile = ClusterProfile["metadata"];
+
+const readers = {
+  secretreader(
+    provider: AccessProvider,
+    { name = "" }: Profile,
+  ): CredentialSource | ProviderProblem {
+    // Of another name it could be any token of this namespace, for a server of the author's.
+    const named = extensionOf(provider)["clusterName"] ?? name;
+    if (named !== name) return refused("clusterName is not the profile's own name");
+    return { cluster: provider.cluster ?? {}, secret: name, key: tokenKey, holds: "token" };
+  },
+  "kubeconfig-secretreader"(
+    provider: AccessProvider,
+    { namespace }: Profile,
+  ): CredentialSource | ProviderProblem {
+    const { name, key, namespace: where = namespace, context } = extensionOf(provider);
+    // The fleet's account may read Secrets by name anywhere: the author of a profile may not.
+    if (where !== namespace) return refused("it names another namespace than the profile's");
+    if (!isName(name) || !isKey(key)) return refused("it names no Secret and key");
+    if (context !== undefined && typeof context !== "string") return refused("context is no text");
+    const cluster = provider.cluster ?? {};
+    return { cluster, secret: name, key, holds: "kubeconfig", context };
+  },
+} as const;
+
+const refused = (detail: string): ProviderProblem => ({ problem: "provider", detail });
+
+/** What the profile tells the reader; an own field alone is one. */
+function extensionOf({ cluster }: AccessProvider): Readonly<Record<string, unknown>> {
+  const all = cluster?.["extensions"];
+  const found = (Array.isArray(all) ? all : []).find(
+    (one: unknown) => isFields(one) && one["name"] === execExtension,
+  ) as Readonly<Record<string, unknown>> | undefined;
+  const told = found?.["extension"];
+  return isFields(told) ? told : {};
+}
+
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isName = (value: unknown): value is string =>
+  typeof value === "string" &&
+  value.length <= 253 &&
+  /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(value);
+const isKey = (value: unknown): value is string =>
+  typeof value === "string" && /^[-._a-zA-Z0-9]{1,253}$/.test(value);

@@ -6,7 +6,7 @@ import {
   type AccessProvider,
   type ClusterProfile,
 } from "#api/cluster-profile.ts";
-import { wayOf } from "./provider.ts";
+import { credentialSourceOf } from "./cluster-profiles.ts";
 
 const cluster = { server: "https://east.example:6443", "certificate-authority-data": "QQ==" };
 
@@ -70,9 +70,9 @@ const cases: readonly (readonly [what: string, given: ClusterProfile, expected: 
 
 for (const [what, given, expected] of cases)
   test(`${what}: ${JSON.stringify(expected)}`, () => {
-    const { cluster: found, ...way } = { cluster: undefined, ...wayOf(given) };
-    assert.partialDeepStrictEqual(way, expected);
-    if ("secret" in way) assert.partialDeepStrictEqual(found, cluster);
+    const { cluster: found, ...source } = { cluster: undefined, ...credentialSourceOf(given) };
+    assert.partialDeepStrictEqual(source, expected);
+    if ("secret" in source) assert.partialDeepStrictEqual(found, cluster);
   });
 
 test("the field's former name is read, and what both have is taken from the new one", () => {
@@ -81,8 +81,13 @@ test("the field's former name is read, and what both have is taken from the new 
     status: { ...one.status, credentialProviders },
   });
   const other = { name: "secretreader", cluster: { server: "https://other.example" } };
-  assert.partialDeepStrictEqual(wayOf(former(profile(), other)), { cluster: other.cluster });
-  assert.partialDeepStrictEqual(wayOf(former(profile(provider("secretreader")), other)), {
-    cluster,
+  assert.partialDeepStrictEqual(credentialSourceOf(former(profile(), other)), {
+    cluster: other.cluster,
   });
+  assert.partialDeepStrictEqual(
+    credentialSourceOf(former(profile(provider("secretreader")), other)),
+    {
+      cluster,
+    },
+  );
 });

@@ -9,13 +9,13 @@ import type {
   V1PodSpec,
   V1PodTemplateSpec,
 } from "@kubernetes/client-node";
-import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import { agent as usual } from "#controller/objects/daemonset/agent.fixture.ts";
-import { daemonSet, restartedAt } from "#controller/objects/daemonset/daemonset.ts";
-import { allModes, deliveryOf } from "#controller/policy/delivery.ts";
-import { parseConfig } from "#controller/policy/flags/config.ts";
-import { flags } from "#controller/policy/flags/flags.ts";
-import { inForce } from "#controller/policy/spec/policy-in-force.ts";
+import type { Agent } from "#controller/objects/agent.ts";
+import { agent as usual } from "#controller/objects/agent.fixture.ts";
+import { daemonSet, restartedAt } from "#controller/objects/daemonset.ts";
+import { allModes, deliveryOf } from "#controller/policy/policy.ts";
+import { parseConfig } from "#controller/policy/config.ts";
+import { flags } from "#controller/policy/flags.ts";
+import { inForce } from "#controller/policy/policy-in-force.ts";
 import { installed } from "#tools/install/bounds.ts";
 import { samples } from "#tools/install/flag-samples.fixture.ts";
 import { flagValues, valueOf } from "#tools/install/values-schema.ts";

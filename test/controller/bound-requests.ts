@@ -2,7 +2,7 @@
 import type { V1Container, V1ObjectMeta, V1Pod, V1PodSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
-import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
+import { role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { owned } from "#kube/client/paths.ts";
 

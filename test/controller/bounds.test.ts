@@ -12,8 +12,8 @@ import {
   type V1Pod,
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
+import type { Agent } from "#controller/objects/agent.ts";
+import { role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { callsOver, connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";

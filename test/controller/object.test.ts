@@ -183,7 +183,9 @@ test("its definition deleted: nothing is withdrawn, changes arrive, it is said o
   assert.ok(await documented("extra.example"));
   const [controller] = running;
   const warnings = () =>
-    (controller?.output() ?? "").split("\n").filter((line) => line.includes("is not defined here"));
+    (controller?.output() ?? "")
+      .split("\n")
+      .filter((line) => line.includes("the CRD of GlobalPullSecret is missing"));
   await until("it is said", () => warnings().length > 0, { timeout: 60_000 });
   await kubectl("apply", "--server-side", "-f", crd);
   await until("the object is made", isThere, { timeout: 60_000 });

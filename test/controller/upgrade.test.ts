@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { V1DaemonSet, V1Pod, V1Secret } from "@kubernetes/client-node";
 import { digestAnnotation, revisionAnnotation, sinceAnnotation } from "#contract/names.ts";
-import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
+import { annotations } from "#controller/objects/annotations.ts";
 import { lastRelease } from "#tools/definition/last-release.ts";
 import { agent } from "#test/harness/nodes/agent.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { load } from "js-yaml";
-import { parseConfig } from "#controller/policy/flags/config.ts";
+import { parseConfig } from "#controller/policy/config.ts";
 import { installObjects } from "#tools/install/install-yaml.ts";
 import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
 import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";

@@ -1,5 +1,5 @@
 /** Clusters of the model in which a revision is served everywhere, and how they go on. */
-import type { View } from "#controller/grants/decision.ts";
+import type { View } from "#controller/rollout/facts.ts";
 import { decided } from "./product.ts";
 import { keyOf, servedDigest, wantedDigest, type Grant, type World } from "./world.ts";
 import { newPod } from "./kubelet.ts";

@@ -1,8 +1,8 @@
 /**
  * The oracle's own view of a pod: since when it is as it is, and what its grant has come to. It is
- * written from the design's text, apart from controller/grants/verdict.ts.
+ * written from the design's text, apart from controller/rollout/node-state.ts.
  */
-import type { Memory, Seen } from "#controller/grants/memory.ts";
+import type { Memory, PodRecord } from "#controller/rollout/facts.ts";
 import { keyOf, RELEASE, type Api, type Grant, type Mode, type Pod } from "./world.ts";
 
 export const AWAY = 60;
@@ -14,7 +14,7 @@ const TIME: Record<Mode, number> = { Restart: 455, CredentialProvider: 760, Rere
 export type Verdict = "none" | "proved" | "unproved" | "failed" | "excused" | "back";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
-export type Record_ = Writable<Seen>;
+export type Record_ = Writable<PodRecord>;
 
 /** The memory as the oracle changes it. */
 export type OracleMemory = {

@@ -2,7 +2,7 @@
  * The oracle: the model's own controller. It decides from a snapshot and a memory, and changes the
  * world through `Hands` alone, which may also only record what it wants.
  */
-import type { Memory } from "#controller/grants/memory.ts";
+import type { Memory } from "#controller/rollout/facts.ts";
 import {
   AGAIN,
   AWAY,

@@ -1,9 +1,15 @@
 /** The product's decisions in charge of the model's world, and beside them the oracle. */
-import { decide } from "#controller/grants/decide.ts";
-import type { Action, Decision } from "#controller/grants/decision.ts";
+import { decide } from "#controller/rollout/decide.ts";
+import type {
+  Action,
+  Decision,
+  NodeFacts,
+  Snapshot,
+  StateFacts,
+  Memory,
+} from "#controller/rollout/facts.ts";
 import type { Grant as Granted } from "#contract/grant.ts";
-import type { NodeFacts, Snapshot, StateFacts } from "#controller/grants/facts.ts";
-import { afterRefusal, noting, type Memory } from "#controller/grants/memory.ts";
+import { afterRefusal, recordUpdater } from "#controller/rollout/node-state.ts";
 import { realHands, recorder, type Answer, type Hands } from "./hands.ts";
 import { oracle } from "./oracle.ts";
 import {
@@ -124,7 +130,7 @@ function podFacts(w: World, api: Api, pod: Pod): Snapshot["pods"][number] {
     grant: pod.grant ? grantFacts(pod.grant) : undefined,
     ready: { is: pod.ready, since: String(pod.since) },
     unreachable: pod.unreachable > 0 ? String(pod.unreachable) : undefined,
-    word:
+    terminationMessage:
       message && message.kind !== "crash"
         ? {
             kind: message.kind,
@@ -174,7 +180,7 @@ export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Dec
   if (decision.view.phase === "served" && api === w.api && !w.truth.proved.has(proof(api)))
     fail("status", "a view calls unproved content served");
   w.memory = decision.memory;
-  const note = noting({
+  const note = recordUpdater({
     get grants() {
       return w.memory;
     },

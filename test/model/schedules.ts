@@ -1,6 +1,6 @@
 /** Random schedules: what happens to the world, and how a run ends. */
 import { Random } from "#test/random.ts";
-import { noMemory } from "#controller/grants/memory.ts";
+import { noMemory } from "#controller/rollout/facts.ts";
 import { agent } from "./agent.ts";
 import { apply, KINDS, type Event } from "./events.ts";
 import { Killed, realHands, Refused } from "./hands.ts";

@@ -2,11 +2,11 @@
  * The world of an executable model of "pods stay": the API server's objects, the machines, and what
  * really happened. One tick is one second. Every random choice comes from the run's seed.
  *
- * The model is an oracle: it shares no decision with controller/grants, only the shape of the
+ * The model is an oracle: it shares no decision with controller/rollout, only the shape of the
  * controller's memory, so that both can decide on the same snapshot.
  */
 import { Random } from "#test/random.ts";
-import { noMemory, type Memory } from "#controller/grants/memory.ts";
+import { noMemory, type Memory } from "#controller/rollout/facts.ts";
 
 export type Mode = "Restart" | "Reread" | "CredentialProvider";
 

@@ -309,7 +309,7 @@ export const sync: readonly Mutant[] = [
     file: "lib/program/flags.ts",
     text: 'standard: ":8080",',
     instead: 'standard: ":8081",',
-    test: "controller/policy/flags/config.test.ts",
+    test: "controller/policy/config.test.ts",
     tier: "test",
   },
   {

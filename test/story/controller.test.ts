@@ -68,7 +68,7 @@ describe("the README's story, on a fake API server", () => {
     assert.deepEqual(halted.nodes, everywhere(documents.rotated));
     assert.equal(ready(halted), "Ready=False Halted");
     assert.ok(
-      halted.events.some((event) => event.includes("revision 3 failed on 1 node and is granted")),
+      halted.events.some((event) => event.includes("revision 3 failed on 1 node and no other")),
     );
   });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus } from "#api/fleet-secret.ts";
-import { statusOf } from "#fleet/status/status.ts";
+import { statusOf } from "#fleet/rules/status.ts";
 import { ask } from "./ask.ts";
 import { expectedHealth, recorded } from "./states.ts";
 

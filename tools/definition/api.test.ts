@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { whole } from "#api/whole.fixture.ts";
 import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import { wholeSync } from "#api/whole-sync.fixture.ts";
-import { defaults } from "#controller/policy/spec/defaults.ts";
-import { providerDefaults } from "#controller/policy/delivery.ts";
+import { defaults } from "#controller/policy/defaults.ts";
+import { providerDefaults } from "#controller/policy/policy.ts";
 import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, syncCrdFile, type Schema } from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());

@@ -4,11 +4,11 @@
  */
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
-import { allModes, deliveryOf } from "#controller/policy/delivery.ts";
-import { parseConfig } from "#controller/policy/flags/config.ts";
-import { policyOf } from "#controller/policy/spec/spec.ts";
+import type { Agent } from "#controller/objects/agent.ts";
+import { daemonSet } from "#controller/objects/daemonset.ts";
+import { allModes, deliveryOf } from "#controller/policy/policy.ts";
+import { parseConfig } from "#controller/policy/config.ts";
+import { policyOf } from "#controller/policy/spec.ts";
 
 const kubeletDirectory = "/KUBELET-DIRECTORY";
 const dbusDirectory = "/DBUS-DIRECTORY";

@@ -1,6 +1,6 @@
 /** The alerts of the component monitoring, as one table, and the PrometheusRule that has them. */
 import { helpOf } from "#contract/help.ts";
-import { catalogue } from "#controller/sources/read/problems.ts";
+import { catalogue } from "#controller/sources/problems.ts";
 import { troubles, type TroubleKind } from "#controller/status/troubles.ts";
 
 export type Alert = Readonly<{

@@ -6,11 +6,10 @@
 import { dump } from "js-yaml";
 import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
-import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
-import { restartedAt } from "#controller/objects/daemonset/daemonset.ts";
-import { role, roleBinding } from "#controller/objects/rbac.ts";
+import { annotations } from "#controller/objects/annotations.ts";
+import { restartedAt, role, roleBinding } from "#controller/objects/daemonset.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
-import { flags } from "#controller/policy/flags/flags.ts";
+import { flags } from "#controller/policy/flags.ts";
 import { mostResources } from "#controller/policy/resources.ts";
 import { ownerLabels } from "#kube/client/ownership.ts";
 import * as agents from "./agent-template.ts";

@@ -3,7 +3,7 @@
  * holds no file from outside its folder, and a link to one is refused by some who read charts.
  */
 import { annotationOf, boundsFiles, installed } from "./bounds.ts";
-import { flags } from "#controller/policy/flags/flags.ts";
+import { flags } from "#controller/policy/flags.ts";
 import { monitoringParts } from "./monitoring.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
 import { valueOf, valuesSchema, valuesYaml } from "./values-schema.ts";

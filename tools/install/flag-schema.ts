@@ -1,10 +1,9 @@
 /** What values.schema.json takes for a flag of the controller: what the flag's reader takes. */
-import { label, annotation } from "#controller/policy/labels.ts";
-import { priorityClass } from "#controller/policy/flags/pod.ts";
+import { label, annotation, selector } from "#controller/policy/labels.ts";
+import { priorityClass } from "#controller/policy/pod.ts";
 import { limits, resources } from "#controller/policy/resources.ts";
-import { selector } from "#controller/policy/selector.ts";
 import { budget, deliveryModes, pullSecretName } from "#controller/policy/values.ts";
-import { allModes } from "#controller/policy/delivery.ts";
+import { allModes } from "#controller/policy/policy.ts";
 import {
   appArmorProfile,
   boundsOf,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration } from "#contract/values.ts";
-import { flags } from "#controller/policy/flags/flags.ts";
-import { parseConfig } from "#controller/policy/flags/config.ts";
+import { flags } from "#controller/policy/flags.ts";
+import { parseConfig } from "#controller/policy/config.ts";
 import { badSamples, samples } from "./flag-samples.fixture.ts";
 import { named, usedBy } from "./roles.ts";
 import { flagValues, valueOf, valuesSchema } from "./values-schema.ts";

@@ -1,5 +1,5 @@
 /** values.schema.json of the chart: helm holds values against it, and people read it. */
-import { flags } from "#controller/policy/flags/flags.ts";
+import { flags } from "#controller/policy/flags.ts";
 import type { Flag } from "#contract/table.ts";
 import { flagSchema, namePattern } from "./flag-schema.ts";
 import { prefixOf, roles } from "./roles.ts";

@@ -1,5 +1,5 @@
 /** docs/configuration.md: policy, and the flags of the installer. */
-import { usage } from "#controller/policy/flags/flags.ts";
+import { usage } from "#controller/policy/flags.ts";
 
 /** The page of policy and flags; the flags are what the controller itself prints. */
 export function configurationPage(): string {

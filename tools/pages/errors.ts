@@ -2,8 +2,8 @@
 import type { Catalogue } from "#contract/catalogue.ts";
 import { catalogue as agent, type AgentCode } from "#contract/agent-codes.ts";
 import { helpOf } from "#contract/help.ts";
-import { catalogue as controller } from "#controller/sources/read/problems.ts";
-import { catalogue as fleet } from "#fleet/secret/problems.ts";
+import { catalogue as controller } from "#controller/sources/problems.ts";
+import { catalogue as fleet } from "#fleet/rules/problems.ts";
 import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";
 import { catalogue as documents } from "#pullsecret/problems/problems.ts";
 import { catalogue as sync } from "#tenants/rules/problems.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Registry } from "prom-client";
-import { createMetrics } from "#controller/metrics/metrics.ts";
+import { createMetrics } from "#controller/status/metrics.ts";
 import { createMetrics as createSyncMetrics } from "#tenants/metrics.ts";
 import { metricsPage } from "./metrics.ts";
 

@@ -1,10 +1,10 @@
 /** docs/metrics.md: metrics, and what lasts. */
-import type { Fate } from "#controller/grants/decision.ts";
+import type { NodeState } from "#controller/rollout/facts.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { alerts } from "#tools/install/alerts.ts";
 import { table, type Row } from "./markdown.ts";
 
-const states: Readonly<Record<Fate, string>> = {
+const states: Readonly<Record<NodeState, string>> = {
   current: "has proved the revision",
   changing: "is granted the revision and has not proved it, or its grant is being taken back",
   waiting: "will be granted the revision",

@@ -9,7 +9,7 @@ import { troubles } from "#controller/status/troubles.ts";
 test("every reason of an Event is told by somebody: no name on the page is only a name", () => {
   const lasting = new Set(Object.values(troubles).map(({ event }) => event));
   assert.deepEqual([...lasting].toSorted(), Object.keys(troubleReasons).toSorted());
-  const messages = readFileSync("controller/report/messages.ts", "utf8");
+  const messages = readFileSync("controller/status/messages.ts", "utf8");
   for (const reason of Object.keys(newsReasons))
     assert.ok(messages.includes(`reason: "${reason}"`), reason);
 });

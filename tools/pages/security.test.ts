@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import test from "node:test";
-import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
+import { daemonSet } from "#controller/objects/daemonset.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 
 const page = readFileSync("SECURITY.md", "utf8");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { moved } from "#controller/policy/flags/moved-flags.ts";
+import { moved } from "#controller/policy/config.ts";
 
 const folder = join(import.meta.dirname, "../../docs/decisions");
 const pages = readdirSync(folder).filter((name) => /^\d{4}-/.test(name));

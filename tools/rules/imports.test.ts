@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { cyclesIn } from "./cycles.ts";
 import { checkImports, importsOf } from "./imports.ts";
 
-test("H25: every room imports only rooms before it, what decides has no effects, no files need each other", () => {
+test("H25: every folder imports only folders before it, decisions have no effects, and no files need each other", () => {
   assert.deepEqual(checkImports("."), []);
 });
 
@@ -41,7 +41,7 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   [{ "agent/files/a.ts": `import { x } from "../decide/x.ts";` }, /comes after/],
   [{ "agent/decide/a.ts": `import { x } from "../files/x.ts";` }, undefined],
   [{ "agent/files/a.ts": `import { x } from "../../lib/contract/x.ts";` }, /begin with #contract/],
-  [{ "agent/other/a.ts": `import { x } from "#contract/x.ts";` }, /no room/],
+  [{ "agent/other/a.ts": `import { x } from "#contract/x.ts";` }, /not in the order/],
   [{ "agent/a.ts": `const x = await import("../tools/x.ts");` }, /tools/],
   [{ "agent/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, /client-node/],
   [{ "controller/a.ts": `import type { V1Pod } from "@kubernetes/client-node";` }, undefined],
@@ -70,7 +70,7 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   [{ "lib/pullsecret/a.ts": `import { randomBytes } from "node:crypto";` }, /reaches node:crypto/],
   [
     {
-      "fleet/status/a.ts": `import { x } from "#kube/x.ts";`,
+      "fleet/rules/a.ts": `import { x } from "#kube/x.ts";`,
       "lib/kube/x.ts": `export const x = Date.now();`,
     },
     /reaches lib\/kube\/x\.ts → Date\.now/,

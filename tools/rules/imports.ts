@@ -1,7 +1,6 @@
 /**
- * Which room may import which. Rooms stand in the order of the credential's way; a room imports
- * only rooms before it, so that no two rooms need each other. Nothing that ships imports from
- * tools/, test/ or bench/.
+ * Which folder may import which. A folder imports only folders before it in the order, so no two
+ * folders need each other. Code that ships imports nothing from tools/, test/ or bench/.
  */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,85 +8,22 @@ import manifest from "../../package.json" with { type: "json" };
 import { cyclesIn } from "./cycles.ts";
 import { effectIn, effectOf, isPure, isPureImport, saysPure } from "./purity.ts";
 
-/** The shipped rooms, each after those that it may import. */
+/** The folders that ship, each after those that it may import; `.` is the folder itself. */
 const order: readonly string[] = [
-  "lib/contract",
-  "lib/contract/joined",
-  "lib/pullsecret/problems",
-  "lib/pullsecret/json",
-  "lib/pullsecret/registry",
-  "lib/pullsecret/document",
-  "lib/pullsecret/kubelet",
-  "lib/pullsecret/merge",
-  "lib/pullsecret/provider",
-  "lib/pullsecret",
-  "lib/kube/kubeconfig",
-  "lib/kube/client",
-  "lib/kube",
-  "lib/kube/watch",
-  "lib/kube/lease",
-  "lib/kube/apply",
-  "lib/program",
-  "lib/api",
-  "agent/config",
-  "agent/files",
-  "agent/systemd",
-  "agent/journal",
-  "agent/delivery",
-  "agent/delivery/config-json",
-  "agent/delivery/provider",
-  "agent/facts",
-  "agent/restart",
-  "agent/decide",
-  "agent/observe",
-  "agent/report",
-  "agent",
-  "controller/policy",
-  "controller/policy/flags",
-  "controller/policy/spec",
-  "controller/grants",
-  "controller/objects/daemonset",
-  "controller/objects",
-  "controller/image",
-  "controller/sources/read",
-  "controller/sources",
-  "controller/rollout",
-  "controller/withdrawal",
-  "controller/status",
-  "controller/metrics",
-  "controller/report",
-  "controller",
-  "fleet/order",
-  "fleet/secret",
-  "fleet/way",
-  "fleet/status",
-  "fleet/inventory",
-  "fleet/guest",
-  "fleet/joined",
-  "fleet",
-  "tenants/rules",
-  "tenants",
-  "tenants/tenant",
-  "tenants/management",
-  "plugin/terminal",
-  "plugin/login",
-  "plugin/cluster",
-  "plugin/document",
-  "plugin/clusters",
-  "plugin/joining",
-  "plugin/seal",
-  "plugin/show",
-  "plugin/pods",
-  "plugin/removal",
-  "plugin/bundle",
-  "plugin/completion",
-  "plugin/commands/see",
-  "plugin/commands/change",
-  "plugin/commands/steer",
-  "plugin/commands/clusters",
-  "plugin/commands/local",
-  "plugin",
-];
+  "lib/contract: . joined",
+  "lib/pullsecret: problems json registry document kubelet merge provider .",
+  "lib/kube: kubeconfig client . watch lease apply",
+  "lib/program: .",
+  "lib/api: .",
+  "agent: config files systemd journal delivery delivery/config-json delivery/provider facts restart decide observe report .",
+  "controller: policy objects sources rollout withdrawal status .",
+  "fleet: rules transport inventory .",
+  "tenants: rules . tenant management",
+  "plugin: terminal login cluster document clusters joining seal show pods removal bundle completion commands/see commands/change commands/steer commands/clusters commands/local .",
+].flatMap((line) => {
+  const [top = "", ...folders] = line.split(/:? /);
+  return folders.map((one) => (one === "." ? top : `${top}/${one}`));
+});
 
 const topOf = (path: string): string => path.split("/")[0] ?? "";
 const tops: ReadonlySet<string> = new Set(order.map(topOf));
@@ -205,7 +141,7 @@ function judge(file: string, one: Import): string | undefined {
 
 function judgeRooms(file: string, target: string): string | undefined {
   const [from, to] = [dirname(file), dirname(target)];
-  if (!order.includes(from)) return `${from}/ is no room; add it to the order`;
+  if (!order.includes(from)) return `${from}/ is not in the order of folders; add it there`;
   const apart = programs.has(topOf(file)) && programs.has(topOf(target));
   if (apart && topOf(file) !== topOf(target))
     return `imports from ${topOf(target)}/, another program`;

@@ -9,12 +9,19 @@ const pure: readonly string[] = [
   "agent/facts",
   "agent/restart",
   "agent/decide",
-  "controller/grants",
-  "controller/status",
-  "fleet/order",
-  "fleet/secret",
-  "fleet/way",
-  "fleet/status",
+  "controller/rollout/facts.ts",
+  "controller/rollout/node-state.ts",
+  "controller/rollout/survey.ts",
+  "controller/rollout/halt.ts",
+  "controller/rollout/budget.ts",
+  "controller/rollout/decide.ts",
+  "controller/status/troubles.ts",
+  "controller/status/nodes.ts",
+  "controller/status/sources.ts",
+  "controller/status/summary.ts",
+  "controller/status/status.ts",
+  "fleet/rules",
+  "fleet/transport",
   "tenants/rules",
 ];
 
@@ -31,7 +38,8 @@ const pureNames: Readonly<Record<string, RegExp>> = {
 const effects =
   /\b(?:Date\.now|new Date\(\)|performance\.|process\.|Math\.random|fetch\(|set(?:Timeout|Interval|Immediate)\b)/;
 
-export const isPure = (path: string): boolean => pure.some((room) => path.startsWith(`${room}/`));
+export const isPure = (path: string): boolean =>
+  pure.some((one) => path === one || path.startsWith(`${one}/`));
 
 type Loaded = Readonly<{ specifier: string; names: string }>;
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { kubeletUnits } from "#agent/systemd/distributions.ts";
-import { flags } from "#controller/policy/flags/flags.ts";
+import { flags } from "#controller/policy/flags.ts";
 
 const page = readFileSync("SUPPORT.md", "utf8");
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {

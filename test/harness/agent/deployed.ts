@@ -2,7 +2,7 @@
  * The agent as the controller deploys it: the flags are taken from the very object that it applies.
  */
 import { policyWith } from "#controller/policy/policy.fixture.ts";
-import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
+import { daemonSet } from "#controller/objects/daemonset.ts";
 import { mountPaths } from "#contract/names.ts";
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";

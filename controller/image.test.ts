@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { imageOf } from "./image.ts";
+import { parseConfig } from "./policy/config.ts";
+
+const digest = `sha256:${"a1".repeat(32)}`;
+const pod = (imageID: string) => ({
+  spec: {
+    nodeName: "a",
+    imagePullSecrets: [{ name: "own" }],
+    containers: [
+      { name: "someone's", image: "other.example/x:1" },
+      { name: "controller", image: "r.example/gps:1" },
+    ],
+  },
+  status: {
+    containerStatuses: [
+      { name: "someone's", imageID: `other.example/x@${digest}` },
+      { name: "controller", imageID },
+    ],
+  },
+});
+
+/** The controller's own pod, as each look in turn finds it, on a node with containerd. */
+function clusterWith(...found: readonly object[]): Cluster {
+  const left = [...found];
+  const node = { status: { nodeInfo: { containerRuntimeVersion: "containerd://2.2.0" } } };
+  return {
+    get: async () => (left.length > 1 ? left.shift() : left[0]),
+    pages: async (_: string, __: object, each: (items: readonly object[]) => void) => each([node]),
+  } as unknown as Cluster;
+}
+
+async function asked(cluster: Cluster, name: string | undefined, ...argv: string[]) {
+  const parsed = parseConfig(argv);
+  assert.ok(parsed.ok);
+  if (name === undefined) delete process.env["POD_NAME"];
+  else process.env["POD_NAME"] = name;
+  try {
+    return await imageOf(parsed.value, cluster);
+  } finally {
+    delete process.env["POD_NAME"];
+  }
+}
+
+const running = clusterWith(pod(`r.example/gps@${digest}`));
+
+test("agents run the controller's own image by digest, with its pull secrets", async () => {
+  const expected = { image: `r.example/gps@${digest}`, imagePullSecrets: ["own"] };
+  assert.deepEqual(await asked(running, "me"), expected);
+});
+
+test("a digest that is not yet told is waited for", async () => {
+  const starting = clusterWith(pod(""), pod(""), pod(`r.example/gps@${digest}`));
+  assert.equal((await asked(starting, "me")).image, `r.example/gps@${digest}`);
+});
+
+/** The controller may not read its own pod. */
+const refusing = {
+  get: () => Promise.reject(new Error("forbidden")),
+  pages: () => Promise.reject(new Error("forbidden")),
+} as unknown as Cluster;
+
+test("takes --agent-image as it is written, and inherits nothing, without a right on pods", async () => {
+  const image = "--agent-image=r.example/gps:2";
+  const secret = "--agent-image-pull-secret=a";
+  for (const guest of [[], ["--guest-kubeconfig=/g", "--namespace=clusters-a"]]) {
+    const none = { image: "r.example/gps:2", imagePullSecrets: [] };
+    assert.deepEqual(await asked(refusing, "me", image, ...guest), none);
+    const named = { ...none, imagePullSecrets: ["a"] };
+    assert.deepEqual(await asked(refusing, "me", image, secret, ...guest), named);
+  }
+});
+
+test("takes --agent-image-pull-secret instead of the pod's own secrets", async () => {
+  const found = await asked(running, "me", "--agent-image-pull-secret=a");
+  assert.deepEqual(found, { image: `r.example/gps@${digest}`, imagePullSecrets: ["a"] });
+});
+
+test("a guest's agents run the image as it is written: neither node nor pull secret is the guest's", async () => {
+  const guest = ["--guest-kubeconfig=/g", "--namespace=clusters-a"];
+  const expected = { image: "r.example/gps:1", imagePullSecrets: [] };
+  assert.deepEqual(await asked(running, "me", ...guest), expected);
+});
+
+test("outside a pod --agent-image must be given, and nothing is inherited", async () => {
+  const expected = { image: "i:1", imagePullSecrets: [] };
+  assert.deepEqual(await asked(running, undefined, "--agent-image=i:1"), expected);
+  await assert.rejects(asked(running, undefined), /^Error: --agent-image: missing; set it/);
+});
+
+test("a pod that is not the controller's is named as such", async () => {
+  const strange = clusterWith({ spec: { containers: [] } });
+  await assert.rejects(asked(strange, "me"), /kube-system\/pods\/me has no container "controller"/);
+});

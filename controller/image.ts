@@ -1,0 +1,106 @@
+/** The agents' image and its pull secrets. */
+import type { V1Node, V1Pod } from "@kubernetes/client-node";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { collections, podsIn } from "#kube/client/paths.ts";
+import type { AgentImage } from "./objects/agent.ts";
+import type { ControllerConfig } from "./policy/config.ts";
+import { repositoryOf } from "#pullsecret/registry/image.ts";
+
+/** Seconds to wait for an answer. A busy server is reported soon, and the caller asks again. */
+const answer = { seconds: 5 };
+
+/**
+ * The agents' image and its pull secrets. With `--agent-image`, both come from flags. No pod is
+ * read, so the right to do so is not needed. Without it, the image is that of the controller's own
+ * pod (POD_NAME): one image with two entry points, so an upgrade of the Deployment also upgrades
+ * the agents. It is written by digest if the runtime reports a digest that every node can pull. The
+ * pull secrets are the pod's own, unless flags name others, because the agents run in the same
+ * namespace. Agents of a guest run in another cluster, which does not have these pull secrets. For
+ * a guest the image stays as written, because a digest needs the right to read nodes.
+ */
+export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
+  const given = config.installed.agent.pod.imagePullSecrets;
+  if (config.image !== undefined) return { image: config.image, imagePullSecrets: given };
+  const name = process.env["POD_NAME"];
+  if (name === undefined)
+    throw new Error("--agent-image: missing; set it, or set POD_NAME to the controller's own pod");
+  const path = `${podsIn(config.namespace)}/${name}`;
+  const pod = await cluster.get<V1Pod>(path, answer);
+  if (config.guestKubeconfig !== undefined)
+    return { image: imageIn(pod, path), imagePullSecrets: given };
+  const own = (pod?.spec?.imagePullSecrets ?? []).flatMap((secret) => secret.name ?? []);
+  return {
+    image: await ownImage(cluster, path),
+    imagePullSecrets: given.length > 0 ? given : own,
+  };
+}
+
+/**
+ * How often to look for the digest, once a second. A kubelet reports a running container within two
+ * seconds.
+ */
+const looks = 15;
+
+async function ownImage(cluster: Cluster, path: string): Promise<string> {
+  for (let look = 1; ; look++) {
+    const pod = await cluster.get<V1Pod>(path, answer);
+    const image = imageIn(pod, path);
+    const imageID = ofController(pod?.status?.containerStatuses)?.imageID ?? "";
+    if (imageID !== "")
+      return byDigest(image, imageID, await runtimeOf(cluster, pod?.spec?.nodeName ?? ""));
+    if (look === looks) return image;
+    await sleep(1000);
+  }
+}
+
+function ofController<One extends { name: string }>(all: readonly One[] | undefined) {
+  return all?.find(({ name }) => name === "controller");
+}
+
+function imageIn(pod: V1Pod | undefined, path: string): string {
+  const image = ofController(pod?.spec?.containers)?.image;
+  if (image === undefined)
+    throw new Error(`${path} has no container "controller"; set --agent-image`);
+  return image;
+}
+
+/**
+ * The runtime as the kubelet reports it, such as `containerd://2.2.0`. Empty if there is no such
+ * node.
+ */
+async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
+  let found = "";
+  await cluster.pages<V1Node>(
+    collections.nodes,
+    { fieldSelector: `metadata.name=${node}` },
+    (nodes) => (found = nodes[0]?.status?.nodeInfo?.containerRuntimeVersion ?? ""),
+  );
+  return found;
+}
+
+/**
+ * The image by the digest that this pod runs. If the tag is moved meanwhile, nodes must not get an
+ * agent that the controller does not know. The image stays as written if another node might not be
+ * able to pull the digest (docs/decisions/0031):
+ *
+ * - It is already written by digest.
+ * - The runtime reports the image's own id, which no registry knows, or a digest of another
+ *   repository, as for images that were loaded by hand.
+ * - The runtime is not containerd. Only containerd is known to report the digest that was pulled,
+ *   which covers all platforms. CRI-O may report the digest of one platform.
+ */
+export function byDigest(written: string, imageID: string, runtime: string): string {
+  const [, pulled = "", digest] = /^([^@]+)@(sha256:[a-f0-9]{64})$/.exec(imageID) ?? [];
+  const repository = repositoryOf(written);
+  const same = repository !== undefined && repository === repositoryOf(pulled);
+  if (
+    digest === undefined ||
+    !same ||
+    written.includes("@") ||
+    !runtime.startsWith("containerd://")
+  )
+    return written;
+  // The name as the Deployment spells it, without the tag. Not every runtime accepts both.
+  return `${written.replace(/:[^:/]*$/, "")}@${digest}`;
+}

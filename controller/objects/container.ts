@@ -1,0 +1,223 @@
+/** The containers of the agents' pods, and their volumes. */
+import type {
+  V1Container,
+  V1ProjectedVolumeSource,
+  V1SecurityContext,
+  V1Volume,
+} from "@kubernetes/client-node";
+import { grantAnnotations, grantFiles } from "#contract/grant.ts";
+import * as names from "#contract/names.ts";
+import { restartOf } from "#controller/policy/policy.ts";
+import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
+
+/**
+ * Node's flags. They keep V8's heap small: a 1 MiB Secret needs 12 MiB of it, and 26 MiB with the
+ * largest config.json beside it, rolled back. No flag changes how V8 compiles, such as
+ * --optimize-for-size, because Node's own code cache is refused then (docs/decisions/0007). Node's
+ * permission model is a second barrier: the agent may write the kubelet's file, our folder beside
+ * it and its termination message, start no process and load no native code.
+ */
+const nodeFlags = [
+  "--max-old-space-size=32",
+  "--max-semi-space-size=1",
+  "--permission",
+  "--allow-fs-read=*",
+  `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
+  // The star is needed. Node treats a path that does not exist yet as a file, and would refuse
+  // writes below it.
+  `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
+  // A provider's answer is emptied after a switch to another mode.
+  `--allow-fs-write=${names.mountPaths.kubelet}/${names.providerFiles.answer}`,
+  `--allow-fs-write=${names.mountPaths.terminationLog}`,
+  `--allow-fs-write=${names.mountPaths.pod}/*`,
+  // Keeps memory out of core files.
+  "--allow-fs-write=/proc/self/coredump_filter",
+];
+
+/**
+ * Variables that make the C library return freed memory: one arena, separate pages for buffers
+ * above 128 KiB (glibc would otherwise raise that limit), and one thread for files. With a 1 MiB
+ * Secret this saves an idle agent 4 MiB.
+ */
+const memoryEnvironment = Object.entries({
+  MALLOC_ARENA_MAX: "1",
+  MALLOC_MMAP_THRESHOLD_: "131072",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+  UV_THREADPOOL_SIZE: "1",
+}).map(([name, value]) => ({ name, value }));
+
+/** The agent's container: its program, its probe, and no capability. */
+export function container(agent: Agent, digest: string): V1Container {
+  return {
+    name: names.agentContainer,
+    image: agent.image,
+    imagePullPolicy: "IfNotPresent",
+    command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
+    args: Object.entries({
+      template: digest,
+      unit: agent.kubeletUnit,
+      restart: restartOf(agent.delivery),
+      "restart-control-plane": agent.restartControlPlane,
+      ...providerFlags(agent.delivery),
+      "hidden-files": agent.hiddenFiles,
+      probation: `${agent.probationSeconds}s`,
+      "healthz-port": agent.healthzPort,
+      "healthz-address": agent.healthzAddress,
+      "probe-port": agent.probePort,
+    }).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    env: [
+      {
+        name: names.agentEnvironment.node,
+        valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } },
+      },
+      {
+        name: names.agentEnvironment.uid,
+        valueFrom: { fieldRef: { fieldPath: "metadata.uid" } },
+      },
+      ...memoryEnvironment,
+    ],
+    // The period is 1 s because of names.guardSeconds.
+    readinessProbe: {
+      // The path names the template. Otherwise a pod that waits for the port would become Ready
+      // because of the previous pod's agent.
+      httpGet: { host: "127.0.0.1", path: `/readyz?template=${digest}`, port: agent.probePort },
+      // A probe before the agent listens would fail. Its Event and status update would use up the
+      // moment in which the kubelet is restarted.
+      initialDelaySeconds: 1,
+      periodSeconds: 1,
+      failureThreshold: 1,
+      timeoutSeconds: 1,
+    },
+    resources: resourcesOf(agent),
+    securityContext: asksSystemd(agent) ? { ...confined, ...withBus(agent) } : confined,
+    terminationMessagePath: names.mountPaths.terminationLog,
+    terminationMessagePolicy: "File",
+    volumeMounts: [
+      { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
+      // HostToContainer shows the agent the kubelet's unmounts. Otherwise the agent's copies of
+      // other pods' mounts would keep their devices busy.
+      { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
+      ...(asksSystemd(agent)
+        ? [
+            { name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true },
+            { name: "systemd", mountPath: names.mountPaths.systemd, readOnly: true },
+          ]
+        : []),
+      { name: "pod", mountPath: names.mountPaths.pod },
+    ],
+  };
+}
+
+/** AppArmor's default profiles deny access to the bus. Nothing else needs another profile. */
+function withBus({ appArmorProfile }: Agent): V1SecurityContext {
+  const [type = "", localhostProfile] = appArmorProfile.split(/\/(.*)/s);
+  return { appArmorProfile: { type, ...(localhostProfile && { localhostProfile }) } };
+}
+
+/**
+ * True when agents get the system bus. Root on the bus is root on the node, so agents that restart
+ * nothing have no access, and they also run on nodes without a bus.
+ */
+function asksSystemd(agent: Agent): boolean {
+  return restartOf(agent.delivery) === "Always";
+}
+
+/**
+ * A missing directory would keep the pod from starting, and only an Event would name it. With an
+ * empty directory the agent itself reports what is missing: GPS261, GPS262.
+ */
+const type = "DirectoryOrCreate";
+
+/**
+ * Volumes of the agents' pods. They are directories and never single files, because the mount of a
+ * file keeps the old file after a replacement.
+ */
+export function volumes(agent: Agent): V1Volume[] {
+  return [
+    { name: "global-pull-secret", projected: mounted },
+    { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
+    ...(asksSystemd(agent)
+      ? [
+          { name: "dbus", hostPath: { path: agent.dbusDirectory, type } },
+          { name: "systemd", hostPath: { path: "/run/systemd", type } },
+        ]
+      : []),
+    // Holds what the init container found, and a mark that this pod has exited once to write its
+    // termination message.
+    { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
+    ...(agent.hiddenFiles === "Look"
+      ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
+      : []),
+  ];
+}
+
+/**
+ * The Secret and the pod's grant in one volume. The kubelet changes both in one swap, at once when
+ * an annotation changes. An environment variable would keep its value from the container's start.
+ * The keys are listed, so that keys of later versions reach no node.
+ */
+const mounted: V1ProjectedVolumeSource = {
+  defaultMode: 0o400,
+  sources: [
+    {
+      secret: {
+        name: names.globalSecretName,
+        items: [...Object.values(names.secretKeys), ...Object.values(names.servedKeys)].map(
+          (key) => ({ key, path: key }),
+        ),
+      },
+    },
+    {
+      downwardAPI: {
+        items: Object.entries(grantAnnotations).map(([part, annotation]) => ({
+          path: grantFiles[part as keyof typeof grantFiles],
+          fieldRef: { fieldPath: `metadata.annotations['${annotation}']` },
+        })),
+      },
+    },
+  ],
+};
+
+/** Security context of all our containers. */
+const confined: NonNullable<V1Container["securityContext"]> = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+};
+
+/**
+ * The init container. It looks once, before the agent starts, for other places where the kubelet
+ * may have credentials (docs/decisions/0017). Only this container has the node's root directory,
+ * read-only and for a moment. Node allows it to open only these paths and to write to the pod's own
+ * directory. Neither limit keeps it from a socket (SECURITY.md).
+ */
+export function firstContainer(agent: Agent): V1Container {
+  const { root, pod } = names.mountPaths;
+  const readable = [
+    ...names.credentialFiles,
+    `${agent.kubeletDirectory}/${names.nodeFiles.journal}`,
+  ];
+  return {
+    name: names.firstContainerName,
+    image: agent.image,
+    imagePullPolicy: "IfNotPresent",
+    command: [
+      "/nodejs/bin/node",
+      "--max-old-space-size=32",
+      "--permission",
+      "--allow-fs-read=/app/hidden.cjs",
+      ...readable.map((path) => `--allow-fs-read=${root}${path}`),
+      `--allow-fs-write=${pod}/*`,
+      "--allow-fs-write=/proc/self/coredump_filter",
+      "/app/hidden.cjs",
+    ],
+    args: ["--kubelet-directory", agent.kubeletDirectory],
+    resources: resourcesOf(agent),
+    securityContext: confined,
+    volumeMounts: [
+      // Includes what is mounted below, such as /run. readOnly alone would leave that writable.
+      { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "IfPossible" },
+      { name: "pod", mountPath: pod },
+    ],
+  };
+}

@@ -1,0 +1,325 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import { agent } from "./agent.fixture.ts";
+import { type Agent, nodesOf } from "./agent.ts";
+import { daemonSet, templateDigest, role, roleBinding, serviceAccount } from "./daemonset.ts";
+import { globalSecret, newSalt } from "./global-secret.ts";
+
+const { spec } = daemonSet(agent);
+const pod = spec?.template.spec;
+const [container] = pod?.containers ?? [];
+
+test("H12, H13: the DaemonSet has the promised name, and its pods the promised label", () => {
+  const { metadata } = daemonSet(agent);
+  assert.equal(`${metadata?.namespace}/${metadata?.name}`, "kube-system/global-pull-secret-syncer");
+  assert.equal(spec?.template.metadata?.labels?.["name"], "global-pull-secret-syncer");
+  assert.deepEqual(spec?.selector.matchLabels, { name: "global-pull-secret-syncer" });
+});
+
+test("H4: it runs on every Linux node, whatever its taints, before any network", () => {
+  assert.deepEqual(pod?.tolerations, [{ operator: "Exists" }]);
+  assert.deepEqual(pod?.nodeSelector, { "kubernetes.io/os": "linux" });
+  assert.equal(pod?.hostNetwork, true);
+  assert.equal(pod?.priorityClassName, "system-node-critical");
+});
+
+test("H23: the agent has no token, no capability and no way to gain privileges", () => {
+  assert.equal(pod?.automountServiceAccountToken, false);
+  assert.equal(serviceAccount.automountServiceAccountToken, false);
+  assert.deepEqual(container?.securityContext, {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+    appArmorProfile: { type: "Unconfined" },
+  });
+  assert.equal(pod?.hostPID, undefined);
+  assert.equal(pod?.securityContext?.seccompProfile?.type, "RuntimeDefault");
+  assert.deepEqual(role.rules, []);
+});
+
+test("H11: ServiceAccount, Role and RoleBinding have the promised name and belong together", () => {
+  for (const { metadata } of [serviceAccount, role, roleBinding])
+    assert.equal(metadata?.name, "global-pull-secret-syncer");
+  assert.equal(roleBinding.roleRef.name, role.metadata?.name);
+  assert.equal(pod?.serviceAccountName, serviceAccount.metadata?.name);
+});
+
+test("single files are never mounted: a replaced file would stay the old one for ever", () => {
+  assert.deepEqual(
+    pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
+    ["global-pull-secret", ...Array(3).fill("DirectoryOrCreate"), "pod", "Directory"],
+  );
+  assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
+});
+
+const withPod = (change: Partial<Agent["pod"]>, more: Partial<Agent> = {}) =>
+  daemonSet({ ...agent, ...more, pod: { ...agent.pod, ...change } }).spec?.template;
+const expressions = (template: ReturnType<typeof withPod>) =>
+  template?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+    ?.nodeSelectorTerms;
+
+test("nodes without a kubelet of their own get no agent, unless the installer selects otherwise", () => {
+  assert.deepEqual(expressions(spec?.template), [
+    {
+      matchExpressions: [
+        { key: "type", operator: "NotIn", values: ["virtual-kubelet", "kwok"] },
+        { key: "eks.amazonaws.com/compute-type", operator: "NotIn", values: ["fargate"] },
+        { key: "liqo.io/type", operator: "NotIn", values: ["virtual-node"] },
+      ],
+    },
+  ]);
+  const everywhere = withPod({ nodes: { text: "", requirements: [] } });
+  assert.equal(everywhere?.spec?.affinity, undefined);
+});
+
+test("lists the nodes that the installer selects", () => {
+  assert.equal(nodesOf(agent), `kubernetes.io/os=linux,${agent.pod.nodes.text}`);
+  const everywhere = { ...agent, pod: { ...agent.pod, nodes: { text: "", requirements: [] } } };
+  assert.equal(nodesOf(everywhere), "kubernetes.io/os=linux");
+});
+
+test("labels and annotations of the installer's are beside ours, and never in their place", () => {
+  const mine = { name: "x", team: "platform" };
+  const said = { "globalpullsecret.io/mode": "Reread", note: "a" };
+  const { labels, annotations } = withPod({ labels: mine, annotations: said })?.metadata ?? {};
+  assert.deepEqual([labels?.["name"], labels?.["team"]], ["global-pull-secret-syncer", "platform"]);
+  assert.deepEqual(
+    [annotations?.["globalpullsecret.io/mode"], annotations?.["note"]],
+    ["Restart", "a"],
+  );
+});
+
+test("every container has the installer's resources, and the pod its priority and pull secrets", () => {
+  const template = withPod(
+    { requests: {}, limits: { memory: "1Gi" }, priorityClass: "" },
+    { imagePullSecrets: ["a", "b"] },
+  );
+  assert.ok(template?.spec);
+  const { containers, initContainers = [], ...rest } = template.spec;
+  for (const { resources } of [...containers, ...initContainers])
+    assert.deepEqual(resources, { limits: { memory: "1Gi" } });
+  assert.equal(rest.priorityClassName, undefined);
+  assert.deepEqual(rest.imagePullSecrets, [{ name: "a" }, { name: "b" }]);
+  assert.equal(pod?.imagePullSecrets, undefined);
+});
+
+test("the probe looks every second but the first, on the loopback, at the port that the agent was given", () => {
+  const other = daemonSet({ ...agent, probePort: 1234 }).spec?.template.spec?.containers[0];
+  assert.equal(other?.readinessProbe?.httpGet?.port, 1234);
+  assert.equal(other?.readinessProbe?.httpGet?.host, "127.0.0.1");
+  assert.equal(other?.readinessProbe?.periodSeconds, 1);
+  assert.equal(other?.readinessProbe?.initialDelaySeconds, 1);
+  assert.deepEqual(other?.args?.slice(-2), ["--probe-port", "1234"]);
+});
+
+test("the probe names the pod's own template: an agent of another template that holds the port does not answer for it", () => {
+  const probed = (one: Agent) =>
+    daemonSet(one).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet?.path;
+  const other = { ...agent, image: "example.com/gps:2" };
+  assert.equal(probed(agent), `/readyz?template=${templateDigest(agent)}`);
+  assert.equal(probed(other), `/readyz?template=${templateDigest(other)}`);
+  assert.notEqual(probed(other), probed(agent));
+});
+
+test("pods are replaced by the controller alone: a change of the template stops no agent", () => {
+  assert.deepEqual(spec?.updateStrategy, { type: "OnDelete" });
+});
+
+test("the probation is the agent's, and Kubernetes waits out the false Ready in its last part", () => {
+  assert.deepEqual(
+    container?.args?.slice(container.args.indexOf("--unit")),
+    (
+      "--unit auto --restart Always --restart-control-plane Never --hidden-files Look --probation 5s " +
+      "--healthz-port 10248 --healthz-address auto --probe-port 20248"
+    ).split(" "),
+  );
+  assert.equal(daemonSet({ ...agent, probationSeconds: 30 }).spec?.minReadySeconds, 3);
+});
+
+const digestIn = (one: Agent, live?: V1DaemonSet) =>
+  daemonSet(one, live).spec?.template.metadata?.annotations?.["globalpullsecret.io/template"];
+
+test("the template digest differs for another agent, and is the same wherever it may run", () => {
+  assert.equal(digestIn(agent), templateDigest(agent));
+  assert.notEqual(templateDigest({ ...agent, image: "example.com/gps:2" }), templateDigest(agent));
+  const nodes = { text: "", requirements: [] };
+  assert.equal(templateDigest({ ...agent, pod: { ...agent.pod, nodes } }), templateDigest(agent));
+});
+
+test("keeps the time of a kubectl rollout restart, which changes no digest", () => {
+  const live = structuredClone(daemonSet(agent));
+  const time = "2026-01-01T00:00:00Z";
+  Object.assign(live.spec?.template.metadata?.annotations ?? {}, {
+    "kubectl.kubernetes.io/restartedAt": time,
+    theirs: "x",
+  });
+  const { annotations } = daemonSet(agent, live).spec?.template.metadata ?? {};
+  assert.equal(annotations?.["kubectl.kubernetes.io/restartedAt"], time);
+  assert.equal(annotations?.["theirs"], undefined);
+  assert.equal(digestIn(agent, live), digestIn(agent));
+});
+
+test("a template holds no grant and no revision, so that a rotation changes none", () => {
+  const names = Object.keys(spec?.template.metadata?.annotations ?? {}).toSorted();
+  assert.deepEqual(names, ["globalpullsecret.io/mode", "globalpullsecret.io/template"]);
+});
+
+test("a pod is mounted both slots of the Secret and its grant as one volume, and nothing else of the Secret", () => {
+  const volume = pod?.volumes?.find(({ name }) => name === "global-pull-secret");
+  const [secret, grant, ...more] = volume?.projected?.sources ?? [];
+  assert.deepEqual(more, []);
+  assert.equal(secret?.secret?.name, "global-pull-secret");
+  const { data = {} } = globalSecret({
+    newest: { document: "{}", sources: "{}", intent: "apply", revision: 1, salt: newSalt() },
+    mode: "Restart",
+    served: "nothing",
+    publishedAt: 1,
+  });
+  // A key that is mounted and does not exist starts no pod.
+  const keys = secret.secret.items?.map(({ key }) => key).toSorted();
+  assert.deepEqual(keys, Object.keys(data).toSorted());
+  assert.deepEqual(
+    grant?.downwardAPI?.items?.map(({ path, fieldRef }) => [path, fieldRef?.fieldPath]),
+    ["revision", "digest", "since", "word"].map((part) => [
+      `grant.${part}`,
+      `metadata.annotations['globalpullsecret.io/${part}']`,
+    ]),
+  );
+});
+
+test("an unmount on the node reaches the agent: its copies of other pods' mounts would keep devices busy", () => {
+  const mount = container?.volumeMounts?.find(({ name }) => name === "kubelet");
+  assert.equal(mount?.mountPropagation, "HostToContainer");
+});
+
+const podOf = (change: Partial<Agent>) => daemonSet({ ...agent, ...change }).spec?.template.spec;
+const hostPaths = (change: Partial<Agent>) =>
+  podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
+
+test("agents write in the kubelet's directory and nowhere else on the node: a runtime's configuration is out of their reach", () => {
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
+    "/var/lib/kubelet",
+    "/run/dbus",
+    "/run/systemd",
+  ]);
+  const mark = "--allow-fs-write=";
+  const writes = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
+  assert.deepEqual(
+    writes.map((flag) => flag.slice(mark.length)),
+    [
+      "/host/kubelet/config.json",
+      "/host/kubelet/global-pull-secret/*",
+      "/host/kubelet/pull-secret-provider/answer.json",
+      "/dev/termination-log",
+      "/run/global-pull-secret/*",
+      "/proc/self/coredump_filter",
+    ],
+  );
+});
+
+test("agents that restart nothing have no bus: access to it as root is root on the node, and some nodes have none", () => {
+  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/run/systemd", "/"]);
+  assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
+  const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
+    ({ name }) => name,
+  );
+  assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
+});
+
+test("AppArmor is relaxed where the bus is mounted and nowhere else, and SELinux as the installer says", () => {
+  const contexts = (change: Partial<Agent>) => {
+    const { securityContext, containers, initContainers } = podOf(change) ?? assert.fail();
+    return {
+      agent: containers[0]?.securityContext?.appArmorProfile,
+      others: [securityContext, initContainers?.[0]?.securityContext].map(
+        (one) => one?.appArmorProfile,
+      ),
+      type: securityContext?.seLinuxOptions?.type,
+    };
+  };
+  const others = [undefined, undefined];
+  const reread = { delivery: { mode: "Reread" } } as const;
+  assert.deepEqual(contexts({}), { agent: { type: "Unconfined" }, others, type: "spc_t" });
+  assert.deepEqual(contexts(reread), { agent: undefined, others, type: "spc_t" });
+  assert.deepEqual(contexts({ appArmorProfile: "Localhost/gps/agent", seLinuxType: "" }), {
+    agent: { type: "Localhost", localhostProfile: "gps/agent" },
+    others,
+    type: undefined,
+  });
+});
+
+const providers = (["All", "Annotated"] as const).map(
+  (scope) => ({ mode: "CredentialProvider", scope }) as const,
+);
+for (const delivery of providers)
+  test(`gives agents of mode CredentialProvider the scope ${delivery.scope}, and no bus`, () => {
+    const { args = [] } = podOf({ delivery })?.containers[0] ?? {};
+    const given = (flag: string) => args[args.indexOf(flag) + 1];
+    assert.deepEqual(["--delivery", "--scope", "--restart"].map(given), [
+      "CredentialProvider",
+      delivery.scope,
+      "Never",
+    ]);
+    assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet", "/"]);
+  });
+
+test("in the other modes the agents are told nothing of a provider", () => {
+  for (const mode of ["Restart", "Reread"] as const)
+    assert.ok(!podOf({ delivery: { mode } })?.containers[0]?.args?.includes("--delivery"));
+});
+
+test("lets agents of every mode write the same paths: an answer that another mode left is emptied", () => {
+  const commandOf = (delivery: Agent["delivery"]) => podOf({ delivery })?.containers[0]?.command;
+  for (const delivery of [...providers, { mode: "Reread" } as const])
+    assert.deepEqual(commandOf(delivery), container?.command);
+});
+
+test("no path that agents may write begins with the name of a folder that they make and remove", () => {
+  const mark = "--allow-fs-write=";
+  const { command = [] } = container ?? {};
+  const paths = command.flatMap((flag) => (flag.startsWith(mark) ? [flag.split("=")[1]] : []));
+  for (const folder of paths.filter((path) => path?.endsWith("/*")))
+    for (const path of paths)
+      assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
+});
+
+test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {
+  const [look] = pod?.initContainers ?? [];
+  assert.deepEqual(look?.volumeMounts, [
+    {
+      name: "root",
+      mountPath: "/host/root",
+      readOnly: true,
+      recursiveReadOnly: "IfPossible",
+    },
+    { name: "pod", mountPath: "/run/global-pull-secret" },
+  ]);
+  const { appArmorProfile: _relaxed, ...confined } = container?.securityContext ?? {};
+  assert.deepEqual(look?.securityContext, confined);
+  assert.ok(!container?.volumeMounts?.some(({ name }) => name === "root"));
+  assert.equal(podOf({ hiddenFiles: "Ignore" })?.initContainers, undefined);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
+    "/var/lib/kubelet",
+    "/run/dbus",
+    "/run/systemd",
+  ]);
+});
+
+test("the first container may open the few files that a kubelet searches, and the journal", () => {
+  const { command = [] } = podOf({ kubeletDirectory: "/data/kubelet" })?.initContainers?.[0] ?? {};
+  const flags = command
+    .filter((flag) => flag.startsWith("--allow"))
+    .map((flag) => flag.slice("--allow-fs-".length));
+  assert.deepEqual(flags, [
+    "read=/app/hidden.cjs",
+    "read=/host/root/config.json",
+    "read=/host/root/root/.docker/config.json",
+    "read=/host/root/.docker/config.json",
+    "read=/host/root/root/.dockercfg",
+    "read=/host/root/.dockercfg",
+    "read=/host/root/data/kubelet/global-pull-secret/journal.json",
+    "write=/run/global-pull-secret/*",
+    "write=/proc/self/coredump_filter",
+  ]);
+});

@@ -1,0 +1,120 @@
+/**
+ * The DaemonSet of the agents and their ServiceAccount, Role and RoleBinding. The agents have no
+ * token and use no API, so the Role is empty. These objects exist because people look for them, and
+ * because a ServiceAccount of their own keeps the agents out of `default`.
+ */
+import { createHash } from "node:crypto";
+import type {
+  V1DaemonSet,
+  V1PodTemplateSpec,
+  V1Role,
+  V1RoleBinding,
+  V1ServiceAccount,
+} from "@kubernetes/client-node";
+import * as names from "#contract/names.ts";
+import { type Agent, affinityOf, nodeSelector } from "./agent.ts";
+import { container, volumes, firstContainer } from "./container.ts";
+import { ownerLabels } from "#kube/client/ownership.ts";
+import { annotations } from "./annotations.ts";
+import { namespace, agentName } from "#contract/names.ts";
+
+/** On a template: set by `kubectl rollout restart`. */
+export const restartedAt = "kubectl.kubernetes.io/restartedAt";
+
+/** The DaemonSet. The time of a `kubectl rollout restart` is kept from `live`. */
+export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
+  return {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: {
+      name: names.agentName,
+      namespace: names.namespace,
+      labels: { ...names.agentLabels, ...ownerLabels },
+    },
+    spec: {
+      selector: { matchLabels: { ...names.agentLabels } },
+      minReadySeconds: names.guardSeconds,
+      revisionHistoryLimit: 2,
+      // The controller replaces the pods itself: never one that is changing its node, and no more
+      // at a time than maxUnavailable allows.
+      updateStrategy: { type: "OnDelete" },
+      template: template(agent, live),
+    },
+  };
+}
+
+/** Digest of the template. A new digest means new agents. */
+export function templateDigest(agent: Agent): string {
+  return createHash("sha256")
+    .update(JSON.stringify(podSpec(agent, "")))
+    .digest("hex")
+    .slice(0, 16);
+}
+
+function template(agent: Agent, live: V1DaemonSet | undefined): V1PodTemplateSpec {
+  const affinity = affinityOf(agent);
+  const digest = templateDigest(agent);
+  const restarted = live?.spec?.template.metadata?.annotations?.[restartedAt];
+  return {
+    metadata: {
+      labels: { ...agent.pod.labels, ...names.agentLabels, ...ownerLabels },
+      annotations: {
+        ...agent.pod.annotations,
+        ...(restarted !== undefined && { [restartedAt]: restarted }),
+        [annotations.template]: digest,
+        [annotations.mode]: agent.delivery.mode,
+      },
+    },
+    // The affinity is not part of the digest, because an agent is the same wherever it runs.
+    spec: { ...podSpec(agent, digest), ...(affinity && { affinity }) },
+  };
+}
+
+function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["spec"]> {
+  const { priorityClass } = agent.pod;
+  const imagePullSecrets = agent.imagePullSecrets.map((name) => ({ name }));
+  return {
+    serviceAccountName: names.agentName,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    // The kubelet's healthz listens on the node's loopback. Also, a new node can then get
+    // credentials before its CNI works.
+    hostNetwork: true,
+    dnsPolicy: "Default",
+    nodeSelector,
+    tolerations: [{ operator: "Exists" }],
+    ...(priorityClass !== "" && { priorityClassName: priorityClass }),
+    ...(imagePullSecrets.length > 0 && { imagePullSecrets }),
+    terminationGracePeriodSeconds: 30,
+    securityContext: {
+      runAsUser: 0,
+      runAsGroup: 0,
+      seccompProfile: { type: "RuntimeDefault" },
+      // With the runtime's own type, SELinux would keep even uid 0 out of the kubelet's directory.
+      ...(agent.seLinuxType !== "" && { seLinuxOptions: { type: agent.seLinuxType } }),
+    },
+    ...(agent.hiddenFiles === "Look" && { initContainers: [firstContainer(agent)] }),
+    containers: [container(agent, digest)],
+    volumes: volumes(agent),
+  };
+}
+
+const metadata = { name: agentName, namespace, labels: { ...ownerLabels } };
+const rbac = "rbac.authorization.k8s.io";
+
+export const serviceAccount: V1ServiceAccount = {
+  apiVersion: "v1",
+  kind: "ServiceAccount",
+  metadata,
+  automountServiceAccountToken: false,
+};
+
+export const role: V1Role = { apiVersion: `${rbac}/v1`, kind: "Role", metadata, rules: [] };
+
+export const roleBinding: V1RoleBinding = {
+  apiVersion: `${rbac}/v1`,
+  kind: "RoleBinding",
+  metadata,
+  roleRef: { apiGroup: rbac, kind: "Role", name: agentName },
+  subjects: [{ kind: "ServiceAccount", name: agentName, namespace }],
+};

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
+import { stateSecret, noState } from "./objects/state.ts";
+import { parseConfig } from "./policy/config.ts";
+import { policyReader } from "./policy-reader.ts";
+
+const parsed = parseConfig(["--max-unavailable-limit=50%"]);
+assert.ok(parsed.ok);
+const { installed } = parsed.value;
+
+const object = (spec: GlobalPullSecretSpec): GlobalPullSecret => ({
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "GlobalPullSecret",
+  metadata: { name: "cluster", uid: "u" },
+  spec,
+});
+const refusal = (status: number) =>
+  new ApiError({ status, reason: "No", method: "GET", path: globalPullSecretPath });
+
+/** A cluster with this object (or this answer), and a policy that was remembered. */
+class Fake {
+  found: GlobalPullSecret | Error | undefined;
+  remembered: GlobalPullSecretSpec | Error | undefined;
+  making: Error | undefined;
+  made = 0;
+  seconds = 0;
+  readonly warned: string[] = [];
+  readonly policyReading = policyReader({
+    cluster: {
+      get: async (path: string) => this.#get(path),
+      apply: async (_: string, body: object) => this.#make(body as GlobalPullSecret),
+    } as unknown as Cluster,
+    installed,
+    log: { warn: (_: object, message: string) => void this.warned.push(message) } as never,
+    now: () => new Date(this.seconds * 1000),
+  });
+
+  async budget() {
+    return (await this.policyReading.read()).policy.rollout.maxUnavailable;
+  }
+
+  #get(path: string) {
+    if (path === owned.state) {
+      if (this.remembered instanceof Error) throw this.remembered;
+      return this.remembered && stateSecret({ ...noState, policy: this.remembered });
+    }
+    if (this.found instanceof Error) throw this.found;
+    return this.found;
+  }
+
+  #make(body: GlobalPullSecret) {
+    this.made += 1;
+    if (this.making !== undefined) throw this.making;
+    assert.equal("spec" in body, false, "a spec is never written");
+    this.found = { ...object({}), metadata: body.metadata };
+    return this.found;
+  }
+}
+
+const asks = (maxUnavailable: string) => ({ rollout: { maxUnavailable } });
+
+test("where there is no object it is made, once, without a spec; and the defaults are in force", async () => {
+  const fake = new Fake();
+  assert.equal(await fake.budget(), "10%");
+  assert.equal(await fake.budget(), "10%");
+  assert.equal(fake.made, 1);
+});
+
+test("where it is not defined the defaults are in force, and it is asked for again after 30 s, or when its watch tells", async () => {
+  const fake = new Fake();
+  fake.found = refusal(404);
+  fake.making = refusal(404);
+  for (; fake.seconds < 29; fake.seconds += 1) assert.equal(await fake.budget(), "10%");
+  assert.equal(fake.made, 1);
+  fake.seconds = 31;
+  await fake.budget();
+  assert.equal(fake.made, 2);
+  fake.policyReading.hint();
+  await fake.budget();
+  assert.equal(fake.made, 3);
+  assert.deepEqual(fake.warned, []);
+});
+
+test("a spec that asks for more than is allowed changes nothing, also after a restart of the controller", async () => {
+  const fake = new Fake();
+  fake.found = object(asks("30%"));
+  assert.equal(await fake.budget(), "30%");
+  fake.found = object(asks("60%"));
+  const policyReading = await fake.policyReading.read();
+  assert.equal(policyReading.policy.rollout.maxUnavailable, "30%");
+  assert.match(policyReading.problems.join(), /maxUnavailable/);
+  const restarted = new Fake();
+  restarted.remembered = asks("30%");
+  restarted.found = object(asks("60%"));
+  assert.equal(await restarted.budget(), "30%");
+});
+
+test("an object that cannot be read leaves policy as it was, also after a restart; one that is deleted means the defaults", async () => {
+  const fake = new Fake();
+  fake.remembered = asks("30%");
+  fake.found = refusal(403);
+  assert.equal(await fake.budget(), "30%");
+  fake.found = undefined;
+  assert.equal(await fake.budget(), "10%");
+});
+
+test("a deleted object leaves policy as it was for 30 s, in which it may be created again; then it is created with the defaults", async () => {
+  const fake = new Fake();
+  const withdrawn = { ...asks("30%"), managementState: "Withdrawn" } as const;
+  fake.found = object(withdrawn);
+  await fake.budget();
+  for (const gone of [undefined, refusal(404)]) {
+    fake.found = gone;
+    const { policy, again } = await fake.policyReading.read();
+    assert.deepEqual([policy.managementState, again, fake.made], ["Withdrawn", { seconds: 30 }, 0]);
+    fake.seconds += 29;
+    assert.deepEqual((await fake.policyReading.read()).again, { seconds: 1 });
+    fake.found = object(withdrawn);
+    assert.equal((await fake.policyReading.read()).again, undefined);
+  }
+  fake.found = undefined;
+  await fake.budget();
+  fake.seconds += 30;
+  const { policy, again } = await fake.policyReading.read();
+  assert.deepEqual([policy.managementState, again, fake.made], ["Managed", undefined, 1]);
+});
+
+test("while nobody can say what was in force before a start, nothing is decided", async () => {
+  const fake = new Fake();
+  fake.found = refusal(403);
+  fake.remembered = refusal(500);
+  await assert.rejects(fake.budget(), / 500 /);
+  fake.remembered = asks("30%");
+  assert.equal(await fake.budget(), "30%");
+});
+
+test("an object that is defined and may not be made is warned of, and tried again by itself", async () => {
+  const fake = new Fake();
+  fake.making = refusal(403);
+  assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
+  assert.equal(fake.warned.length, 1);
+  // A run in between asks for nothing, and still comes again.
+  assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
+  assert.equal(fake.made, 1);
+  fake.seconds = 30;
+  fake.making = undefined;
+  assert.equal((await fake.policyReading.read()).again, undefined);
+  assert.equal(fake.made, 2);
+});
+
+test("a clock that is set back by a year keeps neither a deleted object nor one that was refused away for more than a minute", async () => {
+  const year = 365 * 24 * 3600;
+  const fake = new Fake();
+  fake.seconds = 50 * year;
+  fake.found = object({});
+  await fake.budget();
+  fake.found = undefined;
+  await fake.budget();
+  fake.seconds -= year;
+  assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
+  fake.seconds += 30;
+  fake.making = refusal(403);
+  await fake.budget();
+  assert.equal(fake.made, 1);
+  fake.seconds -= year;
+  for (const seconds of [0, 30, 30]) {
+    fake.seconds += seconds;
+    await fake.budget();
+  }
+  assert.equal(fake.made, 2);
+});

@@ -1,0 +1,133 @@
+/**
+ * Reads the one GlobalPullSecret for each run, and creates it if it is missing. The controller
+ * never writes its spec, so users who declare it in Git find it as they declared it, even without
+ * the fields that they removed.
+ */
+import type { Logger } from "pino";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { globalPullSecretName } from "#contract/names.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
+import type { Again } from "#kube/loop.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
+import type { V1Secret } from "@kubernetes/client-node";
+import {
+  inForce,
+  readAccepted,
+  type DeclaredObject,
+  type InForce,
+} from "./policy/policy-in-force.ts";
+import type { Installed } from "./policy/policy.ts";
+import { readState } from "./objects/state.ts";
+
+/** The policy in force for one run, and the object that declares it, if there is one. */
+export type PolicyReading = InForce &
+  Readonly<{
+    object: GlobalPullSecret | undefined;
+    /** When to read again an object that is missing or could not be created. */
+    again: Again | undefined;
+  }>;
+
+type Options = Readonly<{
+  /** Reads through informers. */
+  cluster: Cluster;
+  installed: Installed;
+  log: Pick<Logger, "warn">;
+  now: () => Date;
+}>;
+
+/**
+ * Seconds before reading again an object that can be neither read nor created. Its watch may show
+ * it earlier.
+ */
+const pauseSeconds = 30;
+
+/**
+ * Seconds during which a deleted object may be created again (`kubectl replace --force`, another
+ * CRD). Applying the defaults in between could restart kubelets. Also, if a user deletes everything
+ * and a withdrawn object goes first, the credential must not come back in between.
+ */
+const missingSeconds = 30;
+
+/**
+ * Reads the policy. While the object cannot be read, the policy stays the same. Rejects only after
+ * a start, until the earlier policy is known.
+ */
+export function policyReader({ cluster, installed, log, now }: Options) {
+  let last: InForce | undefined;
+  let pausedUntil = 0;
+  let again: Again | undefined;
+  /** Whether the object has been read once, and since when it has been missing. */
+  let known = false;
+  let goneSince: number | undefined;
+
+  async function declared(): Promise<DeclaredObject> {
+    const time = now().getTime();
+    // If the clock was set back, a pause of half a minute must not become one of a year.
+    pausedUntil = Math.min(pausedUntil, time + pauseSeconds * 1000);
+    if (time < pausedUntil) return "absent";
+    again = undefined;
+    try {
+      const found = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
+      if (found === undefined) return await missing(time);
+      [known, goneSince] = [true, undefined];
+      return found;
+    } catch (error) {
+      return error instanceof ApiError && error.status === 404 ? missing(time) : "unreadable";
+    }
+  }
+
+  /** Keeps the policy during the grace period, then creates the object with the defaults. */
+  async function missing(time: number): Promise<DeclaredObject> {
+    if (known) goneSince = Math.min(goneSince ?? time, time);
+    const left = goneSince === undefined ? 0 : missingSeconds - (time - goneSince) / 1000;
+    if (left <= 0) return made();
+    again = { seconds: left };
+    return "unreadable";
+  }
+
+  /**
+   * Creates the object with metadata only, and only if there is none. The API server fills in the
+   * defaults.
+   */
+  async function made(): Promise<DeclaredObject> {
+    const metadata = { name: globalPullSecretName, resourceVersion: newborn };
+    const object = {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "GlobalPullSecret",
+      metadata,
+    };
+    try {
+      const how = { manager: fieldManager, force: false };
+      return await cluster.apply<GlobalPullSecret>(globalPullSecretPath, object, how);
+    } catch (error) {
+      // 409: another client was faster, and the watch will show it. 404: the CRD is missing.
+      if (!(error instanceof ApiError) || error.status === 409) return "absent";
+      pausedUntil = now().getTime() + pauseSeconds * 1000;
+      if (error.status === 404) return "absent";
+      // The CRD exists, but the object was refused. No watch shows when that ends.
+      again = { seconds: pauseSeconds };
+      log.warn({ error: error.message }, "GlobalPullSecret cluster could not be created");
+      return "absent";
+    }
+  }
+
+  return {
+    async read(): Promise<PolicyReading> {
+      const found = await declared();
+      const accepted = last === undefined ? await remembered() : last.accepted;
+      last = inForce(installed, found, accepted);
+      return { ...last, object: typeof found === "string" ? undefined : found, again };
+    },
+    /** Called when the watch has shown something. */
+    hint() {
+      pausedUntil = 0;
+    },
+  };
+
+  async function remembered() {
+    const state = await cluster.get<V1Secret>(owned.state);
+    return readAccepted(installed, readState(state));
+  }
+}

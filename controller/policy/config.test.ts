@@ -1,0 +1,322 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseConfig } from "./config.ts";
+import { usage } from "./flags.ts";
+
+const errorsOf = (...argv: string[]) => {
+  const parsed = parseConfig(argv);
+  return parsed.ok ? [] : parsed.errors;
+};
+
+test("the defaults are those of the design", () => {
+  assert.deepEqual(parseConfig([]), {
+    ok: true,
+    value: {
+      installed: {
+        protect: [],
+        limits: { deliveryModes: ["Restart", "Reread"], maxUnavailable: "100%" },
+        agent: {
+          restartControlPlane: "Never",
+          hiddenFiles: "Look",
+          kubeletUnit: "auto",
+          kubeletDirectory: "/var/lib/kubelet",
+          dbusDirectory: "/run/dbus",
+          probePort: 20248,
+          healthzPort: 10248,
+          healthzAddress: "auto",
+          seLinuxType: "spc_t",
+          appArmorProfile: "Unconfined",
+          pod: {
+            labels: {},
+            annotations: {},
+            imagePullSecrets: [],
+            nodes: {
+              text: "type notin (virtual-kubelet,kwok),eks.amazonaws.com/compute-type notin (fargate),liqo.io/type notin (virtual-node)",
+              requirements: [
+                { key: "type", operator: "NotIn", values: ["virtual-kubelet", "kwok"] },
+                { key: "eks.amazonaws.com/compute-type", operator: "NotIn", values: ["fargate"] },
+                { key: "liqo.io/type", operator: "NotIn", values: ["virtual-node"] },
+              ],
+            },
+            requests: { cpu: "10m", memory: "32Mi" },
+            limits: { memory: "96Mi" },
+            priorityClass: "system-node-critical",
+          },
+        },
+      },
+      original: undefined,
+      originalKubeconfig: undefined,
+      guestKubeconfig: undefined,
+      namespace: "kube-system",
+      image: undefined,
+      kubeconfig: undefined,
+      listen: { host: "", port: 8080 },
+      logLevel: "info",
+    },
+  });
+});
+
+test("every flag is read", () => {
+  const argv =
+    "--original ns/pull --original-kubeconfig /k --guest-kubeconfig /g --namespace clusters-a --protect quay.io --protect gcr.io " +
+    "--delivery-modes Reread --max-unavailable-limit 3 " +
+    "--restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service " +
+    "--kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --probe-port 1234 --healthz-port 10250 " +
+    "--healthz-address ::1 --selinux-type super_t --apparmor-profile RuntimeDefault " +
+    "--agent-label a=b --agent-label example.com/c= --agent-annotation d=e,f=g --agent-priority-class low " +
+    "--agent-image-pull-secret x --agent-image-pull-secret y --agent-node-selector !a,b " +
+    "--agent-requests cpu=1 --agent-limits cpu=1500m,memory=1Gi " +
+    "--agent-image i:1 --kubeconfig /kc --listen [::1]:9090 --log-level debug";
+  const parsed = parseConfig(argv.split(" "));
+  assert.deepEqual(parsed, {
+    ok: true,
+    value: {
+      installed: {
+        protect: ["quay.io", "gcr.io"],
+        limits: { deliveryModes: ["Reread"], maxUnavailable: 3 },
+        agent: {
+          restartControlPlane: "Always",
+          hiddenFiles: "Ignore",
+          kubeletUnit: "k3s.service",
+          kubeletDirectory: "/var/lib/rancher/k3s",
+          dbusDirectory: "/run/d",
+          probePort: 1234,
+          healthzPort: 10_250,
+          healthzAddress: "::1",
+          seLinuxType: "super_t",
+          appArmorProfile: "RuntimeDefault",
+          pod: {
+            labels: { a: "b", "example.com/c": "" },
+            annotations: { d: "e,f=g" },
+            imagePullSecrets: ["x", "y"],
+            nodes: {
+              text: "!a,b",
+              requirements: [
+                { key: "a", operator: "DoesNotExist" },
+                { key: "b", operator: "Exists" },
+              ],
+            },
+            requests: { cpu: "1" },
+            limits: { cpu: "1500m", memory: "1Gi" },
+            priorityClass: "low",
+          },
+        },
+      },
+      original: { namespace: "ns", name: "pull" },
+      originalKubeconfig: "/k",
+      guestKubeconfig: "/g",
+      namespace: "clusters-a",
+      image: "i:1",
+      kubeconfig: "/kc",
+      listen: { host: "::1", port: 9090 },
+      logLevel: "debug",
+    },
+  });
+});
+
+const wrong: readonly (readonly [argv: string, error: string])[] = [
+  [
+    "--original pull-secret",
+    '--original "pull-secret": is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)',
+  ],
+  [
+    "--original A/b",
+    '--original "A/b": is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)',
+  ],
+  [
+    "--delivery-modes Restart,Sometimes",
+    '--delivery-modes "Restart,Sometimes": is none of the choices; give Restart, Reread, CredentialProvider',
+  ],
+  [
+    "--max-unavailable-limit 0",
+    '--max-unavailable-limit "0": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
+  ],
+  [
+    "--max-unavailable-limit 101%",
+    '--max-unavailable-limit "101%": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
+  ],
+  [
+    "--kubelet-unit kubelet",
+    '--kubelet-unit "kubelet": is no systemd service; give auto, or one such as kubelet.service',
+  ],
+  [
+    "--kubelet-unit ../x.service",
+    '--kubelet-unit "../x.service": is no systemd service; give auto, or one such as kubelet.service',
+  ],
+  [
+    "--kubelet-directory var/lib",
+    '--kubelet-directory "var/lib": is no absolute path of a directory without . and .. in it',
+  ],
+  [
+    "--kubelet-directory /",
+    '--kubelet-directory "/": is no absolute path of a directory without . and .. in it',
+  ],
+  [
+    "--dbus-directory /run/../x",
+    '--dbus-directory "/run/../x": is no absolute path of a directory without . and .. in it',
+  ],
+  ["--probe-port 1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
+  [
+    "--probe-port 10248",
+    "--probe-port 10248: is already the kubelet's --healthz-port; choose another port",
+  ],
+  [
+    "--protect quay.io/*",
+    '--protect "quay.io/*": is no registry; name it as image names have it, such as quay.io',
+  ],
+  [
+    "--protect quay.io:0x",
+    '--protect "quay.io:[redacted]": is no registry; name it as image names have it, such as quay.io',
+  ],
+  ["--listen 8080", '--listen "8080": is no HOST:PORT; give one such as :8080'],
+  [
+    "--log-level loud",
+    '--log-level "loud": is none of the choices; give trace, debug, info, warn, error',
+  ],
+  ["--original-kubeconfig /k", "--original-kubeconfig: also needs --original NAMESPACE/NAME"],
+  ["--namespace a", "--namespace: without --guest-kubeconfig, it must be kube-system"],
+  [
+    "--namespace a.b --guest-kubeconfig /g",
+    '--namespace "a.b": is not a valid namespace name (example: kube-system)',
+  ],
+  ["--probe-port 2000 --probe-port 2001", "--probe-port: given 2 times; give it once"],
+  ...["name=x", "app.kubernetes.io/managed-by=x", "controller-revision-hash=x"].map(
+    (given) =>
+      [
+        `--agent-label ${given}`,
+        `--agent-label "${given}": is a label of this product; choose another name`,
+      ] as const,
+  ),
+  ["--agent-label a=b/c", '--agent-label "a=b/c": has a value that is not valid for a label'],
+  ...["-label", "-annotation"].map(
+    (flag) =>
+      [
+        `--agent${flag} team`,
+        `--agent${flag} "team": is not KEY=VALUE (example: example.com/team=platform)`,
+      ] as const,
+  ),
+  [
+    "--agent-annotation globalpullsecret.io/revision=9",
+    '--agent-annotation "globalpullsecret.io/revision=9": begins like a name of this product; choose another name',
+  ],
+  [
+    "--agent-image-pull-secret ns/a",
+    '--agent-image-pull-secret "ns/a": is not a valid Secret name (example: regcred)',
+  ],
+  [
+    "--agent-node-selector a>1",
+    "--agent-node-selector \"a>1\": is not a label selector (example: 'zone in (a,b),!example.com/tainted')",
+  ],
+  [
+    "--agent-priority-class High",
+    '--agent-priority-class "High": is not a valid PriorityClass name (example: system-node-critical)',
+  ],
+  ...["memory", "memory=", "memory=0", "memory=1gb", "disk=1", "memory=1=2"].map(
+    (given) =>
+      [
+        `--agent-requests ${given}`,
+        `--agent-requests "${given}": is not a list of quantities of cpu, memory, ephemeral-storage (example: cpu=10m,memory=32Mi)`,
+      ] as const,
+  ),
+  [
+    "--agent-limits memory=95Mi",
+    '--agent-limits "memory=95Mi": has less memory than an agent needs; set memory=96Mi or more',
+  ],
+  [
+    "--agent-requests memory=101M",
+    "--agent-requests memory=101M: exceeds --agent-limits; give 96Mi or less",
+  ],
+  [
+    "--agent-requests cpu=1 --agent-limits cpu=900m",
+    "--agent-requests cpu=1: exceeds --agent-limits; give 900m or less",
+  ],
+  ["--colour red", "--colour: is no flag; --help names all"],
+  ["--hidden-file=Look", "--hidden-file: is no flag; give --hidden-files"],
+  ["stray", '"stray": belongs to no flag; remove it'],
+  ["robot:t0ken", '"robot:[redacted]": belongs to no flag; remove it'],
+  ["--kubeconfig --listen :1", "--kubeconfig: has no value; write --kubeconfig=VALUE"],
+  ["--kubeconfig", "--kubeconfig: has no value; write --kubeconfig=VALUE"],
+];
+for (const [argv, error] of wrong)
+  test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(...argv.split(" ")), [error]));
+
+const quantities: readonly (readonly [given: string, written: string])[] = [
+  ["cpu=1000m", "1"],
+  ["cpu=0.5", "500m"],
+  ["cpu=2", "2"],
+  ["memory=1024Mi", "1Gi"],
+  ["memory=1.5Gi", "1536Mi"],
+  ["memory=200000k", "200M"],
+  ["memory=134217728", "134217728"],
+];
+for (const [given, written] of quantities)
+  test(`${given} is declared as the API server writes it`, () => {
+    const parsed = parseConfig([`--agent-limits=${given}`]);
+    assert.deepEqual(parsed.ok && Object.values(parsed.value.installed.agent.pod.limits), [
+      written,
+    ]);
+  });
+
+test("an agent may ask for as much as it may have, in any unit, and for nothing", () => {
+  assert.deepEqual(errorsOf("--agent-requests=memory=100663296"), []);
+  assert.deepEqual(errorsOf("--agent-requests=cpu=1", "--agent-limits=cpu=1000m"), []);
+  assert.deepEqual(errorsOf("--agent-requests=", "--agent-limits="), []);
+});
+
+test("an empty protected registry is refused", () => {
+  assert.deepEqual(errorsOf("--protect", ""), [
+    '--protect "": is empty; give a registry such as quay.io',
+  ]);
+});
+
+test("all that is wrong is named at once", () =>
+  assert.deepEqual(
+    errorsOf(
+      ..."--hidden-files No --probe-port x --healthz-port y --colour red --listen".split(" "),
+    ),
+    [
+      "--colour: is no flag; --help names all",
+      '--hidden-files "No": is none of the choices; give Look, Ignore',
+      '--probe-port "x": is no whole number from 1024 to 65535',
+      '--healthz-port "y": is no whole number from 1 to 65535',
+      "--listen: has no value; write --listen=VALUE",
+    ],
+  ));
+
+test("the usage names every flag once", () => {
+  const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
+  assert.equal(new Set(names).size, names.length);
+  assert.equal(names.length, 28);
+});
+
+const fields: readonly (readonly [flag: string, field: string])[] = [
+  ["--conflicts original", "conflictPolicy"],
+  ["--max-unavailable=3", "rollout.maxUnavailable"],
+  ["--max-failures 2%", "rollout.maxFailures"],
+  ["--probation 5s", "rollout.probation"],
+  ["--min-interval 5m", "rollout.minInterval"],
+  ["--restart Never", "delivery.mode"],
+  ["--withdrawal-grace 0s", "withdrawal.grace"],
+  ["--withdrawal-deadline 10m", "withdrawal.deadline"],
+  ["--forget-after 24h", "withdrawal.forgetAfter"],
+  ["--min-ready-seconds 5", "rollout.probation"],
+  ["--removal-grace 30s", "withdrawal.grace"],
+  ["--drain-deadline 10m", "withdrawal.deadline"],
+];
+for (const [given, field] of fields)
+  test(`${given} stops the controller with the name of its field`, () => {
+    const flag = given.split(/[ =]/)[0];
+    assert.deepEqual(errorsOf(...given.split(" ")), [
+      `${flag}: is spec.${field} of GlobalPullSecret cluster; set it there and remove the flag`,
+    ]);
+  });
+
+test("each mode may be named once more, and several at once", () => {
+  const modes = (...argv: string[]) => {
+    const parsed = parseConfig(argv);
+    return parsed.ok ? parsed.value.installed.limits.deliveryModes : parsed.errors;
+  };
+  const both = ["Restart", "Reread"];
+  assert.deepEqual(modes("--delivery-modes", "Restart", "--delivery-modes=Reread"), both);
+  assert.deepEqual(modes("--delivery-modes", "Restart, Reread,Restart"), both);
+});

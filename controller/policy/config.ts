@@ -1,0 +1,125 @@
+/** The controller's configuration: the values of its flags, grouped by the parts that use them. */
+import { namespace } from "#contract/names.ts";
+import { readFlags, type ParsedFlags, type Rule } from "#contract/flags.ts";
+import type { TableValues } from "#contract/table.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { flags } from "./flags.ts";
+import { podOf, requestsFit } from "./pod.ts";
+import { type Installed, standardModes } from "./policy.ts";
+
+export type ControllerConfig = Readonly<{
+  /** The installer's part of the policy. */
+  installed: Installed;
+  /** The Secret with the original pull secret. Undefined: each node's own file is the original. */
+  original: Readonly<{ namespace: string; name: string }> | undefined;
+  /** Kubeconfig of the cluster that holds the original. Undefined: the controller's own cluster. */
+  originalKubeconfig: string | undefined;
+  /**
+   * Kubeconfig of the served cluster, if the controller runs beside that cluster's hosted control
+   * plane. Undefined: the controller's own cluster.
+   */
+  guestKubeconfig: string | undefined;
+  /** Namespace of the controller's own pod and of its Lease, in the cluster in which it runs. */
+  namespace: string;
+  /** The agents' image. Undefined: the controller's own image (found by POD_NAME). */
+  image: string | undefined;
+  kubeconfig: string | undefined;
+  listen: Readonly<{ host: string; port: number }>;
+  logLevel: string;
+}>;
+
+const portsDiffer: Rule<typeof flags> = ({ "probe-port": probe, "healthz-port": healthz }) =>
+  probe !== undefined && probe === healthz
+    ? `--probe-port ${probe}: is already the kubelet's --healthz-port; choose another port`
+    : undefined;
+
+const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
+  given["original-kubeconfig"] !== undefined && "original" in given && given.original === undefined
+    ? "--original-kubeconfig: also needs --original NAMESPACE/NAME"
+    : undefined;
+
+/**
+ * Refuses a second place for the Lease. Two controllers of one cluster, each with its own Lease,
+ * would both write.
+ */
+const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) =>
+  own !== namespace && "guest-kubeconfig" in given && given["guest-kubeconfig"] === undefined
+    ? `--namespace: without --guest-kubeconfig, it must be ${namespace}`
+    : undefined;
+
+const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit];
+
+/**
+ * Reads the command line after the program's name. All errors are reported at once, one sentence
+ * each.
+ */
+export function parseConfig(argv: readonly string[]): ParsedFlags<ControllerConfig> {
+  const read = readFlags(flags, { argv, quote, moved }, ...rules);
+  return read.ok ? { ok: true, value: toConfig(read.value) } : read;
+}
+
+function toConfig(given: TableValues<typeof flags>): ControllerConfig {
+  return {
+    installed: installedOf(given),
+    original: given.original,
+    originalKubeconfig: given["original-kubeconfig"],
+    guestKubeconfig: given["guest-kubeconfig"],
+    namespace: given.namespace,
+    image: given["agent-image"],
+    kubeconfig: given.kubeconfig,
+    listen: given.listen,
+    logLevel: given["log-level"],
+  };
+}
+
+function installedOf(given: TableValues<typeof flags>): Installed {
+  const modes = [...new Set(given["delivery-modes"].flat())];
+  return {
+    protect: given.protect,
+    limits: {
+      deliveryModes: modes.length > 0 ? modes : standardModes,
+      maxUnavailable: given["max-unavailable-limit"],
+    },
+    agent: {
+      restartControlPlane: given["restart-control-plane"],
+      hiddenFiles: given["hidden-files"],
+      kubeletUnit: given["kubelet-unit"],
+      kubeletDirectory: given["kubelet-directory"],
+      dbusDirectory: given["dbus-directory"],
+      probePort: given["probe-port"],
+      healthzPort: given["healthz-port"],
+      healthzAddress: given["healthz-address"],
+      seLinuxType: given["selinux-type"],
+      appArmorProfile: given["apparmor-profile"],
+      pod: podOf(given),
+    },
+  };
+}
+
+const fields = {
+  conflicts: "conflictPolicy",
+  "max-unavailable": "rollout.maxUnavailable",
+  "max-failures": "rollout.maxFailures",
+  probation: "rollout.probation",
+  "min-interval": "rollout.minInterval",
+  restart: "delivery.mode",
+  "withdrawal-grace": "withdrawal.grace",
+  "withdrawal-deadline": "withdrawal.deadline",
+  "forget-after": "withdrawal.forgetAfter",
+  // Their names in version 0.1.
+  "min-ready-seconds": "rollout.probation",
+  "removal-grace": "withdrawal.grace",
+  "drain-deadline": "withdrawal.deadline",
+} as const;
+
+/**
+ * Flag → the message about it. These flags became fields of GlobalPullSecret in 0.2. If one is
+ * still set, the controller stops. Obeying it would make a second policy beside the object;
+ * ignoring it would lose a policy.
+ */
+export const moved: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(fields).map(([flag, field]) => [
+    flag,
+    `is spec.${field} of GlobalPullSecret cluster; set it there and remove the flag`,
+  ]),
+);

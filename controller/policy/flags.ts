@@ -1,0 +1,115 @@
+/**
+ * The controller's flags, which only the installer can set. The policy is in GlobalPullSecret's
+ * spec.
+ */
+import { defaultProbePort, namespace } from "#contract/names.ts";
+import { usage as usageOf, type Table } from "#contract/table.ts";
+import {
+  appArmorProfile,
+  auto,
+  directory,
+  integer,
+  ip,
+  oneOf,
+  selinuxType,
+  text,
+  unit,
+} from "#contract/values.ts";
+import { common } from "#program/flags.ts";
+import { protectable } from "#pullsecret/merge/protect.ts";
+import { podFlags } from "./pod.ts";
+import { budget, deliveryModes, namespaceName, secretReference } from "./values.ts";
+
+export const flags = {
+  original: {
+    read: secretReference,
+    what: "Secret with the original pull secret, NAMESPACE/NAME (none)",
+  },
+  "original-kubeconfig": {
+    read: text,
+    what: "kubeconfig of the cluster that holds the original (the controller's own)",
+  },
+  "guest-kubeconfig": {
+    read: text,
+    what: "kubeconfig of the served cluster, read as data (the controller's own cluster)",
+  },
+  namespace: {
+    read: namespaceName,
+    standard: namespace,
+    what: "namespace of the controller's pod and Lease; it can be changed only with --guest-kubeconfig",
+  },
+  protect: {
+    read: protectable,
+    repeated: true,
+    what: "registry that no additional entry may shadow, in addition to those in the spec",
+  },
+  "delivery-modes": {
+    read: deliveryModes,
+    repeated: true,
+    what: "allowed values of spec.delivery.mode: Restart, Reread, CredentialProvider (Restart,Reread)",
+  },
+  "max-unavailable-limit": {
+    read: budget,
+    standard: "100%",
+    what: "highest allowed value of spec.rollout.maxUnavailable, N or N%",
+  },
+  "restart-control-plane": {
+    read: oneOf("Always", "Never"),
+    standard: "Never",
+    what: "whether to restart a kubelet that includes a control plane (k3s and others)",
+  },
+  "hidden-files": {
+    read: oneOf("Look", "Ignore"),
+    standard: "Look",
+    what: "Look: refuse to hide another credential file of the kubelet; Ignore: do not look",
+  },
+  "kubelet-unit": {
+    read: unit,
+    standard: auto,
+    what: "the kubelet's systemd unit; auto: the active one of the known units",
+  },
+  "kubelet-directory": {
+    read: directory,
+    standard: "/var/lib/kubelet",
+    what: "the kubelet's root directory on the nodes",
+  },
+  "dbus-directory": {
+    read: directory,
+    standard: "/run/dbus",
+    what: "directory of system_bus_socket on the nodes",
+  },
+  "agent-image": { read: text, what: "image of the agents (the controller's own, by digest)" },
+  ...podFlags,
+  "probe-port": {
+    read: integer(1024, 65_535),
+    standard: String(defaultProbePort),
+    what: "loopback port for the agents' readiness probe",
+  },
+  "healthz-port": {
+    read: integer(1, 65_535),
+    standard: "10248",
+    what: "port of the kubelet's healthz endpoint",
+  },
+  "healthz-address": {
+    read: ip,
+    standard: auto,
+    what: "address of the kubelet's healthz endpoint; auto: 127.0.0.1, then ::1",
+  },
+  "selinux-type": {
+    read: selinuxType,
+    standard: "spc_t",
+    what: "SELinux type of the agents; super_t on Bottlerocket, empty: the runtime's default",
+  },
+  "apparmor-profile": {
+    read: appArmorProfile,
+    standard: "Unconfined",
+    what: "AppArmor profile of agents that use the system bus",
+  },
+  ...common,
+} as const satisfies Table;
+
+/** The text of `--help`. */
+export function usage(): string {
+  const head = `Global Pull Secret's controller. It serves the namespace ${namespace}.`;
+  return `${head}\nThe policy is the spec of GlobalPullSecret cluster.\n${usageOf(flags)}`;
+}

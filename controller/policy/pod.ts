@@ -1,0 +1,82 @@
+/**
+ * The installer's flags for the agents' pods. None of them restarts a kubelet. A change replaces
+ * the agents, and the new agents take over the nodes as they are.
+ */
+import type { PodPolicy } from "./policy.ts";
+import { dnsName, pullSecretName } from "./values.ts";
+import type { Rule } from "#contract/flags.ts";
+import type { Table, TableValues } from "#contract/table.ts";
+import { Wrong } from "#contract/values.ts";
+import { annotation, label, selector } from "./labels.ts";
+import { beyond, limits, resources, standardLimits, standardRequests } from "./resources.ts";
+
+/** Excludes nodes without a kubelet of their own: virtual-kubelet, KWOK, Fargate and Liqo. */
+const withKubelet =
+  "type notin (virtual-kubelet,kwok),eks.amazonaws.com/compute-type!=fargate,liqo.io/type!=virtual-node";
+
+export const podFlags = {
+  "agent-annotation": {
+    read: annotation,
+    repeated: true,
+    what: "annotation of the agents' pods, KEY=VALUE",
+  },
+  "agent-image-pull-secret": {
+    read: pullSecretName,
+    repeated: true,
+    what: "Secret in kube-system to pull the agents' image with (the controller's own, without --agent-image)",
+  },
+  "agent-label": { read: label, repeated: true, what: "label of the agents' pods, KEY=VALUE" },
+  "agent-limits": {
+    read: limits,
+    standard: standardLimits,
+    what: "resource limits of an agent; empty: no limits",
+  },
+  "agent-node-selector": {
+    read: selector,
+    standard: withKubelet,
+    what: "label selector of the nodes that get an agent; empty: every Linux node",
+  },
+  "agent-priority-class": {
+    read: priorityClass,
+    standard: "system-node-critical",
+    what: "PriorityClass of the agents; empty: the cluster's default",
+  },
+  "agent-requests": {
+    read: resources,
+    standard: standardRequests,
+    what: "resource requests of an agent; empty: none",
+  },
+} as const satisfies Table;
+
+type GivenFlags = TableValues<typeof podFlags>;
+
+export function podOf(given: GivenFlags): PodPolicy {
+  return {
+    labels: Object.fromEntries(given["agent-label"]),
+    annotations: Object.fromEntries(given["agent-annotation"]),
+    imagePullSecrets: given["agent-image-pull-secret"],
+    nodes: given["agent-node-selector"],
+    requests: given["agent-requests"],
+    limits: given["agent-limits"],
+    priorityClass: given["agent-priority-class"],
+  };
+}
+
+/**
+ * Refuses requests above limits. The API server would refuse the DaemonSet, and no node would have
+ * an agent.
+ */
+export const requestsFit: Rule<typeof podFlags> = (given) => {
+  const { "agent-requests": requests = {}, "agent-limits": most = {} } = given;
+  const name = beyond(requests, most);
+  return name === undefined
+    ? undefined
+    : `--agent-requests ${name}=${requests[name]}: exceeds --agent-limits; ` +
+        `give ${most[name]} or less`;
+};
+
+export function priorityClass(text: string): string | Wrong {
+  return text === "" || dnsName.test(text)
+    ? text
+    : new Wrong("is not a valid PriorityClass name (example: system-node-critical)");
+}

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type {
+  DeliverySpec,
+  GlobalPullSecret,
+  GlobalPullSecretSpec,
+} from "#api/global-pull-secret.ts";
+import { parseConfig } from "./config.ts";
+import { allowedDefaults, defaults, beyondLimits } from "./defaults.ts";
+import type { DeliveryPolicy, DeliveryMode } from "./policy.ts";
+import {
+  inForce,
+  readAccepted,
+  type AcceptedSpec,
+  type DeclaredObject,
+} from "./policy-in-force.ts";
+import { policyOf } from "./spec.ts";
+import { policyWith } from "./policy.fixture.ts";
+
+function installedBy(...argv: string[]) {
+  const parsed = parseConfig(argv);
+  assert.ok(parsed.ok);
+  return parsed.value.installed;
+}
+const installed = installedBy("--protect", "platform.example");
+const object = (spec?: GlobalPullSecretSpec, annotations = {}): DeclaredObject =>
+  ({ metadata: { name: "cluster", annotations }, ...(spec && { spec }) }) as GlobalPullSecret;
+
+const remember = (spec: GlobalPullSecretSpec, sourcesFrom = "u"): AcceptedSpec => ({
+  spec,
+  sourcesFrom,
+});
+
+test("an empty spec, no spec, no object and the written-out defaults are the same policy", () => {
+  const standard = inForce(installed, "absent", undefined).policy;
+  for (const spec of [undefined, {}, defaults])
+    assert.deepEqual(inForce(installed, object(spec), undefined).policy, standard);
+});
+
+test("every field of spec reaches the policy, and protection only grows", () => {
+  const spec = {
+    managementState: "Withdrawn",
+    conflictPolicy: "PreferOriginal",
+    protectedRegistries: ["quay.io"],
+    sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }],
+    delivery: { mode: "Reread" },
+    rollout: { maxUnavailable: 3, maxFailures: "2%", probation: "1m30s", minInterval: "1h0m0s" },
+    withdrawal: { grace: "0s", deadline: "2h", forgetAfter: "3h" },
+  } as const;
+  const { policy } = inForce(installed, object(spec), undefined);
+  assert.deepEqual(policy, {
+    ...policyWith(),
+    managementState: "Withdrawn",
+    sources: [{ name: "team-a", secretName: "team-a-pull", priority: 0 }],
+    merge: { conflicts: "original", protect: ["platform.example", "quay.io"] },
+    rollout: {
+      maxUnavailable: 3,
+      maxFailures: "2%",
+      probationSeconds: 90,
+      minIntervalSeconds: 3600,
+    },
+    withdrawal: { graceSeconds: 0, deadlineSeconds: 7200, forgetAfterSeconds: 10_800 },
+    agent: { ...policyWith().agent, delivery: { mode: "Reread" } },
+  });
+});
+
+test("F54: keeps sources and protection of an accepted spec, one of whose registries is refused now", () => {
+  const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
+  const spec = { sources, protectedRegistries: ["quay.io", "*", "10.0.0.0/8"] };
+  const read = readAccepted(installed, { policy: spec, sourcesFrom: "u" });
+  const found = inForce(installed, object(spec), read);
+  assert.deepEqual(
+    found.problems.map((line) => line.replace(/;.*/, "")),
+    [
+      "spec.protectedRegistries[1]: means only hosts without a dot, because * stays in one part of a name",
+      "spec.protectedRegistries[2]: is a range of addresses, which protects none of them",
+    ],
+  );
+  assert.deepEqual(found.policy.merge.protect, ["platform.example", "quay.io"]);
+  assert.deepEqual(
+    found.policy.sources.map(({ name }) => name),
+    ["team-a"],
+  );
+});
+
+const deliveries: readonly (readonly [DeliverySpec, DeliveryPolicy])[] = [
+  [{ mode: "Restart" }, { mode: "Restart" }],
+  [{ mode: "CredentialProvider" }, { mode: "CredentialProvider", scope: "All" }],
+  [
+    { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
+    { mode: "CredentialProvider", scope: "Annotated" },
+  ],
+  // Under an older definition, which has no rule against it.
+  [{ mode: "Reread", credentialProvider: { scope: "Annotated" } }, { mode: "Reread" }],
+];
+for (const [delivery, policy] of deliveries)
+  test(`delivery ${JSON.stringify(delivery)} is ${JSON.stringify(policy)}`, () => {
+    const all = installedBy("--delivery-modes", "Restart,Reread,CredentialProvider");
+    assert.deepEqual(inForce(all, object({ delivery }), undefined).policy.agent.delivery, policy);
+  });
+
+const asked = (rollout: GlobalPullSecretSpec["rollout"], mode?: DeliveryMode) =>
+  ({ ...(rollout && { rollout }), ...(mode && { delivery: { mode } }) }) as GlobalPullSecretSpec;
+const limits: readonly (readonly [flags: string, spec: GlobalPullSecretSpec, beyond: boolean])[] = [
+  ["--max-unavailable-limit 20%", asked({ maxUnavailable: "20%" }), false],
+  ["--max-unavailable-limit 20%", asked({ maxUnavailable: "21%" }), true],
+  ["--max-unavailable-limit 20%", asked({ maxUnavailable: 1 }), true],
+  ["--max-unavailable-limit 3", asked({ maxUnavailable: 3 }), false],
+  ["--max-unavailable-limit 3", asked({ maxUnavailable: 4 }), true],
+  ["--max-unavailable-limit 100%", asked({ maxUnavailable: 1000 }), false],
+  ["--delivery-modes Reread", asked(undefined, "Reread"), false],
+  ["--delivery-modes Reread", asked(undefined, "Restart"), true],
+  ["--max-unavailable-limit 100%", asked(undefined, "CredentialProvider"), true],
+  ["--delivery-modes Reread,CredentialProvider", asked(undefined, "CredentialProvider"), false],
+];
+for (const [flags, spec, beyond] of limits)
+  test(`${JSON.stringify(spec)} is ${beyond ? "beyond" : "within"} ${flags}`, () => {
+    const bounded = installedBy(...flags.split(" "));
+    const kept = {
+      rollout: { minInterval: "7s" },
+      delivery: { mode: bounded.limits.deliveryModes[0] },
+    };
+    const accepted = {
+      ...allowedDefaults(bounded.limits),
+      ...kept,
+      rollout: { ...allowedDefaults(bounded.limits).rollout, minInterval: "7s" },
+    } as GlobalPullSecretSpec;
+    const before = policyOf(bounded, accepted);
+    assert.ok(before.ok);
+    const found = inForce(bounded, object(spec), remember(accepted));
+    assert.equal(found.problems.length, beyond ? 1 : 0);
+    // The policy before stays, whole; it survives a restart as what is remembered.
+    if (beyond) assert.deepEqual(found.policy, before.policy);
+    const again = inForce(bounded, object(spec), found.accepted);
+    assert.deepEqual(again.policy, found.policy);
+  });
+
+test("law: whatever the limits are, the policy without a spec is within them", () =>
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.constantFrom<DeliveryMode[]>("Restart", "Reread", "CredentialProvider"), {
+        minLength: 1,
+      }),
+      fc.oneof(
+        fc.integer({ min: 1, max: 99 }),
+        fc.integer({ min: 1, max: 100 }).map((n) => `${n}%`),
+      ),
+      (deliveryModes, maxUnavailable) => {
+        const bounds = { deliveryModes, maxUnavailable } as const;
+        assert.deepEqual(beyondLimits(bounds, allowedDefaults(bounds)), []);
+      },
+    ),
+  ));
+
+test("law: whatever is in the object or in memory, there is a policy", () =>
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (spec, accepted) => {
+      const found = { metadata: {}, spec: spec ?? {} } as unknown as GlobalPullSecret;
+      const known = readAccepted(installed, { policy: accepted, sourcesFrom: "u" });
+      const { policy } = inForce(installed, found, known);
+      assert.ok(policy.merge.protect.includes("platform.example"));
+    }),
+  ));
+
+test("a pause keeps the policy that was accepted last, and says that another one waits", () => {
+  const spec = { rollout: { maxUnavailable: 2 } };
+  const accepted = remember(spec);
+  const same = { ...spec, managementState: "Paused" } as const;
+  assert.equal(inForce(installed, object(same), accepted).waits, false);
+  const other = { rollout: { maxUnavailable: 5 }, managementState: "Paused" } as const;
+  const { policy, waits, accepted: kept } = inForce(installed, object(other), accepted);
+  assert.deepEqual(
+    [policy.rollout.maxUnavailable, policy.managementState, waits],
+    [2, "Paused", true],
+  );
+  assert.equal(
+    inForce(installed, object({ rollout: { maxUnavailable: 5 } }), kept).policy.rollout
+      .maxUnavailable,
+    5,
+  );
+});
+
+test("a withdrawal is obeyed although the rest of the spec is not allowed", () => {
+  const bounded = installedBy("--max-unavailable-limit", "20%");
+  const spec = { managementState: "Withdrawn", rollout: { maxUnavailable: "90%" } } as const;
+  const { policy, problems } = inForce(bounded, object(spec), undefined);
+  assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Withdrawn", "10%"]);
+  assert.match(problems.join(), /^spec\.rollout\.maxUnavailable: 90% exceeds .*; set 20% or less$/);
+});
+
+test("an object that cannot be read leaves the policy as it was; a missing one means the defaults", () => {
+  const accepted = remember({ rollout: { maxUnavailable: 2 } });
+  assert.equal(inForce(installed, "unreadable", accepted).policy.rollout.maxUnavailable, 2);
+  assert.equal(inForce(installed, "absent", accepted).policy.rollout.maxUnavailable, "10%");
+});
+
+test("wishes are read off the annotations, a reason of any length cut", () => {
+  const said = {
+    "globalpullsecret.io/retry": "2",
+    "globalpullsecret.io/withdraw-now": "true",
+    "globalpullsecret.io/reason": "x".repeat(300),
+  };
+  const { requests } = inForce(installed, object({}, said), undefined);
+  assert.deepEqual(requests, { retry: "2", withdrawNow: true, reason: "x".repeat(256) });
+});
+
+const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
+const another = [{ name: "team-b", secretRef: { name: "team-b-pull" } }];
+/** The object with this uid, as the API server fills it. */
+const declared = (uid: string, spec?: GlobalPullSecretSpec): DeclaredObject =>
+  ({ metadata: { uid }, spec: { ...defaults, ...spec } }) as GlobalPullSecret;
+
+const takenOver: readonly (readonly [
+  what: string,
+  now: DeclaredObject,
+  names: string,
+  orphans: string,
+])[] = [
+  ["the same object that names none any more", declared("u"), "", ""],
+  ["another object of that name", declared("v"), "team-a", "team-a"],
+  ["another that is paused", declared("v", { managementState: "Paused" }), "team-a", "team-a"],
+  ["another that is withdrawn", declared("v", { managementState: "Withdrawn" }), "", ""],
+  ["another that names other sources", declared("v", { sources: another }), "team-b", ""],
+  ["no object, and no definition of one", "absent", "team-a", ""],
+  ["one that cannot be read", "unreadable", "team-a", ""],
+];
+for (const [what, now, names, orphans] of takenOver)
+  test(`with sources accepted, then ${what}: ${names || "none"} in force`, () => {
+    const found = inForce(installed, now, remember({ sources }));
+    assert.deepEqual(found.policy.sources.map(({ name }) => name).join(), names);
+    assert.equal(found.orphans.join(), orphans);
+    // Looked at once more, and after a restart, the same.
+    const again = inForce(installed, now, found.accepted);
+    assert.deepEqual([again.policy, again.orphans], [found.policy, found.orphans]);
+  });
+
+test("without an object a withdrawal and a pause stay, and everything else is the defaults", () => {
+  for (const managementState of ["Withdrawn", "Paused"] as const) {
+    const spec = { managementState, rollout: { maxUnavailable: 2 } };
+    const { policy } = inForce(installed, "absent", remember(spec));
+    assert.deepEqual(
+      [policy.managementState, policy.rollout.maxUnavailable],
+      [managementState, "10%"],
+    );
+  }
+});

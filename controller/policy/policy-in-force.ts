@@ -1,0 +1,159 @@
+/**
+ * Decides which policy is in force, from the declared spec and the last accepted one. Pure. No
+ * content of the object stops the controller: if a spec cannot be followed, the policy stays the
+ * same.
+ */
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { Wrong } from "#contract/values.ts";
+import { protectable } from "#pullsecret/merge/protect.ts";
+import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
+import { allowedDefaults } from "./defaults.ts";
+import { policyOf } from "./spec.ts";
+import type { Installed, Policy } from "./policy.ts";
+
+/**
+ * The object as it was read. `absent`: the object or its CRD does not exist. `unreadable`: unknown,
+ * because the right to read it is missing or it has just been deleted.
+ */
+export type DeclaredObject = GlobalPullSecret | "absent" | "unreadable";
+
+/** One-time requests, made by annotations on the object. */
+export type Requests = Readonly<{
+  /** A new value requests one more try of a halted revision. */
+  retry: string;
+  /** Requests a withdrawal without grace period. */
+  withdrawNow: boolean;
+  /**
+   * Why the object is paused or withdrawn, in the administrator's words. Empty if no reason is
+   * given.
+   */
+  reason: string;
+}>;
+
+/** The last accepted spec, and the uid of the object that named its sources. */
+export type AcceptedSpec = Readonly<{
+  spec: GlobalPullSecretSpec;
+  sourcesFrom: string | undefined;
+}>;
+
+export type InForce = Readonly<{
+  policy: Policy;
+  /** The spec to record, for times when the declared one cannot be followed. */
+  accepted: AcceptedSpec | undefined;
+  /** Names of sources in force that only a deleted object named. */
+  orphans: readonly string[];
+  /** Why the declared spec is not in force. Empty if it is. */
+  problems: readonly string[];
+  /** A pause holds a change that the spec asks for. */
+  waits: boolean;
+  requests: Requests;
+}>;
+
+/** Longest reason. Longer reasons are cut, so that a condition's message stays readable. */
+const longestReason = 256;
+
+/** The policy in force. `accepted`: the recorded spec. */
+export function inForce(
+  installed: Installed,
+  declared: DeclaredObject,
+  accepted: AcceptedSpec | undefined,
+): InForce {
+  const nothing = { orphans: [], problems: [], waits: false, requests: noRequests };
+  const kept = keptPolicy(installed, accepted?.spec);
+  if (declared === "unreadable") return { ...nothing, policy: kept, accepted };
+  if (declared === "absent") {
+    const left = accepted && { ...accepted, spec: outlasting(accepted.spec) };
+    return { ...nothing, policy: keptPolicy(installed, left?.spec), accepted: left };
+  }
+  const sources = orphaned(declared, accepted);
+  const spec = { ...declared.spec, ...(sources && { sources }) };
+  const sourcesFrom = sources ? accepted?.sourcesFrom : declared.metadata.uid;
+  const said = {
+    orphans: (sources ?? []).map(({ name }) => name),
+    requests: requestsOf(declared),
+  };
+  const managementState = spec.managementState ?? "Managed";
+  const asked = policyOf(installed, spec);
+  const problems = asked.ok ? [] : asked.problems;
+  if (asked.ok && managementState !== "Paused")
+    return {
+      ...said,
+      policy: asked.policy,
+      accepted: { spec, sourcesFrom },
+      problems,
+      waits: false,
+    };
+  // managementState has no limit, so a pause or a withdrawal is always obeyed.
+  return {
+    ...said,
+    policy: { ...kept, managementState },
+    accepted: {
+      spec: { ...accepted?.spec, managementState },
+      sourcesFrom: accepted?.sourcesFrom,
+    },
+    problems,
+    waits: asked.ok && !isSame(asked.policy, { ...kept, managementState }),
+  };
+}
+
+/**
+ * Reads the recorded spec. Undefined if it cannot be followed. A protected registry that an earlier
+ * version accepted and this version refuses never protected anything, so only that registry is
+ * dropped.
+ */
+export function readAccepted(
+  installed: Installed,
+  { policy, sourcesFrom }: Readonly<{ policy: unknown; sourcesFrom: string | undefined }>,
+): AcceptedSpec | undefined {
+  if (typeof policy !== "object" || policy === null) return undefined;
+  const stored = policy as GlobalPullSecretSpec;
+  const isKept = (one: unknown) => typeof one !== "string" || !(protectable(one) instanceof Wrong);
+  const { protectedRegistries: all } = stored;
+  const spec = Array.isArray(all) ? { ...stored, protectedRegistries: all.filter(isKept) } : stored;
+  return policyOf(installed, spec).ok ? { spec, sourcesFrom } : undefined;
+}
+
+/**
+ * The part of the last spec that stays in force without an object. Deleting the CRD withdraws
+ * nothing, and nothing that was withdrawn or paused comes back. Everything else returns to the
+ * defaults.
+ */
+function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalPullSecretSpec {
+  return { ...(sources && { sources }), ...(managementState && { managementState }) };
+}
+
+/**
+ * The sources of a deleted object, if its replacement names none. Deleting an object must withdraw
+ * nothing. The API server's default is also an empty list, and nobody owns the fields of an empty
+ * list, so a declared empty list looks the same (docs/decisions/0030).
+ */
+function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec | undefined) {
+  const sources = accepted?.spec.sources ?? [];
+  const theirs = accepted?.sourcesFrom;
+  if (sources.length === 0 || theirs === undefined || theirs === metadata.uid) return undefined;
+  const decided = (spec?.sources ?? []).length > 0 || spec?.managementState === "Withdrawn";
+  return decided ? undefined : sources;
+}
+
+export const noRequests: Requests = { retry: "", withdrawNow: false, reason: "" };
+
+function requestsOf({ metadata }: GlobalPullSecret): Requests {
+  const said = metadata.annotations ?? {};
+  return {
+    retry: said[retryAnnotation] ?? "",
+    withdrawNow: said[withdrawNowAnnotation] === "true",
+    reason: (said[reasonAnnotation] ?? "").slice(0, longestReason),
+  };
+}
+
+/** The last accepted policy if it is still allowed. Otherwise the defaults, which always are. */
+function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undefined): Policy {
+  const kept = policyOf(installed, accepted ?? allowedDefaults(installed.limits));
+  if (kept.ok) return kept.policy;
+  const standard = policyOf(installed, allowedDefaults(installed.limits));
+  if (standard.ok) return standard.policy;
+  throw new Error(standard.problems.join("; "));
+}
+
+/** Compares as text, because `policyOf` always writes the fields in the same order. */
+const isSame = (one: Policy, other: Policy) => JSON.stringify(one) === JSON.stringify(other);

@@ -1,0 +1,87 @@
+/** Translates GlobalPullSecret's spec into the policy. Pure. */
+import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { Wrong } from "#contract/values.ts";
+import { protectable } from "#pullsecret/merge/protect.ts";
+import { allowedDefaults, beyondLimits } from "./defaults.ts";
+import { deliveryOf, type Installed, type NodeCount, type Policy } from "./policy.ts";
+import { budget, failures } from "./values.ts";
+
+/**
+ * `problems`: one sentence for each field, with what to do, and without a value that could be
+ * secret.
+ */
+export type Translated =
+  | Readonly<{ ok: true; policy: Policy }>
+  | Readonly<{ ok: false; problems: readonly string[] }>;
+
+/**
+ * The whole policy of this spec, with defaults for missing fields. The API server refuses most
+ * mistakes, but not what only the installer forbids. With another CRD, or after an edit of the
+ * recorded spec, the spec can be anything. So this function never throws.
+ */
+export function policyOf(installed: Installed, spec: GlobalPullSecretSpec): Translated {
+  try {
+    return translated(installed, spec);
+  } catch {
+    const todo = "apply manifests/crds of this version, then the object again";
+    return { ok: false, problems: [`spec: does not match this version's CRD; ${todo}`] };
+  }
+}
+
+function translated(installed: Installed, spec: GlobalPullSecretSpec): Translated {
+  const standard = allowedDefaults(installed.limits);
+  const problems = beyondLimits(installed.limits, spec);
+  const read = <Value>(field: string, value: Value | Wrong): Value => {
+    if (!(value instanceof Wrong)) return value;
+    problems.push(`spec.${field}: ${value.message}`);
+    // Never used, because a problem means that there is no policy.
+    return undefined as Value;
+  };
+  const rollout = { ...standard.rollout, ...spec.rollout };
+  const withdrawal = { ...standard.withdrawal, ...spec.withdrawal };
+  const seconds = (field: string, text = "") => read<number>(field, secondsOf(text));
+  const count = (field: string, value: NodeCount = "", reader: typeof budget) =>
+    read<NodeCount>(field, reader(String(value)));
+  const registries = spec.protectedRegistries ?? [];
+  const policy: Policy = {
+    managementState: spec.managementState ?? "Managed",
+    sources: (spec.sources ?? []).map(({ name, secretRef, priority = 0 }) => ({
+      name,
+      secretName: secretRef.name,
+      priority,
+    })),
+    merge: {
+      conflicts: spec.conflictPolicy === "PreferOriginal" ? "original" : "additional",
+      protect: [
+        ...installed.protect,
+        ...registries.map((one, at) => read(`protectedRegistries[${at}]`, protectable(one))),
+      ],
+    },
+    rollout: {
+      maxUnavailable: count("rollout.maxUnavailable", rollout.maxUnavailable, budget),
+      maxFailures: count("rollout.maxFailures", rollout.maxFailures, failures),
+      probationSeconds: seconds("rollout.probation", rollout.probation),
+      minIntervalSeconds: seconds("rollout.minInterval", rollout.minInterval),
+    },
+    withdrawal: {
+      graceSeconds: seconds("withdrawal.grace", withdrawal.grace),
+      deadlineSeconds: seconds("withdrawal.deadline", withdrawal.deadline),
+      forgetAfterSeconds: seconds("withdrawal.forgetAfter", withdrawal.forgetAfter),
+    },
+    agent: { ...installed.agent, delivery: deliveryOf(spec.delivery, standard.delivery.mode) },
+  };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, policy };
+}
+
+const seconds = { h: 3600, m: 60, s: 1 } as const;
+
+/**
+ * Seconds of `5s`, `10m` or `1h30m0s`, as Go writes durations. The API server checks the bounds
+ * (manifests/crds), so any value is used.
+ */
+function secondsOf(text: string): number | Wrong {
+  const parts = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?$/.exec(text);
+  if (parts === null || text === "") return new Wrong("is not a valid duration (example: 10m)");
+  const [, h = 0, m = 0, s = 0] = parts;
+  return Number(h) * seconds.h + Number(m) * seconds.m + Number(s) * seconds.s;
+}

@@ -1,0 +1,282 @@
+/**
+ * Which pods change now, within `maxUnavailable`: grants of the newest content, to one canary
+ * first, and replacements of pods in an upgrade. Pure.
+ */
+import type { Grant } from "#contract/grant.ts";
+import {
+  holdsNewest,
+  inheritsFailure,
+  type PodFacts,
+  type SecretFacts,
+  mostListed,
+} from "./facts.ts";
+import { isRetried, retriedNodes } from "./halt.ts";
+import type { SurveyedPod, Survey } from "./survey.ts";
+import { retrySeconds, isAway, syncSeconds, absenceSeconds } from "./node-state.ts";
+
+/** Seconds during which a container that exits again restarts with a growing delay. */
+const restedSeconds = 600;
+
+/** Seconds after which to repeat a grant that was sent but is not seen. */
+const resendSeconds = 2;
+
+/**
+ * The nodes that may hold an unproved grant at the same time. During a canary, all nodes count.
+ * Later only nodes whose pod may restart the kubelet count; the others may change at any time.
+ * During a withdrawal, pods of several modes may take part.
+ */
+class Window {
+  readonly #survey: Survey;
+  readonly #alone: boolean;
+  readonly #most: number;
+  readonly #nodes: Set<string>;
+
+  constructor(survey: Survey) {
+    const { maxUnavailable } = survey.snapshot.policy;
+    this.#survey = survey;
+    this.#alone = survey.isAlone();
+    const rest = maxUnavailable === "all" ? Infinity : maxUnavailable;
+    this.#most = this.#alone ? 1 : rest;
+    this.#nodes = new Set([...survey.taken].filter((node) => this.#counts(node)));
+  }
+
+  /** Whether the node may be granted something. A withdrawal reuses the node's own place. */
+  hasRoom({ node }: PodFacts): boolean {
+    if (!this.#counts(node) || this.#nodes.size < this.#most) return true;
+    return this.#nodes.has(node) && this.#nodes.size === this.#most;
+  }
+
+  /** Too many nodes hold an unproved grant, because `maxUnavailable` was lowered. */
+  isOverfull({ node }: PodFacts): boolean {
+    return this.#counts(node) && this.#nodes.size > this.#most;
+  }
+
+  take({ node }: PodFacts): void {
+    if (this.#counts(node)) this.#nodes.add(node);
+  }
+
+  /** The mode of a deleted pod is unknown, so it counts. */
+  #counts(node: string): boolean {
+    if (this.#alone) return true;
+    const pod = this.#survey.byNode.get(node)?.pod;
+    return pod?.mode === undefined || pod.mode === "Restart";
+  }
+}
+
+/**
+ * Raises the annotation `sync` of pods whose grant shows no effect. The kubelet then syncs the
+ * volume.
+ */
+export function raiseSync(survey: Survey): void {
+  for (const { pod, record, grantState } of survey.pods) {
+    if (grantState.is !== "unproved" && grantState.is !== "back") continue;
+    if (survey.written.has(pod.uid)) continue;
+    const waited = survey.now.steady - record.grantAt;
+    const due = syncSeconds.filter((after) => after <= waited).length;
+    const next = syncSeconds[due];
+    if (next !== undefined) survey.recheckIn(next - waited);
+    if (due <= record.syncs) continue;
+    survey.records.set(pod.uid, { ...record, syncs: due });
+    survey.actions.push({ kind: "sync", pod });
+  }
+}
+
+/** Grants the newest content to as many nodes as there are places. */
+export function fillWindow(survey: Survey): void {
+  const window = new Window(survey);
+  const lost = retriedNodes(survey.state);
+  resend(survey, window);
+  const candidates = survey.pods.filter((one) => isCandidate(survey, one, lost));
+  for (const one of inOrder(survey, candidates, lost))
+    if (window.hasRoom(one.pod)) grant(survey, window, one);
+}
+
+/** Repeats grants that were sent, if neither an answer nor an effect is known. */
+function resend(survey: Survey, window: Window): void {
+  for (const one of survey.pods) {
+    const { sent } = one.record;
+    if (sent === undefined || survey.written.has(one.pod.uid)) continue;
+    const waited = survey.now.steady - sent.at;
+    if (waited < resendSeconds) survey.recheckIn(resendSeconds - waited);
+    else if (!window.isOverfull(one.pod) && !one.pod.isDeleting) grant(survey, window, one);
+    else survey.recheckIn(resendSeconds);
+  }
+}
+
+/**
+ * The agent refused the newest content. Nodes that were away or late are different: a withdrawal
+ * grants to them at once.
+ */
+const hasRefused = (
+  { terminationMessage: message }: PodFacts,
+  { revision }: SecretFacts,
+): boolean => message?.revision === revision && message.kind !== "proved";
+
+function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>): boolean {
+  const { secret, state } = survey;
+  const { pod, record } = one;
+  const held = pod.grant;
+  if (pod.mode === undefined || pod.isDeleting || survey.written.has(pod.uid)) return false;
+  if (record.sent !== undefined) return false;
+  if (pod.unreachable !== undefined || isAway(record, survey.now)) return false;
+  if (!survey.isRelease() && (survey.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
+  // The proof may be lost together with the state. A node that has the content can prove it again
+  // without a change.
+  if (holdsNewest(pod, secret))
+    return survey.lacksWord() && one.grantState.is === "proved" && pod.grant?.word === false;
+  if (!pod.ready.is && !takesUnready(survey, one)) return false;
+  if (!survey.mayPatch(record)) return false;
+  const hasEnded =
+    held === undefined
+      ? inheritsFailure(pod, secret)
+      : held.revision === 0 && held.digest === String(secret.revision);
+  if (!hasEnded || (survey.isRelease() && !hasRefused(pod, secret))) return true;
+  if (state.lost.length > 0 && isRetried(survey, lost, one)) return true;
+  // Each try restarts the kubelet, so a node that keeps failing is tried less and less often.
+  const { revision, count } = record.failures ?? { revision: 0, count: 1 };
+  const pause = retrySeconds(revision === secret.revision ? count : 1);
+  const left = pause - (survey.now.steady - record.readyAt);
+  if (left > 0) survey.recheckIn(left);
+  return left <= 0;
+}
+
+/**
+ * An agent that does not run takes no grant and would only keep a place. But if it is NotReady
+ * because of its grant, a withdrawal replaces that grant at once.
+ */
+function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: SurveyedPod): boolean {
+  if (!survey.isRelease() || held === undefined || held.revision === 0) return false;
+  return (
+    grantState.is !== "excused" || grantState.because === "unfit" || grantState.because === "behind"
+  );
+}
+
+/**
+ * The order of candidates. A retry begins with nodes that failed. A canary whose pod was deleted
+ * stays the canary, because the content may have broken its node. A canary proves the content by an
+ * exit, so a node whose container has not exited lately comes first. Next are the nodes with the
+ * oldest content. Nodes that joined later come last: many of them must not delay the others, and
+ * they delay neither a promotion nor a withdrawal.
+ */
+function inOrder(
+  survey: Survey,
+  candidates: readonly SurveyedPod[],
+  lost: ReadonlySet<string>,
+): readonly SurveyedPod[] {
+  const alone = survey.isAlone();
+  const { publishedAt } = survey.secret;
+  const { canary } = survey.state;
+  // One number, in which the first difference decides. Revisions stay below 2^40.
+  const rank = (one: SurveyedPod): number => {
+    const { node, lastExit, grant, created } = one.pod;
+    const isTired = alone && lastExit !== undefined && survey.now.api - lastExit < restedSeconds;
+    const isOther = alone && canary !== undefined && canary.node !== node;
+    const hasIt = holdsNewest(one.pod, survey.secret);
+    const group = [
+      !isRetried(survey, lost, one),
+      alone && !hasIt,
+      isOther,
+      isTired,
+      created > publishedAt,
+    ];
+    const order = group.reduce((number, isLater) => 2 * number + Number(isLater), 0);
+    return order * 2 ** 40 + (grant?.revision ?? 0);
+  };
+  return candidates
+    .map((one) => ({ one, rank: rank(one) }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ one }) => one);
+}
+
+/** Grants the newest content. The canary's Node is recorded first, because it may disappear. */
+function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): void {
+  const { secret, now } = survey;
+  const alone = survey.isAlone();
+  // The pod of a deleted Node remains for another minute. It cannot prove anything, and would count
+  // as a lost canary. It takes no place from another candidate.
+  if (alone && survey.isGone(pod.node, pod.created) === true) return;
+  window.take(pod);
+  if (alone) {
+    const uid = survey.uidOf(pod);
+    // The canary cannot be recorded without the uid, so the Node is read first.
+    if (uid === undefined) return void survey.taken.add(pod.node);
+    const { canary } = survey.state;
+    if (canary?.uid !== uid) {
+      survey.change({ canary: { node: pod.node, uid } });
+      survey.save();
+    }
+  }
+  const word = survey.isRelease() || survey.lacksWord();
+  const { revision, digest } = secret;
+  const given: Grant = { revision, digest, since: pod.ready.since, word };
+  survey.actions.push({ kind: "grant", pod, grant: given });
+  survey.granted.add(pod.uid);
+  survey.written.add(pod.uid);
+  survey.taken.add(pod.node);
+  const sent = { resourceVersion: pod.resourceVersion, at: now.steady, held: record.holds };
+  survey.records.set(pod.uid, { ...record, holds: true, sent });
+}
+
+/**
+ * Replaces pods of older templates, because the DaemonSet's update strategy is OnDelete. Records
+ * each node before its pod is deleted. At most `maxUnavailable` recorded nodes wait for a Ready
+ * pod, so an image that cannot start costs no more agents than that. A pod that has not been Ready
+ * for 60 s is replaced without a record. If the API server refuses to delete a pod, its record is
+ * removed, so that the others are replaced.
+ */
+export function replacePods(survey: Survey): void {
+  const { snapshot, state } = survey;
+  const { maxUnavailable } = snapshot.policy;
+  const most = Math.min(mostListed, maxUnavailable === "all" ? Infinity : maxUnavailable);
+  const replaced = new Set(state.replaced.filter((node) => !hasArrived(survey, node)));
+  const deleted: SurveyedPod[] = [];
+  for (const one of survey.pods) {
+    if (!isReplaced(survey, one)) continue;
+    const { pod, record } = one;
+    if (record.kept !== undefined) replaced.delete(pod.node);
+    if (!survey.mayPatch({ refused: record.kept })) continue;
+    const notReady = survey.now.steady - record.readyAt;
+    if (!pod.ready.is && notReady < absenceSeconds) survey.recheckIn(absenceSeconds - notReady);
+    const isCounted = pod.ready.is || notReady < absenceSeconds;
+    if (isCounted && !replaced.has(pod.node)) {
+      if (replaced.size >= most) continue;
+      replaced.add(pod.node);
+    }
+    deleted.push(one);
+  }
+  const names = [...replaced];
+  if (
+    names.length !== state.replaced.length ||
+    names.some((name, at) => name !== state.replaced[at])
+  ) {
+    survey.change({ replaced: names });
+    survey.save();
+  }
+  for (const { pod } of deleted) {
+    survey.actions.push({ kind: "delete", pod });
+    survey.written.add(pod.uid);
+  }
+}
+
+/**
+ * The new pod is Ready, or the Node is gone. During a withdrawal, Ready pods stay even if their
+ * template is not the newest.
+ */
+function hasArrived(survey: Survey, node: string): boolean {
+  const found = survey.byNode.get(node)?.pod;
+  if (found === undefined) return survey.isGone(node, Infinity) === true;
+  const remains = survey.isRelease() && found.mode !== undefined;
+  return found.ready.is && (found.isCurrent || remains);
+}
+
+function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {
+  if (pod.isCurrent || pod.isDeleting || pod.unreachable !== undefined) return false;
+  if (survey.written.has(pod.uid)) return false;
+  // A pod that is deleted while it holds a grant would keep its place, and its kubelet may be down.
+  if (survey.taken.has(pod.node)) return false;
+  // During a withdrawal, replace only pods that cannot take part: NotReady pods, or pods from
+  // before grants.
+  if (!survey.isRelease()) return true;
+  const hasConfirmed = grantState.is === "proved" && holdsNewest(pod, survey.secret);
+  return pod.mode === undefined || (!pod.ready.is && !hasConfirmed);
+}

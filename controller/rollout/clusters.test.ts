@@ -1,0 +1,219 @@
+/**
+ * Clusters that once kept a change from beginning or ending: nodes that come and go, nodes that
+ * cannot start the agent, and outages. All times are seconds of the model.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noMemory } from "./facts.ts";
+import {
+  emptyCluster,
+  having,
+  lastView,
+  pass,
+  served,
+  servedCluster,
+  until,
+  withUnstartable,
+} from "#test/model/cluster.ts";
+import { churnTable } from "#test/model/churn-table.ts";
+import { join, RELEASE, type Machine, type Pod, type World } from "#test/model/world.ts";
+
+const driver = { isLockstep: false, rewrite: {} };
+
+test("begins and ends every change and withdrawal while nodes come and go", () => {
+  churnTable([{ nodes: 300, churn: 2 }]);
+});
+
+for (const why of ["image", "podless"] as const)
+  for (const [broken, nodes, budget] of [
+    [12, 100, 10],
+    [3, 20, 2],
+    [40, 100, 10],
+    [3, 100, 1],
+  ] as const)
+    test(`serves all others when ${broken} of ${nodes} nodes have ${why === "image" ? "an image that cannot start" : "no pod"}`, () => {
+      const w = emptyCluster({ seed: 1, nodes, budget });
+      withUnstartable(w, broken, why);
+      const most = 300 + (15 * nodes) / budget;
+      const seconds = until(w, driver, most, () => having(w, "1.2") === nodes - broken);
+      assert.ok(seconds < most, `${having(w, "1.2")} nodes have it`);
+      pass(w, driver, 200);
+      assert.equal(served(w), "1.2");
+      assert.equal(w.truth.revisions, 1);
+      const { excused, counts } = lastView(w);
+      assert.equal(counts.current, nodes - broken);
+      const reason = why === "image" ? "not-started" : "podless";
+      const waitingReason = why === "image" ? "ImagePullBackOff" : undefined;
+      assert.deepEqual(
+        excused.map((one) => Object.assign({}, one, { node: "" })),
+        Array.from({ length: broken }, () => ({ node: "", reason, waitingReason })),
+      );
+    });
+
+for (const [joining, nodes] of [
+  [1, 9],
+  [10, 10],
+  [20, 20],
+] as const)
+  test(`calls content rolled out only when ${joining} beside ${nodes} nodes have it that joined before its promotion`, () => {
+    const w = servedCluster({ seed: 7, nodes, budget: 2 });
+    const { api } = w;
+    pass(w, driver, 10);
+    api.a = 200;
+    w.truth.allowed += 1;
+    assert.ok(
+      until(w, driver, 100, () => api.state.word && api.state.rev === api.secret?.rev) < 100,
+    );
+    for (let at = 0; at < joining; at++) join(w, `early${at}`);
+    const isPromoted = (): boolean => api.secret?.served === api.secret?.rev;
+    assert.ok(until(w, driver, 1000, isPromoted) < 1000);
+    assert.ok(having(w, "200.2") < w.machines.size && api.state.awaited >= 0);
+    // Nodes that join now delay nothing, however many.
+    const isOut = (): boolean => {
+      if (w.t % 5 === 0) join(w, `late${w.t}`);
+      return api.state.awaited < 0;
+    };
+    assert.ok(until(w, driver, 1000, isOut) < 1000);
+    const isOld = ({ name, loaded }: Machine): boolean =>
+      !name.startsWith("late") && loaded !== "200.2";
+    assert.deepEqual([...w.machines.values()].filter(isOld), []);
+  });
+
+for (const away of [34, 60])
+  test(`begins a withdrawal at once on the others when ${away} of 100 nodes are away`, () => {
+    const w = servedCluster({ seed: 1, nodes: 100, budget: 10 });
+    pass(w, driver, 10);
+    const names = [...w.machines.keys()].slice(0, away);
+    for (const name of names) Object.assign(w.machines.get(name) ?? {}, { net: 600 });
+    pass(w, driver, 120);
+    w.api.a = w.api.b = 0;
+    w.truth.allowed += 1;
+    const isGranted = () => [...w.api.pods.values()].some(({ grant }) => grant?.digest === RELEASE);
+    assert.ok(until(w, driver, 10, isGranted) <= 3);
+    const seconds = until(w, driver, 300, () => having(w, RELEASE) === 100 - away);
+    assert.ok(seconds <= 180, `${seconds} s`);
+    assert.notEqual(w.api.ds, null, "the nodes that are away must confirm as well");
+    const ends = until(w, driver, 900, () => w.api.ds === null && w.api.secret === null);
+    assert.ok(ends < 700 && having(w, RELEASE) === 100);
+  });
+
+const byHand: readonly (readonly [what: string, harm: (w: World) => void])[] = [
+  [
+    "somebody replaced global-pull-secret under a grant",
+    (w) => {
+      w.api.secret = null;
+      w.truth.allowed += 1;
+    },
+  ],
+  ["somebody wrote a grant of content that does not exist", (w) => plant(w, 9, "x")],
+  [
+    "somebody wrote the highest grant that an agent reads, and replaced global-pull-secret",
+    (w) => {
+      plant(w, 999_999_999_999_999, "");
+      w.api.secret = null;
+      w.truth.allowed += 1;
+    },
+  ],
+];
+
+function plant(w: World, rev: number, digest: string): void {
+  const pod = [...w.api.pods.values()].at(-1);
+  if (pod) Object.assign(pod, { grant: { rev, digest, since: pod.since, word: false }, rv: 99 });
+}
+
+for (const [what, harm] of byHand)
+  test(`serves all nodes within 90 s when ${what}`, () => {
+    const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
+    w.api.a = 200;
+    w.truth.allowed += 1;
+    const isGranted = ({ grant, node }: Pod) =>
+      grant?.digest === "200.2" && w.machines.get(node)?.file !== "200.2";
+    const isAt = () => having(w, "200.2") > 0 && [...w.api.pods.values()].some(isGranted);
+    assert.ok(until(w, driver, 60, isAt) < 60);
+    harm(w);
+    const seconds = until(w, driver, 300, () => having(w, "200.2") === 5 && served(w) === "200.2");
+    assert.ok(seconds <= 90, `${seconds} s`);
+    assert.ok((w.api.secret?.rev ?? Infinity) < 9);
+  });
+
+test("serves all others when the canary never answers, if one node may fail", () => {
+  const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
+  Object.assign(w.api, { a: 200, maxFailures: 1 });
+  w.truth.allowed += 1;
+  const grants = () => [...w.api.pods.values()].filter(({ grant }) => grant?.digest === "200.2");
+  assert.ok(until(w, driver, 10, () => grants().length > 0) < 10);
+  const [canary] = grants();
+  Object.assign(w.machines.get(canary?.node ?? "") ?? {}, { wait: Infinity });
+  // 455 s until it has failed, and as long for a hint that it does not change its kubelet any more.
+  assert.ok(until(w, driver, 1200, () => having(w, "200.2") === 4 && served(w) === "200.2") < 1000);
+  assert.deepEqual(
+    lastView(w).failed.map(({ node, reason }) => [node, reason]),
+    [[canary?.node, "late"]],
+  );
+});
+
+test("tries a node that fails each time ever more rarely, and restarts its kubelet as rarely", () => {
+  const w = servedCluster({ seed: 1, nodes: 6, budget: 1 });
+  const rankOf = ({ id }: Machine): number => (id * 37) % 100;
+  const [first] = [...w.machines.values()].toSorted((a, b) => rankOf(a) - rankOf(b));
+  assert.ok(first);
+  // Only this kubelet does not survive the content.
+  w.bad.set(500, { silent: false, percent: rankOf(first) + 1 });
+  Object.assign(w.api, { a: 500, maxFailures: 1 });
+  w.truth.allowed += 1;
+  const grants = new Set<string>();
+  until(w, driver, 6 * 3600, () => {
+    const grant = w.api.pods.get(first.name)?.grant;
+    if (grant?.digest === "500.2") grants.add(`${grant.since}`);
+    return false;
+  });
+  assert.equal(served(w), "500.2");
+  // At once, and about 10, 30, 70, 150 and 310 minutes later.
+  assert.equal(grants.size, 6);
+});
+
+/** The first nodes cannot start their agent any more, 100 s after it was served. */
+function stopAgents(w: World, count: number): readonly string[] {
+  const stopped = [...w.machines.values()].slice(0, count);
+  for (const m of stopped) Object.assign(m, { running: false, unstartable: "image" });
+  pass(w, driver, 100);
+  return stopped.map(({ name }) => name);
+}
+
+test("makes no node the canary whose agent does not run, and grants none if none runs", () => {
+  const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
+  const stopped = new Set(stopAgents(w, 4));
+  w.api.a = 200;
+  w.truth.allowed += 1;
+  assert.ok(until(w, driver, 60, () => having(w, "200.2") === 1) < 60);
+  stopAgents(w, 5);
+  w.api.a = 201;
+  w.truth.allowed += 1;
+  pass(w, driver, 100);
+  for (const { node, grant } of w.api.pods.values())
+    if (stopped.has(node)) assert.notEqual(grant?.digest, "200.2");
+    else assert.notEqual(grant?.digest, "201.2");
+});
+
+test("does not let 40 of 100 agents that cannot start delay a withdrawal of the others", () => {
+  const w = servedCluster({ seed: 1, nodes: 100, budget: 10 });
+  stopAgents(w, 40);
+  w.api.a = w.api.b = 0;
+  w.truth.allowed += 1;
+  const seconds = until(w, driver, 300, () => having(w, RELEASE) === 60);
+  assert.ok(seconds <= 150, `${seconds} s`);
+  assert.equal(lastView(w).counts.excused, 40);
+});
+
+test("neither halts nor waits when a controller starts while agents cannot start", () => {
+  const w = servedCluster({ seed: 1, nodes: 20, budget: 2 });
+  stopAgents(w, 3);
+  w.memory = noMemory;
+  pass(w, driver, 300);
+  assert.deepEqual([lastView(w).phase, lastView(w).failures], ["served", 0]);
+  w.api.a = 200;
+  w.truth.allowed += 1;
+  const hasBegun = () => [...w.api.pods.values()].some(({ grant }) => grant?.digest === "200.2");
+  assert.ok(until(w, driver, 20, hasBegun) <= 10);
+  assert.ok(until(w, driver, 300, () => having(w, "200.2") === 17) < 200);
+});

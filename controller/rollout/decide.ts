@@ -1,0 +1,326 @@
+/**
+ * The rollout's decision, in the order of its steps. Pure: one snapshot in, actions out.
+ *
+ *     observe → failures → retry or halt → take back → publish → template → upgrade → grant →
+ *     promote or complete
+ *
+ * A step that changes what the later steps depend on (a retry, a halt, the Secret, the template)
+ * ends the decision. The next decision sees its effect. Publication and the end of a withdrawal are
+ * decided here; halts and promotions in halt.ts, grants and upgrades in budget.ts.
+ */
+import {
+  type NewerContent,
+  type Decision,
+  type NodesToRead,
+  type View,
+  type Now,
+  type SecretFacts,
+  type Snapshot,
+  type PodFacts,
+  type Action,
+  type Cause,
+  holdsNewest,
+  type Memory,
+} from "./facts.ts";
+import { recordOutcomes, retryOrHalt, takeGrantsBack, promote } from "./halt.ts";
+import { Survey, settlePlaces, idleView, viewOf, type SurveyedPod } from "./survey.ts";
+import { updatePodless, retrySeconds } from "./node-state.ts";
+import { replacePods, fillWindow, raiseSync } from "./budget.ts";
+import { mostRevision } from "#contract/revision.ts";
+
+/**
+ * Decides what to do now. `memory` is the memory of the previous decision, with the answers to its
+ * patches (`afterRefusal`). The snapshot must contain every earlier write of the Secret, the state
+ * and the template. It may lack patches of pods.
+ */
+export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
+  const { secret, template, wanted } = snapshot;
+  if (isHeld(snapshot)) return { ...withoutPods(memory, []), view: heldView };
+  if (secret === undefined) {
+    const isNeeded = wanted.intent === "apply" || template !== undefined;
+    return withoutPods(memory, isNeeded ? [publication(snapshot, "missing")] : []);
+  }
+  if (template === undefined) {
+    const isOver = wanted.intent === "release" && secret.intent === "release";
+    const action = isOver
+      ? ({ kind: "complete", isConfirmed: true } as const)
+      : ({ kind: "write-template" } as const);
+    return withoutPods(memory, [action]);
+  }
+  return withPods(snapshot, secret, memory, now);
+}
+
+/**
+ * A pause also holds the first installation, and the next one after a withdrawal. If someone
+ * deleted or edited global-pull-secret during a pause, the controller publishes it again only if
+ * the content is known to be the same. Otherwise it could be the change that the pause must hold.
+ */
+const isHeld = ({ isPaused, secret, template, wanted }: Snapshot): boolean =>
+  isPaused &&
+  wanted.intent === "apply" &&
+  ((secret === undefined && !wanted.isKnown) ||
+    (template === undefined && secret?.intent !== "apply"));
+
+const heldView: View = { ...idleView, pending: "paused" };
+
+/** Before the first publication, and after the last pod. */
+function withoutPods(memory: Memory, actions: Decision["actions"]): Decision {
+  return {
+    actions,
+    memory,
+    reads: { nodes: new Set(), all: false },
+    again: actions.length > 0 ? 1 : Number.POSITIVE_INFINITY,
+    view: idleView,
+  };
+}
+
+function withPods(snapshot: Snapshot, secret: SecretFacts, memory: Memory, now: Now): Decision {
+  const survey = new Survey(snapshot, secret, memory, now);
+  const newer = decideSteps(survey);
+  const list = listingOf(survey, memory);
+  const podless = updatePodless(snapshot, memory, now);
+  const view: View = viewOf(survey, podless, newer);
+  if (survey.actions.length > 0) survey.recheckIn(1);
+  const reads: NodesToRead = { nodes: survey.readNodes, all: survey.readAll };
+  return {
+    actions: survey.actions,
+    memory: { pods: survey.records, places: survey.places, podless, raised: survey.raised, list },
+    reads,
+    again: survey.again,
+    view,
+  };
+}
+
+/** Runs the steps. */
+function decideSteps(survey: Survey): NewerContent {
+  const newer = newerContentOf(survey);
+  recordOutcomes(survey, settlePlaces(survey));
+  if (retryOrHalt(survey)) return newer;
+  takeGrantsBack(survey);
+  if (publishNewer(survey, newer)) return newer;
+  if (newer.waitsFor !== undefined) survey.recheckIn(newer.waits);
+  if (survey.snapshot.template?.isCurrent === false) {
+    survey.actions.push({ kind: "write-template" });
+    return newer;
+  }
+  replacePods(survey);
+  // Newer content stops further grants. A withdrawal has already been published here.
+  if (newer.cause === undefined && (!survey.state.halted || survey.isRelease())) fillWindow(survey);
+  raiseSync(survey);
+  promote(survey, newer);
+  completeWithdrawal(survey);
+  return newer;
+}
+
+/**
+ * Seconds for which the number of pods must differ from the desired number before Nodes are listed.
+ */
+const differsSeconds = 20;
+/** Seconds between two lists of Nodes: while something changes, and otherwise. */
+const listSeconds = { changing: 60, same: 600 } as const;
+
+/**
+ * Decides whether to list all Nodes, to find Nodes without a pod. Returns what to remember of it.
+ */
+function listingOf(survey: Survey, { list, podless }: Memory): Memory["list"] {
+  const { snapshot, now, byNode } = survey;
+  const difference = snapshot.desired - byNode.size;
+  if (snapshot.nodes.all)
+    return {
+      since: difference === 0 ? undefined : (list.since ?? now.steady),
+      at: now.steady,
+      difference,
+    };
+  if (difference === 0) return { ...list, since: undefined };
+  const since = list.since ?? now.steady;
+  const isSettled =
+    list.difference === difference &&
+    [...podless.values()].every(({ at }) => now.steady - at >= 60);
+  const pause = isSettled ? listSeconds.same : listSeconds.changing;
+  const due = Math.max(since + differsSeconds, list.at === undefined ? 0 : list.at + pause);
+  if (now.steady >= due) survey.readAll = true;
+  else survey.recheckIn(due - now.steady);
+  return { ...list, since };
+}
+
+type Publication = Extract<Action, { kind: "publish" }>;
+
+/**
+ * Whether the Secret must be published again. While newer content waits for minInterval or for the
+ * end of a pause, the rollout of the published content continues.
+ */
+function newerContentOf(survey: Survey): NewerContent {
+  const { snapshot, secret, now } = survey;
+  const { wanted, policy, template } = snapshot;
+  const isOther = wanted.digest !== secret.digest || wanted.intent !== secret.intent;
+  if (isOther && snapshot.isPaused)
+    return { cause: undefined, waitsFor: "paused", waits: Infinity };
+  if (isOther) {
+    const left = secret.publishedAt + policy.minInterval - now.api;
+    // If the clock was set back, the wait is still at most minInterval.
+    const waits = Math.min(left, policy.minInterval);
+    return !isWithdrawal(wanted) && waits > 0
+      ? { cause: undefined, waitsFor: "interval", waits }
+      : { cause: "content", waitsFor: undefined, waits: 0 };
+  }
+  const isOtherMode =
+    template?.mode !== undefined && template.mode !== secret.mode && wanted.intent === "apply";
+  const cause = isOtherMode ? "mode" : isBehind(survey) ? "behind" : undefined;
+  return { cause, waitsFor: undefined, waits: 0 };
+}
+
+/** True even if only one of several sources leaves. A withdrawal never waits for an interval. */
+const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
+  intent === "release" || withdraws.newest || withdraws.served;
+
+/**
+ * A node has proved a higher revision than the Secret has. This happens after etcd was restored.
+ */
+const isBehind = (survey: Survey): boolean => survey.pods.some(({ pod }) => mayRaise(survey, pod));
+
+/**
+ * Whether this node's report is a reason to publish again. One publication exceeds every revision
+ * that the node has, so a node that repeats its report is damaged or lies. It is excused, and
+ * believed again after a pause that doubles each time. If etcd was restored once more, the earlier
+ * publication is gone, and the node is believed at once.
+ */
+function mayRaise(survey: Survey, { node, terminationMessage: message }: PodFacts): boolean {
+  const { secret, now } = survey;
+  if (message?.kind !== "behind" || message.journal <= secret.revision) return false;
+  if (message.journal > mostBelieved(survey.snapshot)) return false;
+  const before = survey.raised.get(node);
+  if (before === undefined || secret.revision < before.revision) return true;
+  const left = before.at + retrySeconds(before.count) - now.steady;
+  if (left > 0) survey.recheckIn(left);
+  return left <= 0;
+}
+
+/** Records which nodes caused a publication. */
+function noteRaised(survey: Survey, revision: number): void {
+  for (const { pod } of survey.pods) {
+    if (!mayRaise(survey, pod)) continue;
+    const before = survey.raised.get(pod.node);
+    const isSame = before !== undefined && survey.secret.revision < before.revision;
+    const count = (before?.count ?? 0) + (isSame ? 0 : 1);
+    survey.raised.set(pod.node, { at: survey.now.steady, count, revision });
+  }
+}
+
+/**
+ * Publishes newer content once no grant is unproved, and a withdrawal at once. Until then, empties
+ * the served slot if it contains a source that is being withdrawn. Returns true if this ends the
+ * decision.
+ */
+function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolean {
+  const { snapshot, secret } = survey;
+  const { wanted } = snapshot;
+  if (cause !== undefined && (wanted.intent === "release" || survey.taken.size === 0)) {
+    const action = publication(snapshot, cause);
+    survey.actions.push(action);
+    if (cause === "behind") noteRaised(survey, action.revision);
+    return true;
+  }
+  const isOther = waitsFor === "interval" || cause === "content";
+  if (!isOther || secret.served === 0 || !withdrawsServed(snapshot, secret)) return false;
+  survey.actions.push({ kind: "empty-served" });
+  return true;
+}
+
+/**
+ * The part of the decision that needs no pods: a withdrawal, and emptying the served slot. After a
+ * restore of etcd the revision may be too low; the controller corrects that once it has read the
+ * pods.
+ */
+export function publishUnseen(snapshot: Snapshot): readonly Action[] {
+  const { secret, wanted, isPaused } = snapshot;
+  if (secret === undefined || isPaused || wanted.digest === secret.digest) return [];
+  if (wanted.intent === "release")
+    return secret.intent === "release" ? [] : [publication(snapshot, "content")];
+  return secret.served > 0 && withdrawsServed(snapshot, secret) ? [{ kind: "empty-served" }] : [];
+}
+
+const withdrawsServed = ({ wanted }: Snapshot, secret: SecretFacts): boolean =>
+  wanted.intent === "release" ||
+  (secret.served === secret.revision ? wanted.withdraws.newest : wanted.withdraws.served);
+
+/** The next publication. It keeps the served slot only if new nodes may still get that content. */
+function publication(snapshot: Snapshot, because: Cause): Publication {
+  const { secret, template, wanted } = snapshot;
+  const mode =
+    template === undefined ? wanted.mode : (template.mode ?? secret?.mode ?? wanted.mode);
+  const stays =
+    secret !== undefined &&
+    secret.served > 0 &&
+    secret.mode === mode &&
+    secret.intent === "apply" &&
+    wanted.intent === "apply" &&
+    !withdrawsServed(snapshot, secret);
+  const served = !stays ? "nothing" : secret.served === secret.revision ? "newest" : "same";
+  return { kind: "publish", revision: nextRevision(snapshot), mode, served, because };
+}
+
+/**
+ * More revisions than a restored etcd can lack. A node that reports a higher one is damaged or
+ * lies.
+ */
+const mostLacking = 2 ** 20;
+
+/** The highest revision in our own objects. */
+const ownRevision = ({ secret, state }: Snapshot): number =>
+  Math.max(
+    0,
+    ...[secret?.revision ?? 0, secret?.served ?? 0, state.revision].filter(
+      (one) => one < mostRevision,
+    ),
+  );
+
+/** The highest revision to believe from a pod. Anyone on a node can write a higher one. */
+const mostBelieved = (snapshot: Snapshot): number =>
+  Math.min(ownRevision(snapshot) + mostLacking, mostRevision - 1);
+
+/** A revision above every believed one in the Secret, in grants and in termination messages. */
+function nextRevision(snapshot: Snapshot): number {
+  const most = mostBelieved(snapshot);
+  const ofPod = ({ grant, terminationMessage: message }: PodFacts): number =>
+    [grant?.revision, message?.revision, message?.journal].reduce<number>(
+      (highest, one = 0) => (one <= most ? Math.max(highest, one) : highest),
+      0,
+    );
+  const start = ownRevision(snapshot);
+  return 1 + snapshot.pods.reduce((highest, pod) => Math.max(highest, ofPod(pod)), start);
+}
+
+/**
+ * Completes the withdrawal when every Node that is older than the release has confirmed it, or when
+ * `forgetAfter` has passed. A younger Node never had any entries, because nothing has been served
+ * since the release.
+ */
+function completeWithdrawal(survey: Survey): void {
+  const { snapshot, secret, now } = survey;
+  if (!survey.isRelease() || snapshot.wanted.intent !== "release") return;
+  const left = secret.publishedAt + snapshot.policy.forgetAfter - now.api;
+  const isConfirmed = hasEveryNode(survey);
+  if (isConfirmed || left < 0) survey.actions.push({ kind: "complete", isConfirmed });
+  else survey.recheckIn(left + 1);
+}
+
+const hasConfirmed = (survey: Survey, { pod, grantState }: SurveyedPod): boolean =>
+  !survey.granted.has(pod.uid) && grantState.is === "proved" && holdsNewest(pod, survey.secret);
+
+function hasEveryNode(survey: Survey): boolean {
+  const { publishedAt } = survey.secret;
+  const { byName, all } = survey.snapshot.nodes;
+  const confirmed = new Set<string>();
+  for (const one of survey.pods) {
+    if (hasConfirmed(survey, one)) confirmed.add(one.pod.node);
+    // A Node is never younger than its pods, so an old pod settles this without reading its Node.
+    else if (one.pod.created <= publishedAt) return false;
+  }
+  if (!all) {
+    survey.readAll = true;
+    return false;
+  }
+  for (const [name, node] of byName)
+    if (node !== undefined && node.created <= publishedAt && !confirmed.has(name)) return false;
+  return true;
+}

@@ -1,0 +1,233 @@
+/**
+ * The outcomes of a revision: the canary's proof, failures, a retry, a halt, and the promotion.
+ * Pure.
+ *
+ * A halt is recorded before any grant is taken back. If the controller is killed in between, it
+ * grants nothing else.
+ */
+import type { Grant } from "#contract/grant.ts";
+import {
+  holdsNewest,
+  mostListed,
+  namesSlot,
+  type StateFacts,
+  type PodRecord,
+  type NewerContent,
+} from "./facts.ts";
+import type { SurveyedPod, Survey } from "./survey.ts";
+import { type GrantState, isAway } from "./node-state.ts";
+
+/** Records new outcomes. `failed`: uids of Nodes that failed without a pod. */
+export function recordOutcomes(survey: Survey, failed: readonly string[]): void {
+  const before = survey.state;
+  // This comes before the proof: another node's proof does not excuse a canary that is gone.
+  const lost = survey.isRelease() ? [] : lostCanary(survey);
+  if (!before.word) recordProof(survey);
+  if (!survey.isRelease()) {
+    const found = [...failed, ...lost, ...failedPods(survey)];
+    const known = new Set(survey.state.failed);
+    const news = new Set(found.filter((uid) => !known.has(uid)));
+    const room = mostListed - before.failed.length;
+    if (news.size > 0 && room > 0)
+      survey.change({ failed: [...before.failed, ...[...news].slice(0, room)] });
+  }
+  forgetCanary(survey);
+  if (survey.state !== before) survey.save();
+}
+
+/** When the canary proves the content, the pods that exist at that moment must prove it too. */
+function recordProof(survey: Survey): void {
+  const { revision } = survey.secret;
+  const isWord = ({ pod, grantState }: SurveyedPod): boolean =>
+    grantState.is === "proved" && pod.grant?.revision === revision && pod.grant.word;
+  if (!survey.pods.some(isWord)) return;
+  survey.change({ word: true, base: latestOf(survey) });
+}
+
+/** The highest creation time of the pods that exist. */
+const latestOf = (survey: Survey): number =>
+  survey.pods.reduce((latest, { pod }) => Math.max(latest, pod.created), -1);
+
+/**
+ * A canary that disappears together with its Node has failed: the content may have broken the Node.
+ */
+function lostCanary(survey: Survey): readonly string[] {
+  const { canary, word } = survey.state;
+  if (canary === undefined || word) return [];
+  const found = survey.byNode.get(canary.node);
+  if (found !== undefined && holdsNewest(found.pod, survey.secret)) return [];
+  const isGone = survey.isGone(canary.node, Number.POSITIVE_INFINITY);
+  const uid = survey.snapshot.nodes.byName.get(canary.node)?.uid;
+  if (isGone === undefined || uid === canary.uid) return [];
+  survey.change({ canary: undefined });
+  return [canary.uid];
+}
+
+/**
+ * A canary that refused, or whose grant admission refuses, has changed nothing. Its Node may
+ * disappear without a failure.
+ */
+function forgetCanary(survey: Survey): void {
+  const { canary, word } = survey.state;
+  if (canary === undefined || word) return;
+  const found = survey.byNode.get(canary.node);
+  if (found === undefined || !survey.isExcused(found)) return;
+  const { pod, grantState } = found;
+  if (holdsNewest(pod, survey.secret) ? isRefusedByWord(grantState) : grantState.is !== "excused")
+    survey.change({ canary: undefined });
+}
+
+function failedPods(survey: Survey): readonly string[] {
+  const lost = retriedNodes(survey.state);
+  // A termination message from before the retry stays until the node is granted the content again.
+  const isNews = (one: SurveyedPod): boolean =>
+    holdsNewest(one.pod, survey.secret) ||
+    (one.pod.grant === undefined && !isRetried(survey, lost, one));
+  return survey.pods
+    .filter((one) => one.grantState.is === "failed" && isNews(one))
+    .map(({ pod }) => survey.uidOf(pod))
+    .filter((uid) => uid !== undefined);
+}
+
+/** Follows a retry, or records a halt. Returns true if this ends the decision. */
+export function retryOrHalt(survey: Survey): boolean {
+  const { snapshot, state } = survey;
+  if (snapshot.retry !== state.retry) {
+    survey.change({ retry: snapshot.retry, halted: false, lost: state.failed, failed: [] });
+    survey.save();
+    return true;
+  }
+  // Promoted content is proved. If a node fails later, perhaps after a month, this does not concern
+  // the other nodes. Nodes that return must still be granted the content.
+  if (survey.isPromoted()) {
+    if (!state.halted) return false;
+    survey.change({ halted: false });
+    survey.save();
+    return true;
+  }
+  const isTooMany = state.failed.length > snapshot.policy.maxFailures;
+  if (survey.isRelease() || state.halted || !isTooMany) return false;
+  survey.change({ halted: true });
+  survey.actions.push({ kind: "halt", state: survey.state });
+  return true;
+}
+
+const isRefusedByWord = (grantState: GrantState): boolean =>
+  grantState.is === "excused" &&
+  (grantState.because === "unfit" || grantState.because === "behind");
+
+/**
+ * Takes grants back. After a halt: all grants that are unproved or failed. Otherwise: grants of
+ * failed and excused nodes, which then wait for ten minutes, and grants that can never be
+ * fulfilled. A withdrawal replaces grants instead.
+ */
+export function takeGrantsBack(survey: Survey): void {
+  const { halted } = survey.state;
+  const isReplacing = survey.isRelease() && survey.snapshot.wanted.intent === "release";
+  for (const one of survey.pods) {
+    const { pod, record, grantState } = one;
+    if (pod.grant === undefined || pod.grant.revision === 0 || pod.isDeleting) continue;
+    const isHalted =
+      halted &&
+      (grantState.is === "unproved" ||
+        (grantState.is === "failed" && holdsNewest(pod, survey.secret)));
+    // A proved grant stays, whatever happens to its agent later. An older grant goes: if no slot
+    // has its content any more, the agent could not become Ready. A grant that the agent has
+    // refused also goes, because the agent needs a new grant to act again.
+    const isKept =
+      record.isSettled &&
+      !isRefusedByWord(grantState) &&
+      (survey.isRelease() || holdsNewest(pod, survey.secret));
+    const isOver =
+      (grantState.is === "excused" && !isKept) ||
+      (grantState.is === "failed" && !survey.isRelease());
+    const isVoid =
+      grantState.is === "unproved" && !isReplacing && !namesSlot(pod.grant, survey.secret);
+    if (!isHalted && !isOver && !isVoid) continue;
+    if (!survey.mayPatch(record)) continue;
+    const digest = isHalted || isVoid ? "" : String(pod.grant.revision);
+    const grant: Grant = { revision: 0, digest, since: pod.ready.since, word: false };
+    survey.actions.push({ kind: "take-back", pod, grant });
+    survey.written.add(pod.uid);
+    if (grantState.is === "failed" || grantState.is === "excused") {
+      const over = { revision: pod.grant.revision, ...grantState };
+      const failures =
+        grantState.is === "failed" ? failuresOf(one, pod.grant.revision) : record.failures;
+      survey.records.set(pod.uid, { ...record, over, failures });
+    }
+  }
+}
+
+/** The pod's failures including this one. A patch that is sent again counts once. */
+function failuresOf(
+  { record: { failures, grant } }: SurveyedPod,
+  revision: number,
+): PodRecord["failures"] {
+  const before = failures?.revision === revision ? failures : undefined;
+  if (before?.grant === grant) return before;
+  return { revision, grant, count: (before?.count ?? 0) + 1 };
+}
+
+/** Whether the present retry begins with this Node, because it had failed. */
+export const isRetried = (survey: Survey, lost: ReadonlySet<string>, one: SurveyedPod): boolean => {
+  if (lost.size === 0) return false;
+  const uid = survey.uidOf(one.pod);
+  return uid !== undefined && lost.has(uid);
+};
+
+export const retriedNodes = ({ lost }: StateFacts): ReadonlySet<string> => new Set(lost);
+
+/**
+ * Promotes the content once the canary has proved it, and every pod that existed at that moment has
+ * proved it, is excused, or has failed. Nodes that joined later do not delay the promotion, so a
+ * rollout ends however many nodes join. Nodes that joined before the promotion hold older content;
+ * the rollout is reported as complete when these have it too.
+ */
+export function promote(survey: Survey, { cause, waitsFor }: NewerContent): void {
+  const { state } = survey;
+  if (survey.isRelease()) return;
+  if (survey.isPromoted()) return endWait(survey);
+  if (!state.word || state.halted) return;
+  // Newer content may lack a source, or may have lacked one for a while. So nothing is promoted
+  // while newer content waits for an interval or for the end of a pause. New nodes are granted the
+  // published content.
+  if (cause !== undefined || waitsFor !== undefined) return;
+  if (!hasAll(survey, state.base)) return;
+  // The state is saved first. If the controller is killed in between, it only saves the state
+  // again.
+  keepWait(survey, hasAll(survey, Infinity) ? -1 : latestOf(survey));
+  survey.actions.push({ kind: "promote" });
+}
+
+function endWait(survey: Survey): void {
+  if (survey.state.awaited >= 0 && hasAll(survey, survey.state.awaited)) keepWait(survey, -1);
+}
+
+function keepWait(survey: Survey, awaited: number): void {
+  if (survey.state.awaited === awaited) return;
+  survey.change({ awaited });
+  survey.save();
+}
+
+/** True if no pod created at or before this time delays the rollout. */
+const hasAll = (survey: Survey, created: number): boolean =>
+  survey.pods.every((one) => one.pod.created > created || isDone(survey, one));
+
+/** True if the rollout does not wait for this pod. */
+function isDone(survey: Survey, one: SurveyedPod): boolean {
+  if (survey.granted.has(one.pod.uid)) return false;
+  const { grantState } = one;
+  if (grantState.is === "proved" && holdsNewest(one.pod, survey.secret)) return true;
+  if (grantState.is === "failed" || survey.isExcused(one)) return true;
+  // A node that has proved older content is granted the newest content when it returns.
+  return isAway(one.record, survey.now) || isTakenBack(survey, one);
+}
+
+/**
+ * The pod is excused or failed, and its grant was taken back. A retry waits for the node once more.
+ */
+function isTakenBack(survey: Survey, one: SurveyedPod): boolean {
+  const { grant } = one.pod;
+  if (grant?.revision !== 0 || grant.digest !== String(survey.secret.revision)) return false;
+  return one.grantState.is !== "back" && !isRetried(survey, retriedNodes(survey.state), one);
+}

@@ -1,0 +1,321 @@
+/**
+ * The state of a pod's grant, from the pod's readiness, its agent's termination message and the
+ * time; and the record of each pod between two decisions. Pure. A restart of the controller loses
+ * the records. Waits then begin again, and places of deleted pods are lost.
+ */
+import {
+  type ExcuseReason,
+  type Memory,
+  type Refused,
+  type PodRecord,
+  isSameGrant,
+  type Now,
+  type PodFacts,
+  type Snapshot,
+} from "./facts.ts";
+import { type Grant, keyOf } from "#contract/grant.ts";
+
+/** Seconds after which a node is excused if it is unreachable or has not started its agent. */
+export const absenceSeconds = 60;
+
+/**
+ * Seconds for which a pod must be Ready without interruption. A starting kubelet reports a
+ * container younger than 10 s as Ready without a probe, until the first probe one second later.
+ */
+export const unbrokenSeconds = 3;
+
+/** Seconds before a node is granted the same content again after a failure or an excuse. */
+const againSeconds = 600;
+
+/** The longest such pause. A node that keeps failing is tried four times a day. */
+const longestAgainSeconds = 21_600;
+
+/** Seconds before the next try after `times` failures. They double each time. */
+export const retrySeconds = (times: number): number =>
+  Math.min(longestAgainSeconds, againSeconds * 2 ** (times - 1));
+
+/** Seconds after which a grant without effect triggers another sync of the volume. */
+export const syncSeconds: readonly number[] = [3, 10, 20, 40];
+
+export type GrantState =
+  /** No grant, or a grant that was taken back completely. */
+  | Readonly<{ is: "none" }>
+  | Readonly<{ is: "proved" }>
+  /** The node may be changing its kubelet. */
+  | Readonly<{ is: "unproved" }>
+  /**
+   * The grant was taken back, but the agent has not confirmed that. A change may still be under
+   * way.
+   */
+  | Readonly<{ is: "back" }>
+  | Readonly<{ is: "failed"; because: "word" | "away" | "late" }>
+  | Readonly<{ is: "excused"; because: ExcuseReason }>;
+
+export type Judgement = Readonly<{
+  grantState: GrantState;
+  /** The record, updated with this state. */
+  record: PodRecord;
+  /** Seconds after which the state may differ even if nothing changes. */
+  changesIn: number;
+}>;
+
+const never = Number.POSITIVE_INFINITY;
+
+/** Seconds until the pod has proved its grant: 0 if it has, infinite if it must first change. */
+function proof(
+  { ready, terminationMessage: message }: PodFacts,
+  grant: Grant,
+  record: PodRecord,
+  { steady }: Now,
+): number {
+  if (grant.word && grant.revision > 0)
+    return message?.kind === "proved" && isSameGrant(message, grant) ? 0 : never;
+  if (!ready.is || ready.since === grant.since) return never;
+  return Math.max(0, unbrokenSeconds - (steady - record.readyAt));
+}
+
+/** True while the node has been unreachable for `absenceSeconds`. */
+export const isAway = ({ awayAt }: PodRecord, { steady }: Now): boolean =>
+  awayAt !== undefined && steady - awayAt >= absenceSeconds;
+
+/** True once admission has refused grants of this pod for `absenceSeconds`. */
+export const isRefused = ({ refused }: PodRecord, { steady }: Now): boolean =>
+  refused !== undefined && steady - refused.at >= absenceSeconds;
+
+type Circumstances = Readonly<{
+  now: Now;
+  /**
+   * The grant belongs to a withdrawal. Such a grant never fails and is never refused. A node that
+   * does not fulfil it in time is excused.
+   */
+  isRelease: boolean;
+  /** The grant names what new nodes get. Existing nodes have proved this content. */
+  isServed: boolean;
+  /** The pod has no grant, and reports that the previous pod's grant failed. */
+  inherits: boolean;
+  /** How many seconds a grant may stay unproved. */
+  seconds: number;
+}>;
+
+/** The state of one pod's grant. */
+export function judgeGrant(
+  pod: PodFacts,
+  record: PodRecord,
+  { now, isRelease, isServed, inherits, seconds }: Circumstances,
+): Judgement {
+  const { grant } = pod;
+  const out = isAway(record, now);
+  const left = (at: number | undefined, wait: number): number =>
+    at === undefined || now.steady - at >= wait ? never : wait - (now.steady - at);
+  const answer = (
+    grantState: GrantState,
+    changesIn: number,
+    proved?: "now" | "before",
+  ): Judgement => {
+    const provedAt = proved === "now" ? (record.provedAt ?? now.steady) : undefined;
+    const isSettled =
+      record.isSettled ||
+      proved === "before" ||
+      (provedAt !== undefined && now.steady - provedAt >= settledSeconds);
+    const grantAt = proved === "now" ? now.steady : record.grantAt;
+    return { grantState, record: { ...record, provedAt, isSettled, grantAt }, changesIn };
+  };
+  const isIdle = !pod.ready.is && now.steady - record.readyAt >= absenceSeconds;
+  const absence = Math.min(
+    left(record.awayAt, absenceSeconds),
+    pod.ready.is ? never : left(record.readyAt, absenceSeconds),
+  );
+  if (grant === undefined) {
+    if (inherits) return answer({ is: "failed", because: "word" }, never);
+    if (out) return answer({ is: "excused", because: "away" }, never);
+    return isIdle
+      ? answer({ is: "excused", because: "not-started" }, never)
+      : answer({ is: "none" }, absence);
+  }
+  const wait = proof(pod, grant, record, now);
+  if (grant.revision === 0) {
+    if (out) return answer({ is: "excused", because: "away" }, never);
+    if (wait === 0) return answer({ is: "none" }, left(record.provedAt, settledSeconds), "now");
+    if (record.isSettled)
+      return isIdle
+        ? answer({ is: "excused", because: "not-ready" }, never)
+        : answer({ is: "none" }, absence);
+    const late = left(record.grantAt, seconds);
+    return late === never
+      ? answer({ is: "excused", because: "not-ready" }, never)
+      : answer({ is: "back" }, Math.min(wait, late, absence));
+  }
+  if (pod.terminationMessage !== undefined && isSameGrant(pod.terminationMessage, grant)) {
+    const { kind } = pod.terminationMessage;
+    if (kind === "failed") return answer({ is: "failed", because: "word" }, never);
+    if (kind !== "proved") return answer({ is: "excused", because: kind }, never);
+  }
+  // A termination message remains while the agent is not running. Only a withdrawal needs no more.
+  if (wait === 0 && (isRelease || !record.isSettled || !isIdle))
+    return answer(
+      { is: "proved" },
+      Math.min(absence, left(record.provedAt, settledSeconds)),
+      "now",
+    );
+  if (record.isSettled) {
+    // The pod has proved the content, so the content is not why its agent stopped.
+    if (out) return answer({ is: "excused", because: "away" }, never);
+    return isIdle
+      ? answer({ is: "excused", because: "not-ready" }, never)
+      : answer({ is: "proved" }, Math.min(wait, absence));
+  }
+  // A controller that has just started does not know that the pod had proved the content.
+  if (isServed && isIdle && record.isUnchanged)
+    return answer({ is: "excused", because: "not-ready" }, never, "before");
+  if (out)
+    return isRelease
+      ? answer({ is: "excused", because: "away" }, never)
+      : answer({ is: "failed", because: "away" }, never);
+  if (now.steady - record.grantAt > seconds)
+    return isRelease
+      ? answer({ is: "excused", because: "not-ready" }, never)
+      : answer({ is: "failed", because: "late" }, never);
+  return answer({ is: "unproved" }, Math.min(wait, absence, left(record.grantAt, seconds) + 1));
+}
+
+/**
+ * Seconds for which a grant must be proved before later trouble no longer counts as its failure.
+ */
+const settledSeconds = 60;
+
+/** Seconds after which a request without an answer can no longer take effect. */
+const sentSeconds = 60;
+
+/** A new version of the pod shows the result of the grant that was sent for this version. */
+const isUnseen = ({ sent }: PodRecord, { resourceVersion }: PodFacts, steady: number): boolean =>
+  sent?.resourceVersion === resourceVersion && steady - sent.at < sentSeconds;
+
+/** The updated record of a pod, without what `judgeGrant` adds. */
+export function updateRecord(
+  pod: PodFacts,
+  before: PodRecord | undefined,
+  { steady }: Now,
+): PodRecord {
+  const ready = `${pod.ready.is} ${pod.ready.since}`;
+  const grant = pod.grant === undefined ? "" : keyOf(pod.grant);
+  const isAway = pod.unreachable !== undefined;
+  if (before === undefined)
+    return {
+      node: pod.node,
+      created: pod.created,
+      ready,
+      readyAt: steady,
+      awayAt: isAway ? steady : undefined,
+      grant,
+      grantAt: steady,
+      provedAt: undefined,
+      isSettled: false,
+      isUnchanged: true,
+      holds: false,
+      syncs: 0,
+      sent: undefined,
+      over: undefined,
+      failures: undefined,
+      refused: undefined,
+      kept: undefined,
+      errors: undefined,
+    };
+  const isSame = before.grant === grant;
+  return {
+    ...before,
+    ready,
+    readyAt: before.ready === ready ? before.readyAt : steady,
+    awayAt: isAway ? (before.awayAt ?? steady) : undefined,
+    grant,
+    grantAt: isSame ? before.grantAt : steady,
+    provedAt: isSame ? before.provedAt : undefined,
+    // Taking back proved content starts no change.
+    isSettled: (isSame || pod.grant?.revision === 0) && before.isSettled,
+    isUnchanged: isSame && before.isUnchanged && before.ready === ready,
+    syncs: isSame ? before.syncs : 0,
+    sent: isUnseen(before, pod, steady) ? before.sent : undefined,
+    over: (pod.grant?.revision ?? 0) > 0 ? undefined : before.over,
+    refused: isSame ? before.refused : undefined,
+  };
+}
+
+/** When this process first saw each Node without a pod. Only a list of all Nodes shows that. */
+export function updatePodless(
+  { nodes, pods }: Snapshot,
+  before: Memory,
+  { steady }: Now,
+): Memory["podless"] {
+  if (!nodes.all && before.podless.size === 0) return before.podless;
+  const withPod = new Set(pods.map(({ node }) => node));
+  if (!nodes.all) return new Map([...before.podless].filter(([, { node }]) => !withPod.has(node)));
+  const podless = new Map<string, { node: string; at: number }>();
+  for (const [name, node] of nodes.byName)
+    if (node !== undefined && !withPod.has(name))
+      podless.set(node.uid, before.podless.get(node.uid) ?? { node: name, at: steady });
+  return podless;
+}
+
+/** Shown if a refusal has no reason. */
+const noWords = "reason unknown";
+
+/** Changes the record of a pod, if there is one. */
+type Note = (uid: string, change: (record: PodRecord) => PodRecord) => void;
+
+/**
+ * Records the results of writes in `holder`. The records are copied once, at the first call: there
+ * may be 5,000 pods and as many calls.
+ */
+export function recordUpdater(holder: { grants: Memory }): Note {
+  let pods = new Map<string, PodRecord>();
+  return (uid, change) => {
+    const record = holder.grants.pods.get(uid);
+    if (record === undefined) return;
+    if (holder.grants.pods !== pods) {
+      pods = new Map(holder.grants.pods);
+      holder.grants = { ...holder.grants, pods };
+    }
+    pods.set(uid, change(record));
+  };
+}
+
+/**
+ * The record after a write of the pod that certainly had no effect. After a success or no answer,
+ * the record stays as the decision made it.
+ */
+export function afterRefusal(
+  record: PodRecord,
+  why: "conflict" | "gone" | "busy" | "admission" | "deletion" | "unsent",
+  { steady }: Now,
+  words = noWords,
+): PodRecord {
+  const since = (before: Refused | undefined): Refused => {
+    return { at: before?.at ?? steady, last: steady, why: words };
+  };
+  const refused = why === "admission" ? since(record.refused) : record.refused;
+  const kept = why === "deletion" ? since(record.kept) : record.kept;
+  // A sync that was not written will be raised again.
+  const syncs =
+    why === "admission" || why === "deletion" ? record.syncs : Math.max(0, record.syncs - 1);
+  const holds = record.sent?.held ?? record.holds;
+  return { ...record, sent: undefined, refused, kept, holds, syncs };
+}
+
+/** Writes of one version of a pod without effect before they count as refused. */
+const mostErrors = 4;
+
+/**
+ * The record after a conflict or an unexplained error. If this repeats while the pod does not
+ * change, it counts as a refusal. Otherwise the node would keep its place for ever.
+ */
+export function afterError(
+  record: PodRecord,
+  { resourceVersion }: Pick<PodFacts, "resourceVersion">,
+  now: Now,
+  as: "admission" | "deletion",
+  words: string,
+): PodRecord {
+  const isSame = record.errors?.resourceVersion === resourceVersion;
+  const count = (isSame ? (record.errors?.count ?? 0) : 0) + 1;
+  const counted = { ...record, errors: { resourceVersion, count } };
+  return count < mostErrors ? counted : afterRefusal(counted, as, now, words);
+}

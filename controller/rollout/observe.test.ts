@@ -1,0 +1,343 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import fc from "fast-check";
+import type { Snapshot } from "./facts.ts";
+import { agent } from "#controller/objects/agent.fixture.ts";
+import type { Agent } from "#controller/objects/agent.ts";
+import { daemonSet, templateDigest } from "#controller/objects/daemonset.ts";
+import {
+  contentDigest,
+  globalSecret,
+  readPublished,
+  type Declared,
+  type Numbered,
+} from "#controller/objects/global-secret.ts";
+import { noState, stateSecret } from "#controller/objects/state.ts";
+import { policyWith } from "#controller/policy/policy.fixture.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { budgetNodes, factsOf, failuresAllowed, takesBack, type Observed } from "./observe.ts";
+import { noNodes } from "./nodes.ts";
+import type { AgentPod } from "./pods.ts";
+import { content, nothingLeft } from "./world.fixture.ts";
+
+const wanted = content("u:1");
+const numbered = (revision: number, changes: Partial<Numbered> = {}): Numbered => ({
+  document: wanted.document,
+  sources: wanted.sources,
+  intent: "apply",
+  salt: Buffer.alloc(32, revision),
+  revision,
+  ...changes,
+});
+const published = (changes: Partial<Declared> = {}) =>
+  globalSecret({
+    newest: numbered(4),
+    mode: "Restart",
+    served: numbered(3),
+    publishedAt: 100,
+    ...changes,
+  });
+
+type Changes = Partial<Omit<Observed, "objects" | "published">> &
+  Readonly<{
+    objects?: Partial<Observed["objects"]>;
+    agent?: Agent;
+    policy?: ReturnType<typeof policyWith>;
+  }>;
+
+/** The facts of a cluster in which revision 4 is on its way, with changes. */
+function facts({
+  objects,
+  agent: one = agent,
+  policy = policyWith(),
+  ...changes
+}: Changes = {}): Snapshot {
+  const found = { global: published(), state: undefined, daemonSet: daemonSet(agent), ...objects };
+  return factsOf(
+    { agent: one, policy },
+    {
+      objects: found,
+      published: readPublished(found.global),
+      wanted,
+      pods: [],
+      nodes: noNodes,
+      drift: "none",
+      retry: "",
+      ...changes,
+    },
+  );
+}
+
+test("sees the same content as wanted whatever its number, by the published salt", () => {
+  const { secret, wanted: seen } = facts();
+  assert.equal(seen.digest, secret?.digest);
+  assert.equal(seen.digest, contentDigest(numbered(4)));
+  for (const other of [
+    content("u:2"),
+    content("u:1", { sources: "{}" }),
+    content("u:1", { intent: "release" }),
+  ])
+    assert.notEqual(facts({ wanted: other }).wanted.digest, secret?.digest);
+});
+
+const slots: readonly (readonly [
+  what: string,
+  declared: Partial<Declared>,
+  expected: Partial<NonNullable<Snapshot["secret"]>>,
+])[] = [
+  ["what is served meanwhile", {}, { revision: 4, served: 3, publishedAt: 100 }],
+  ["that nothing is served", { served: "nothing" }, { served: 0 }],
+  ["that the newest content is served", { served: numbered(4) }, { served: 4 }],
+  ["the Secret's mode", { mode: "Reread" }, { mode: "Reread" }],
+  ["a withdrawal", { newest: numbered(4, { intent: "release" }) }, { intent: "release" }],
+];
+for (const [what, declared, expected] of slots)
+  test(`sees ${what}`, () =>
+    assert.partialDeepStrictEqual(
+      facts({ objects: { global: published(declared) } }).secret,
+      expected,
+    ));
+
+test("sees a Secret of version 0.2 in the mode of the policy, serving nothing", () => {
+  const { data = {} } = published();
+  const keys = ["revision", ".dockerconfigjson", "salt", "intent", "sources"];
+  const older = Object.fromEntries(keys.map((key) => [key, data[key] ?? ""]));
+  const { secret } = facts({
+    objects: { global: { data: older } },
+    agent: { ...agent, delivery: { mode: "Reread" } },
+  });
+  assert.partialDeepStrictEqual(secret, { revision: 4, mode: "Reread", served: 0 });
+});
+
+test("sees an edited Secret as absent", () => {
+  const global = published();
+  const owned = (keys: readonly string[]) => ({
+    ...global,
+    metadata: {
+      managedFields: [
+        {
+          manager: fieldManager,
+          operation: "Apply",
+          fieldsV1: { "f:data": Object.fromEntries(keys.map((key) => [`f:${key}`, {}])) },
+        },
+      ],
+    },
+  });
+  const keys = Object.keys(global.data ?? {});
+  assert.notEqual(facts({ objects: { global: owned(keys) } }).secret, undefined);
+  for (const edited of keys) {
+    const { secret, wanted: seen } = facts({
+      objects: { global: owned(keys.filter((key) => key !== edited)) },
+    });
+    assert.deepEqual([secret, seen.digest], [undefined, ""], edited);
+  }
+});
+
+/** The live DaemonSet, with changes of its template's annotations. */
+function live(said: Readonly<Record<string, string | undefined>>, one: Agent = agent): V1DaemonSet {
+  const made = structuredClone(daemonSet(one));
+  Object.assign(made.spec?.template.metadata?.annotations ?? assert.fail(), said);
+  return made;
+}
+const restartedAt = "kubectl.kubernetes.io/restartedAt";
+const reread: Agent = { ...agent, delivery: { mode: "Reread" } };
+const templates: readonly (readonly [
+  what: string,
+  changes: Changes,
+  expected: Snapshot["template"],
+])[] = [
+  ["a template that is as declared", {}, { isCurrent: true, mode: "Restart" }],
+  ["a template that has drifted", { drift: "some" }, { isCurrent: false, mode: "Restart" }],
+  [
+    "another agent",
+    { agent: { ...agent, image: "example.invalid/agent:2" } },
+    { isCurrent: false, mode: "Restart" },
+  ],
+  ["a mode that the policy changed", { agent: reread }, { isCurrent: false, mode: "Restart" }],
+  [
+    "a template of version 0.2, which has no mode",
+    { objects: { daemonSet: live({ "globalpullsecret.io/mode": undefined }) } },
+    { isCurrent: true, mode: undefined },
+  ],
+  [
+    "a kubectl rollout restart, which changes nothing of the template",
+    { objects: { daemonSet: live({ [restartedAt]: "2026-01-01T00:00:00Z" }) } },
+    { isCurrent: true, mode: "Restart" },
+  ],
+  [
+    "a template without a digest, restarted by kubectl",
+    {
+      objects: {
+        daemonSet: live({
+          "globalpullsecret.io/template": undefined,
+          [restartedAt]: "2026-01-01T00:00:00Z",
+        }),
+      },
+    },
+    { isCurrent: false, mode: "Restart" },
+  ],
+  ["no template before the first publication", { objects: { daemonSet: undefined } }, undefined],
+  [
+    "a deleted DaemonSet as one to write while nodes must be asked",
+    { objects: { daemonSet: undefined }, wanted: nothingLeft },
+    { isCurrent: false, mode: undefined },
+  ],
+];
+for (const [what, changes, expected] of templates)
+  test(`sees ${what}`, () => assert.deepEqual(facts(changes).template, expected));
+
+test("sees pods as current that were made from the live template, since its last restart", () => {
+  const digest = templateDigest(agent);
+  const time = "2026-01-01T00:00:00Z";
+  const pods = [digest, `${digest} ${time}`, "older", ""].map((template) => ({ template }));
+  const seen = (said: Record<string, string>) =>
+    facts({ objects: { daemonSet: live(said) }, pods: pods as AgentPod[] }).pods.map(
+      ({ isCurrent }) => isCurrent,
+    );
+  assert.deepEqual(seen({}), [true, false, false, false]);
+  assert.deepEqual(seen({ [restartedAt]: time }), [false, true, false, false]);
+});
+
+const by = (...names: readonly string[]) =>
+  JSON.stringify(Object.fromEntries(names.map((name, at) => [`r${at}.example`, name])));
+const withdrawals: readonly (readonly [
+  what: string,
+  slots: Readonly<{ newest: string; served: string | undefined }>,
+  after: string,
+  accepted: readonly string[],
+  expected: Snapshot["wanted"]["withdraws"],
+])[] = [
+  [
+    "nothing while all supply something",
+    { newest: by("additional"), served: by("additional") },
+    by("additional"),
+    [],
+    { newest: false, served: false },
+  ],
+  [
+    "a source that is gone from both slots",
+    { newest: by("additional", "a"), served: by("a") },
+    by("additional"),
+    [],
+    { newest: true, served: true },
+  ],
+  [
+    "a source of the served slot alone",
+    { newest: by("additional"), served: by("a") },
+    by("additional"),
+    [],
+    { newest: false, served: true },
+  ],
+  [
+    "nothing of a source that another one overrides and that is still accepted",
+    { newest: by("a"), served: by("a") },
+    by("additional"),
+    ["a"],
+    { newest: false, served: false },
+  ],
+  [
+    "nothing of a slot that is empty",
+    { newest: by("additional"), served: undefined },
+    by("additional"),
+    [],
+    { newest: false, served: false },
+  ],
+];
+for (const [what, { newest, served }, after, accepted, expected] of withdrawals)
+  test(`sees a withdrawal of ${what}`, () => {
+    const global = published({
+      newest: numbered(4, { sources: newest }),
+      served: served === undefined ? "nothing" : numbered(3, { sources: served }),
+    });
+    const remembered = Object.fromEntries(accepted.map((id) => [id, "{}"]));
+    const state = stateSecret({ ...noState, accepted: remembered });
+    const { withdraws } = facts({
+      objects: { global, state },
+      wanted: content("u:1", { sources: after }),
+    }).wanted;
+    assert.deepEqual(withdraws, expected);
+  });
+
+test("law: nothing is taken back from the same sources, and malformed sources supply nothing", () => {
+  const sources = fc
+    .dictionary(fc.string(), fc.constantFrom("original", "additional", "a"))
+    .map((one) => JSON.stringify(one));
+  fc.assert(
+    fc.property(sources, fc.string(), (one, odd) => {
+      assert.equal(takesBack(one, one, []), false);
+      assert.equal(takesBack(undefined, one, []), false);
+      assert.equal(takesBack(one, undefined, []), one !== "{}");
+      assert.equal(takesBack(one, "{]", []), one !== "{}");
+      takesBack(odd, one, []);
+      takesBack(one, odd, []);
+    }),
+  );
+  for (const odd of ["null", "1", '"a"', "{]"])
+    assert.equal(takesBack(odd, "{}", []), odd === '"a"');
+});
+
+const budgets: readonly (readonly [budget: number | string, desired: number, nodes: number])[] = [
+  [1, 0, 1],
+  [3, 2, 3],
+  [0, 5, 1],
+  ["1%", 0, 1],
+  ["1%", 100, 1],
+  ["1%", 101, 2],
+  ["10%", 25, 3],
+  ["50%", 3, 2],
+  ["99%", 1, 1],
+];
+for (const [budget, desired, nodes] of budgets)
+  test(`gives ${nodes} nodes when the budget is ${budget} of ${desired}`, () =>
+    assert.equal(budgetNodes(budget, desired), nodes));
+
+const failures: readonly (readonly [most: number | string, desired: number, nodes: number])[] = [
+  [0, 5, 0],
+  [2, 1, 2],
+  ["1%", 20, 0],
+  ["10%", 25, 2],
+  ["100%", 3, 3],
+  ["50%", 0, 0],
+];
+for (const [most, desired, nodes] of failures)
+  test(`lets ${nodes} nodes fail when ${most} of ${desired} may`, () =>
+    assert.equal(failuresAllowed(most, desired), nodes));
+
+test("law: a budget is at least one node, and never less than its share", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 99 }), fc.nat(10_000), (percent, desired) => {
+      const nodes = budgetNodes(`${percent}%`, desired);
+      assert.ok(nodes >= 1 && nodes >= (percent * desired) / 100);
+      assert.ok(nodes === 1 || nodes - 1 < (percent * desired) / 100);
+      assert.ok(failuresAllowed(`${percent}%`, desired) <= (percent * desired) / 100);
+    }),
+  );
+});
+
+test("counts budget and failures from the nodes that should have an agent", () => {
+  const counted = { ...daemonSet(agent), status: { desiredNumberScheduled: 30 } } as V1DaemonSet;
+  const rollout = {
+    maxUnavailable: "10%",
+    maxFailures: "10%",
+    minIntervalSeconds: 7,
+    probationSeconds: 6,
+  } as const;
+  const { policy, desired } = facts({
+    objects: { daemonSet: counted },
+    policy: policyWith(rollout, { forgetAfterSeconds: 9 }),
+  });
+  const expected = { maxUnavailable: 3, maxFailures: 3, forgetAfter: 9, minInterval: 7 };
+  assert.deepEqual([desired, policy], [30, { ...expected, probation: 6 }]);
+  const all = facts({ policy: policyWith({ maxUnavailable: "100%" }) }).policy;
+  assert.equal(all.maxUnavailable, "all");
+});
+
+test("passes on what is remembered, a pause and a retry", () => {
+  const rollout = { revision: 4, word: true, base: 3, halted: true, failed: ["u"] };
+  const policy = { ...policyWith(), managementState: "Paused" as const };
+  const state = stateSecret({ ...noState, rollout });
+  const seen = facts({ objects: { state }, policy, retry: "2" });
+  assert.partialDeepStrictEqual(seen.state, rollout);
+  assert.deepEqual([seen.isPaused, seen.retry, facts().isPaused], [true, "2", false]);
+});

@@ -1,0 +1,259 @@
+/**
+ * Translates the objects into the snapshot that a decision sees, and reads the rollout's part of
+ * the state Secret. Pure.
+ */
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import { digestOf } from "#pullsecret/merge/digest.ts";
+import type { DeliveryMode, RevisionContent } from "#contract/names.ts";
+import {
+  type NodesRead,
+  type SecretFacts,
+  type Snapshot,
+  mostListed,
+  stateOf,
+  type StateFacts,
+} from "./facts.ts";
+import {
+  contentDigest,
+  isEdited,
+  type Published,
+  readPublished,
+} from "#controller/objects/global-secret.ts";
+import type { Agent } from "#controller/objects/agent.ts";
+import { templateDigest } from "#controller/objects/daemonset.ts";
+import { readState } from "#controller/objects/state.ts";
+import type { Policy } from "#controller/policy/policy.ts";
+import type { Snapshot as Objects } from "#controller/sources/snapshot.ts";
+import type { WantedContent } from "#controller/sources/accept.ts";
+import type { RolloutContext } from "./write.ts";
+import { modeOf, templateOf, type AgentPod } from "./pods.ts";
+import { createHash } from "node:crypto";
+
+export type Observed = Readonly<{
+  objects: Pick<Objects, "global" | "state" | "daemonSet">;
+  published: Published | undefined;
+  wanted: WantedContent;
+  pods: Iterable<AgentPod>;
+  nodes: NodesRead;
+  /**
+   * Whether writing the declared DaemonSet would change it. `refused`: the API server refuses the
+   * write, so the live DaemonSet counts as current.
+   */
+  drift: "none" | "some" | "refused";
+  retry: string;
+}>;
+
+export function factsOf(
+  { agent, policy }: Pick<RolloutContext, "agent" | "policy">,
+  { objects, published, wanted, pods, nodes, drift, retry }: Observed,
+): Snapshot {
+  const { global, daemonSet } = objects;
+  const { accepted, rollout } = readState(objects.state);
+  const live = templateOf(daemonSet?.spec?.template.metadata?.annotations);
+  const remain = Object.keys(accepted);
+  // Someone edited the Secret, so agents may hold content under a revision that was never
+  // published.
+  const intact = isEdited(global) ? undefined : published;
+  const served = intact?.served === "nothing" ? undefined : intact?.served;
+  const { desiredNumberScheduled: desired = 0 } = daemonSet?.status ?? {};
+  return {
+    secret: intact && secretFacts(intact, agent.delivery.mode),
+    state: readRollout(rollout),
+    template: templateFacts(daemonSet, agent, { drift, isNeeded: wanted.intent === "release" }),
+    pods: Array.from(pods, (pod) => ({ ...pod, isCurrent: pod.template === live })),
+    nodes,
+    desired,
+    wanted: {
+      intent: wanted.intent === "release" ? "release" : "apply",
+      digest: intact === undefined ? "" : digestWith(intact.salt, wanted),
+      isKnown: contentIn(rollout) === contentHash(wanted),
+      mode: agent.delivery.mode,
+      withdraws: {
+        newest: takesBack(intact?.sources, wanted.sources, remain),
+        served: takesBack(served?.sources, wanted.sources, remain),
+      },
+    },
+    policy: grantPolicy(policy, desired),
+    isPaused: policy.managementState === "Paused",
+    retry,
+  };
+}
+
+/**
+ * The template. `isNeeded`: the agents must run, so a DaemonSet that someone deleted must be
+ * written again.
+ */
+function templateFacts(
+  live: V1DaemonSet | undefined,
+  agent: Agent,
+  { drift, isNeeded }: Readonly<{ drift: Observed["drift"]; isNeeded: boolean }>,
+): Snapshot["template"] {
+  if (live === undefined) return isNeeded ? { isCurrent: false, mode: undefined } : undefined;
+  return {
+    isCurrent:
+      drift === "refused" || (drift === "none" && declaredDigest(live) === templateDigest(agent)),
+    mode: modeOf(live.spec?.template.metadata?.annotations),
+  };
+}
+
+/** The template's digest, without the time of a `kubectl rollout restart`. */
+const declaredDigest = (live: V1DaemonSet): string =>
+  templateOf(live.spec?.template.metadata?.annotations).split(" ")[0] ?? "";
+
+const digestWith = (salt: Buffer, { document, sources, intent }: WantedContent): string =>
+  digestOf({ salt, intent, sources: Buffer.from(sources), document: Buffer.from(document) });
+
+function secretFacts(published: Published, mode: DeliveryMode): SecretFacts {
+  const { revision, intent, served, publishedAt } = published;
+  return {
+    revision,
+    digest: contentDigest(published),
+    mode: published.mode ?? mode,
+    intent: intent === "release" ? "release" : "apply",
+    served: served === undefined || served === "nothing" ? 0 : served.revision,
+    publishedAt,
+  };
+}
+
+/** The budget in nodes: rounded up and at least 1, like the DaemonSet controller's. */
+export function budgetNodes(budget: number | string, desired: number): number {
+  const nodes =
+    typeof budget === "number" ? budget : Math.ceil((Number.parseInt(budget, 10) * desired) / 100);
+  return Math.max(1, nodes);
+}
+
+/**
+ * How many nodes may fail before a rollout halts. A percentage is rounded down: 1% of 20 nodes
+ * allows none.
+ */
+export function failuresAllowed(most: number | string, desired: number): number {
+  return typeof most === "number" ? most : Math.floor((Number.parseInt(most, 10) * desired) / 100);
+}
+
+function grantPolicy(
+  { rollout, withdrawal }: Pick<Policy, "rollout" | "withdrawal">,
+  desired: number,
+): Snapshot["policy"] {
+  const { maxUnavailable, maxFailures, minIntervalSeconds, probationSeconds } = rollout;
+  return {
+    maxUnavailable: maxUnavailable === "100%" ? "all" : budgetNodes(maxUnavailable, desired),
+    maxFailures: failuresAllowed(maxFailures, desired),
+    forgetAfter: withdrawal.forgetAfterSeconds,
+    minInterval: minIntervalSeconds,
+    probation: probationSeconds,
+  };
+}
+
+/**
+ * True when a source supplied a registry before, supplies none now, and is not among the sources
+ * that `remain`. (A source whose entries another source overrides has withdrawn nothing.) Both
+ * texts are JSON, registry → source, as in global-pull-secret. A malformed text supplies nothing.
+ */
+export function takesBack(
+  before: string | undefined,
+  after: string | undefined,
+  remain: readonly string[],
+): boolean {
+  const left = new Set<unknown>([...suppliers(after), ...remain]);
+  return [...suppliers(before)].some((source) => !left.has(source));
+}
+
+function suppliers(sources: string | undefined): ReadonlySet<unknown> {
+  try {
+    return new Set(Object.values(JSON.parse(sources ?? "{}") as object));
+  } catch {
+    return new Set();
+  }
+}
+
+/** Reads the rollout's state. Malformed fields read as empty. */
+export function readRollout(value: unknown): StateFacts {
+  const found = (typeof value === "object" && value !== null ? value : {}) as Partial<
+    Record<keyof StateFacts, unknown>
+  >;
+  const retry = typeof found.retry === "string" ? found.retry : "";
+  const none = stateOf(0, { retry, replaced: namesOf(found.replaced) });
+  if (!Number.isSafeInteger(found.revision) || (found.revision as number) < 0) return none;
+  return {
+    ...none,
+    revision: found.revision as number,
+    word: found.word === true,
+    base: timeOf(found.base),
+    awaited: timeOf(found.awaited),
+    canary: readCanary(found.canary),
+    halted: found.halted === true,
+    failed: namesOf(found.failed),
+    lost: namesOf(found.lost),
+  };
+}
+
+const timeOf = (value: unknown): number =>
+  typeof value === "number" && Number.isFinite(value) ? value : -1;
+
+/**
+ * Recognizes content after its Secret was lost. The hash has no salt, because the state contains
+ * the sources' documents anyway.
+ */
+export const contentHash = ({ intent, sources, document }: RevisionContent): string =>
+  createHash("sha256")
+    .update(JSON.stringify([intent, sources, document]))
+    .digest("hex");
+
+/** The hash of the content that was published when this state was written. Undefined if unknown. */
+const contentIn = (value: unknown): unknown =>
+  typeof value === "object" && value !== null
+    ? (value as { content?: unknown }).content
+    : undefined;
+
+function readCanary(value: unknown): StateFacts["canary"] {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { node, uid } = value as Record<string, unknown>;
+  return typeof node === "string" && typeof uid === "string" ? { node, uid } : undefined;
+}
+
+const namesOf = (value: unknown): readonly string[] =>
+  Array.isArray(value)
+    ? value.filter((one): one is string => typeof one === "string").slice(0, mostListed)
+    : [];
+
+/** Longest request that counts. A time has ten characters. */
+const longestRetry = 256;
+
+/**
+ * The retry requests as one text. It differs from `known` if there is a new request. Several
+ * objects may request a retry, each with its own value. After a value is removed, its last value is
+ * kept. So neither removing an annotation nor restoring it triggers a retry.
+ */
+export function retryOf(asked: readonly string[], known: string): string {
+  const before = readRequests(known);
+  const values = asked.map((value, at) => value.slice(0, longestRetry) || (before[at] ?? ""));
+  return values.every((value, at) => value === (before[at] ?? "")) ? known : JSON.stringify(values);
+}
+
+function readRequests(known: string): readonly string[] {
+  try {
+    const found: unknown = JSON.parse(known);
+    return Array.isArray(found) ? found.map((one) => (typeof one === "string" ? one : "")) : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * The directory of the existing agents, if the installer names another one and entries may be in
+ * force; otherwise undefined. The agents stay there: in another directory they would find nothing
+ * to remove, and credentials would remain in the old one for ever. Before any node has proved
+ * anything, a wrong directory (GPS261) can still be corrected.
+ */
+export function keptDirectory(
+  { daemonSet, global, state }: Pick<Objects, "daemonSet" | "global" | "state">,
+  wanted: string,
+): string | undefined {
+  const published = readPublished(global);
+  if (published === undefined) return undefined;
+  const isProved = readRollout(readState(state).rollout).word || published.served !== "nothing";
+  if (!isProved && published.intent !== "release") return undefined;
+  const { volumes } = daemonSet?.spec?.template.spec ?? {};
+  const present = volumes?.find(({ name }) => name === "kubelet")?.hostPath?.path;
+  return present === wanted ? undefined : present;
+}

@@ -1,0 +1,127 @@
+/** Which numbers are published, whatever nodes report. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { globalSecret, newSalt, readPublished } from "#controller/objects/global-secret.ts";
+import { decide } from "./decide.ts";
+import { stateOf, type PodFacts, type SecretFacts, type Snapshot, noMemory } from "./facts.ts";
+
+/** Revision `revision` is served, and the only node reports that it has `journal`. */
+function snapshotOf(revision: number, journal: number): Snapshot {
+  const key = { revision, digest: "d", since: "t0" };
+  const secret: SecretFacts = {
+    revision,
+    digest: "d",
+    mode: "Restart",
+    intent: "apply",
+    served: revision,
+    publishedAt: 0,
+  };
+  const pod: PodFacts = {
+    uid: "u",
+    node: "n",
+    created: 1,
+    resourceVersion: "1",
+    isDeleting: false,
+    isCurrent: true,
+    mode: "Restart",
+    grant: { ...key, word: false },
+    ready: { is: true, since: "t1" },
+    unreachable: undefined,
+    terminationMessage: { ...key, kind: "behind", journal },
+    lastExit: 1,
+    waitingReason: undefined,
+  };
+  return {
+    secret,
+    state: { ...stateOf(revision, { retry: "", replaced: [] }), word: true },
+    template: { isCurrent: true, mode: "Restart" },
+    pods: [pod],
+    nodes: { byName: new Map([["n", { uid: "n1", created: 0 }]]), all: true },
+    desired: 1,
+    wanted: {
+      intent: "apply",
+      digest: "d",
+      isKnown: false,
+      mode: "Restart",
+      withdraws: { newest: false, served: false },
+    },
+    policy: { maxUnavailable: 1, maxFailures: 0, forgetAfter: 1, minInterval: 0, probation: 5 },
+    isPaused: false,
+    retry: "",
+  };
+}
+
+const at = (seconds: number) => ({ steady: seconds, api: seconds });
+const published = (snapshot: Snapshot, memory = noMemory, seconds = 100) => {
+  const found = decide(snapshot, memory, at(seconds));
+  const revisions = found.actions.flatMap((one) => (one.kind === "publish" ? [one.revision] : []));
+  return { ...found, revisions };
+};
+
+const most = 2 ** 20;
+const numbers: readonly (readonly [what: string, own: number, journal: number, next: number[]])[] =
+  [
+    ["a number that a restored etcd lacks", 3, 50, [51]],
+    ["the highest number that is believed", 3, 3 + most, [4 + most]],
+    ["a higher number", 3, 4 + most, []],
+    ["the highest number of fifteen digits", 3, 999_999_999_999_999, []],
+    ["a number at the end of the count", 2 ** 40 - 3, 2 ** 40 - 2, [2 ** 40 - 1]],
+    ["a number after the end of the count", 2 ** 40 - 3, 2 ** 40 - 1, []],
+  ];
+for (const [what, own, journal, next] of numbers)
+  test(`publishes above ${what} only if it is believed, and then what it can read`, () => {
+    const snapshot = snapshotOf(own, journal);
+    const { revisions, view } = published(snapshot);
+    assert.deepEqual(revisions, next);
+    assert.deepEqual(
+      view.excused.map(({ node, reason }) => [node, reason]),
+      [["n", "behind"]],
+    );
+    const lost = { ...snapshot, secret: undefined };
+    const [revision = 0] = published(lost).revisions;
+    assert.equal(revision, next[0] ?? own + 1);
+    const content = { document: "{}", sources: "{}", intent: "apply" } as const;
+    const newest = { ...content, salt: newSalt(), revision };
+    const written = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
+    assert.equal(readPublished(written)?.revision, revision);
+  });
+
+test("publishes no change under a pause when global-pull-secret was deleted or edited", () => {
+  const lost = { ...snapshotOf(3, 3), secret: undefined };
+  const held = published({ ...lost, isPaused: true });
+  assert.deepEqual([held.actions, held.view.pending, held.again], [[], "paused", Infinity]);
+  assert.deepEqual(published(lost).revisions, [4]);
+  // What was published before holds no change.
+  const known = { ...lost, wanted: { ...lost.wanted, isKnown: true } };
+  assert.deepEqual(published({ ...known, isPaused: true }).revisions, [4]);
+  // A withdrawal that has begun goes to its end.
+  const wanted = { ...lost.wanted, intent: "release" as const };
+  assert.deepEqual(published({ ...lost, wanted, isPaused: true }).revisions, [4]);
+});
+
+test("replaces the template under a pause: an upgrade is not a change of the Secrets", () => {
+  const template = { isCurrent: false, mode: "Restart" as const };
+  const { actions } = published({ ...snapshotOf(3, 3), template, isPaused: true });
+  assert.deepEqual(actions.map(({ kind }) => kind).at(-1), "write-template");
+});
+
+test("publishes ever more rarely for a node that is behind again and again", () => {
+  let memory = noMemory;
+  let own = 3;
+  const times: number[] = [];
+  for (let seconds = 0; seconds < 86_400; seconds += 10) {
+    const found = published(snapshotOf(own, own + 100), memory, seconds);
+    if (found.revisions.length > 0) times.push(seconds);
+    own = found.revisions[0] ?? own;
+    memory = found.memory;
+    assert.equal(found.view.excused[0]?.node, "n");
+  }
+  assert.deepEqual(times, [0, 600, 1800, 4200, 9000, 18_600, 37_800, 59_400, 81_000]);
+});
+
+test("believes a node at once if etcd was restored again, or if nothing was published", () => {
+  const first = published(snapshotOf(3, 50));
+  assert.deepEqual(published(snapshotOf(3, 50), first.memory, 101).revisions, [51]);
+  assert.deepEqual(published(snapshotOf(51, 60), first.memory, 101).revisions, []);
+  assert.deepEqual(published(snapshotOf(4, 51), first.memory, 101).revisions, [52]);
+});

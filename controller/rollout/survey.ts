@@ -1,0 +1,340 @@
+/**
+ * A survey of one snapshot: every pod with the state of its grant, the places that are taken, and
+ * the Nodes that must be read. The steps of `decide` share it. `viewOf` derives what status
+ * reports. Pure.
+ */
+import { grantSeconds } from "#contract/times.ts";
+import {
+  inheritsFailure,
+  isNodeGone,
+  stateOf,
+  type Now,
+  type PodFacts,
+  type SecretFacts,
+  type Snapshot,
+  type StateFacts,
+  type Action,
+  type NodeState,
+  type ListedNode,
+  type View,
+  holdsNewest,
+  type Memory,
+  type Place,
+  type Raised,
+  type PodRecord,
+  type NewerContent,
+} from "./facts.ts";
+import {
+  updateRecord,
+  absenceSeconds,
+  isRefused,
+  judgeGrant,
+  type GrantState,
+  unbrokenSeconds,
+  isAway,
+} from "./node-state.ts";
+
+/** Seconds between two patches of a pod that admission refuses, in the first minute and later. */
+const refusedSoonSeconds = 5;
+const refusedAgainSeconds = 60;
+
+export type SurveyedPod = Readonly<{ pod: PodFacts; record: PodRecord; grantState: GrantState }>;
+
+/** A snapshot in the form that the steps need. Steps add to it and never remove anything. */
+export class Survey {
+  readonly snapshot: Snapshot;
+  readonly secret: SecretFacts;
+  readonly now: Now;
+  readonly pods: readonly SurveyedPod[];
+  /**
+   * The pod of each Node. If a Node has two, the one that is not being deleted, then the younger.
+   */
+  readonly byNode: ReadonlyMap<string, SurveyedPod>;
+  /** Places of pods that were deleted while they held a grant. */
+  readonly places: Map<string, Place>;
+  /** Names of all Nodes that take a place. */
+  readonly taken: Set<string>;
+  readonly actions: Action[] = [];
+  /** Pods that this decision grants something. */
+  readonly granted = new Set<string>();
+  /**
+   * Pods that this decision writes. The API server would refuse a second write with the same
+   * version.
+   */
+  readonly written = new Set<string>();
+  /** The updated records of pods. */
+  readonly records = new Map<string, PodRecord>();
+  /** By Node name: nodes whose reports caused a publication. */
+  readonly raised: Map<string, Raised>;
+  readonly readNodes = new Set<string>();
+  readAll = false;
+  again = Number.POSITIVE_INFINITY;
+  #state: StateFacts;
+
+  constructor(snapshot: Snapshot, secret: SecretFacts, memory: Memory, now: Now) {
+    this.snapshot = snapshot;
+    this.secret = secret;
+    this.now = now;
+    const { state } = snapshot;
+    this.#state = state.revision === secret.revision ? state : stateOf(secret.revision, state);
+    const pods: SurveyedPod[] = [];
+    const byNode = new Map<string, SurveyedPod>();
+    this.taken = new Set();
+    for (const found of snapshot.pods) {
+      // An agent from before grants ignores grants.
+      const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
+      const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
+      const before = updateRecord(pod, memory.pods.get(pod.uid), now);
+      const seconds = grantSeconds(pod.mode ?? secret.mode, snapshot.policy.probation);
+      const inherits = inheritsFailure(pod, secret);
+      const isServed = (pod.grant?.revision ?? 0) > 0 && pod.grant?.revision === secret.served;
+      const { grantState, record, changesIn } = judgeGrant(pod, before, {
+        now,
+        isRelease,
+        isServed,
+        inherits,
+        seconds,
+      });
+      const holds =
+        grantState.is === "unproved" || grantState.is === "back" || record.sent !== undefined;
+      const one = { pod, record: { ...record, holds }, grantState };
+      pods.push(one);
+      this.recheckIn(changesIn);
+      if (holds) this.taken.add(pod.node);
+      const other = byNode.get(pod.node)?.pod;
+      if (other === undefined || isYounger(pod, other)) byNode.set(pod.node, one);
+      this.records.set(pod.uid, one.record);
+    }
+    this.pods = pods;
+    this.byNode = byNode;
+    this.places = new Map(memory.places);
+    this.raised = new Map(memory.raised);
+    for (const [uid, { holds, node, created }] of memory.pods)
+      if (holds && !this.records.has(uid)) this.places.set(node, { created, at: now.steady });
+  }
+
+  get state(): StateFacts {
+    return this.#state;
+  }
+
+  /** Changes the state. Only `save` writes it. */
+  change(changes: Partial<StateFacts>): void {
+    this.#state = { ...this.#state, ...changes };
+  }
+
+  /** Writes the state. */
+  save(): void {
+    this.actions.push({ kind: "save", state: this.#state });
+  }
+
+  isRelease(): boolean {
+    return this.secret.intent === "release";
+  }
+
+  /** New nodes get the newest content. */
+  isPromoted(): boolean {
+    return this.secret.served === this.secret.revision;
+  }
+
+  /** Decides again after at most so many seconds. */
+  recheckIn(seconds: number): void {
+    if (seconds < this.again) this.again = Math.max(0, seconds);
+  }
+
+  /** Whether the Node is gone. Undefined if it is not known; the Node is then read. */
+  isGone(node: string, than: number): boolean | undefined {
+    const gone = isNodeGone(this.snapshot.nodes, node, than);
+    if (gone === undefined) this.readNodes.add(node);
+    return gone;
+  }
+
+  /** The uid of the pod's Node. Undefined if it is not known; the Node is then read. */
+  uidOf({ node, uid }: PodFacts): string | undefined {
+    const { byName, all } = this.snapshot.nodes;
+    const found = byName.get(node)?.uid;
+    if (found !== undefined) return found;
+    // A pod whose Node is gone is about to be deleted. It still counts once.
+    if (all || byName.has(node)) return `pod/${uid}`;
+    this.readNodes.add(node);
+    return undefined;
+  }
+
+  /** Whether the pod may be patched now, if admission refused it before. */
+  mayPatch({ refused }: Pick<PodRecord, "refused">): boolean {
+    if (refused === undefined) return true;
+    const isLong = this.now.steady - refused.at >= absenceSeconds;
+    const pause = isLong ? refusedAgainSeconds : refusedSoonSeconds;
+    const left = pause - (this.now.steady - refused.last);
+    if (left > 0) this.recheckIn(left);
+    return left <= 0;
+  }
+
+  /** True while only one node may hold the newest content. */
+  isAlone(): boolean {
+    return this.lacksWord() && this.snapshot.policy.maxUnavailable !== "all";
+  }
+
+  /**
+   * The promotion still needs a node that proves the newest content with its termination message.
+   */
+  lacksWord(): boolean {
+    return !this.isRelease() && !this.isPromoted() && !this.state.word;
+  }
+
+  /** Whether the pod is excused, by its grant's state or because admission refuses its grants. */
+  isExcused({ record, grantState }: SurveyedPod): boolean {
+    return grantState.is === "excused" || isRefused(record, this.now);
+  }
+}
+
+const isYounger = (one: PodFacts, other: PodFacts): boolean =>
+  one.isDeleting === other.isDeleting ? one.created > other.created : other.isDeleting;
+
+/**
+ * Settles the places of pods that were deleted while they held a grant. The kubelet of such a node
+ * may still be changing. The place ends when the next pod has been Ready for 3 s, or when the Node
+ * is gone. If no pod becomes Ready within 60 s, the node has failed. Returns the uids of failed
+ * Nodes.
+ */
+export function settlePlaces(survey: Survey): readonly string[] {
+  const failed: string[] = [];
+  for (const [node, place] of survey.places) {
+    const successor = survey.byNode.get(node);
+    const isGone = survey.isGone(node, place.created);
+    const end = (): boolean => survey.places.delete(node);
+    if (isGone === true) {
+      end();
+      continue;
+    }
+    const waited = survey.now.steady - (successor?.record.readyAt ?? place.at);
+    if (successor?.pod.ready.is === true) {
+      if (waited >= unbrokenSeconds) end();
+      else survey.recheckIn(unbrokenSeconds - waited);
+      continue;
+    }
+    const is = successor?.grantState.is;
+    const isLost = successor ? is === "excused" || is === "failed" : waited >= absenceSeconds;
+    if (!isLost) {
+      survey.recheckIn(successor ? 1 : absenceSeconds - waited);
+      continue;
+    }
+    // Without the Node it is unknown whether it failed.
+    const uid = survey.snapshot.nodes.byName.get(node)?.uid;
+    if (uid === undefined) continue;
+    // The place lasts until the failure is stored. If that write is refused, neither is lost.
+    if (survey.isRelease() || survey.state.failed.includes(uid)) end();
+    else failed.push(uid);
+  }
+  for (const node of survey.places.keys()) survey.taken.add(node);
+  return failed;
+}
+
+const noCounts: Readonly<Record<NodeState, number>> = {
+  current: 0,
+  changing: 0,
+  waiting: 0,
+  starting: 0,
+  failed: 0,
+  excused: 0,
+};
+
+/** The view while no content is published. */
+export const idleView: View = {
+  phase: "idle",
+  counts: noCounts,
+  excused: [],
+  failed: [],
+  failures: 0,
+  refused: [],
+  kept: [],
+  places: 0,
+  pending: "no",
+};
+
+/** The view of one survey, and the Nodes that have had no pod for 60 s. */
+export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerContent): View {
+  const counts = { ...noCounts };
+  const lists: { failed: ListedNode[]; excused: ListedNode[] } = { failed: [], excused: [] };
+  const refused: string[] = [];
+  const kept: { node: string; why: string }[] = [];
+  for (const one of survey.byNode.values()) {
+    const { node, waitingReason } = one.pod;
+    const { nodeState, reason } = nodeStateOf(survey, one);
+    counts[nodeState] += 1;
+    if ((nodeState === "failed" || nodeState === "excused") && reason !== undefined)
+      lists[nodeState].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
+    if (one.record.refused !== undefined) refused.push(node);
+    // A pod of the current template needs no replacement.
+    if (one.record.kept !== undefined && !one.pod.isCurrent)
+      kept.push({ node, why: one.record.kept.why });
+  }
+  for (const { node, at } of podless.values()) {
+    const left = absenceSeconds - (survey.now.steady - at);
+    if (left > 0) survey.recheckIn(left);
+    else lists.excused.push({ node, reason: "podless", waitingReason: undefined });
+  }
+  return {
+    phase: phaseOf(survey),
+    counts,
+    ...lists,
+    failures: survey.state.failed.length,
+    refused,
+    kept,
+    places: survey.taken.size,
+    pending: pendingOf(newer),
+  };
+}
+
+const refusalOf = (
+  { record }: SurveyedPod,
+  reason: ListedNode["reason"],
+): Pick<ListedNode, "why"> =>
+  reason === "admission" && record.refused !== undefined ? { why: record.refused.why } : {};
+
+function phaseOf(survey: Survey): View["phase"] {
+  if (survey.isRelease()) return "withdrawal";
+  if (survey.state.halted) return "halted";
+  if (survey.isPromoted()) return "served";
+  return survey.isAlone() ? "canary" : "rollout";
+}
+
+type Found = Readonly<{ nodeState: NodeState; reason?: ListedNode["reason"] }>;
+
+function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): Found {
+  const over = record.over?.revision === survey.secret.revision ? record.over : undefined;
+  // An agent that has not answered since its failure has the same failure.
+  if (over?.is === "failed" && grantState.is === "excused")
+    return { nodeState: "failed", reason: over.because };
+  if (grantState.is === "failed" || grantState.is === "excused")
+    return { nodeState: grantState.is, reason: grantState.because };
+  if (grantState.is === "proved" && holdsNewest(pod, survey.secret))
+    return { nodeState: "current" };
+  // This holds even while the grant is being tried again.
+  if (isRefused(record, survey.now)) return { nodeState: "excused", reason: "admission" };
+  if (survey.taken.has(pod.node) && grantState.is !== "back") return { nodeState: "changing" };
+  if (over !== undefined) return { nodeState: over.is, reason: over.because };
+  const ofWord = stateFromMessage(survey, pod);
+  if (ofWord !== undefined) return ofWord;
+  if (grantState.is === "back") return { nodeState: "changing" };
+  if (isAway(record, survey.now)) return { nodeState: "excused", reason: "away" };
+  return { nodeState: pod.ready.is ? "waiting" : "starting" };
+}
+
+/**
+ * After a restart of the controller, the termination message still explains a grant that was taken
+ * back.
+ */
+function stateFromMessage(
+  survey: Survey,
+  { grant, terminationMessage: message }: SurveyedPod["pod"],
+): Found | undefined {
+  if (grant?.revision !== 0 || message?.revision !== survey.secret.revision) return undefined;
+  if (message.kind === "proved") return undefined;
+  return message.kind === "failed"
+    ? { nodeState: "failed", reason: "word" }
+    : { nodeState: "excused", reason: message.kind };
+}
+
+/** Why newer content is not published yet, for status. */
+const pendingOf = ({ cause, waitsFor }: NewerContent): View["pending"] =>
+  waitsFor ?? (cause === undefined ? "no" : "places");

@@ -1,0 +1,113 @@
+/**
+ * Follows each extra Secret while the policy names it. The right to read one may be missing or be
+ * granted later. The controller polls such a Secret slowly, and it does not delay other sources.
+ */
+import type { V1Secret } from "@kubernetes/client-node";
+import { namespace } from "#contract/names.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Informer } from "#kube/watch/informer.ts";
+import { collections } from "#kube/client/paths.ts";
+import { follow } from "#kube/watch/watch.ts";
+import type { ExtraSource } from "#controller/policy/policy.ts";
+import { isReserved, ranked, extraInput, type ExtraInput } from "./input.ts";
+
+/** Reads the extra Secrets. */
+export type Extras = Readonly<{
+  /**
+   * The Secrets of these sources, highest first. From now on only these are followed. `fresh`: read
+   * from the API server, whatever a watch has shown. Never rejects.
+   */
+  read: (sources: readonly ExtraSource[], fresh?: boolean) => Promise<readonly ExtraInput[]>;
+}>;
+
+type Options = Readonly<{
+  live: Cluster;
+  /** Called when a Secret may have changed. */
+  hint: () => void;
+  /** Called once for each new reason why a Secret cannot be watched. */
+  failed: (name: string, error: Error) => void;
+  now: () => Date;
+  /** Ends all watches. */
+  signal: AbortSignal;
+}>;
+
+type FollowedExtra = {
+  readonly informer: Informer;
+  readonly end: AbortController;
+  /** The last refused request: its meaning, and until when not to repeat it. */
+  refused: { found: "forbidden" | "unknown"; until: number } | undefined;
+};
+
+/**
+ * Seconds between two requests for a Secret that cannot be read. Runs follow each other several
+ * times a second during a rollout.
+ */
+const pauseSeconds = 10;
+
+export function followExtras({ live, hint, failed, now, signal }: Options): Extras {
+  const followed = new Map<string, FollowedExtra>();
+
+  function begin(name: string): FollowedExtra {
+    const one: FollowedExtra = {
+      informer: new Informer(),
+      end: new AbortController(),
+      refused: undefined,
+    };
+    followed.set(name, one);
+    let said = "";
+    void follow({
+      cluster: live,
+      target: { collection: collections.secrets, name },
+      informer: one.informer,
+      hint,
+      failed(error) {
+        if (error.message !== said) failed(name, error);
+        said = error.message;
+        // A Secret may be readable even if it cannot be watched. It is then polled slowly.
+        hint();
+      },
+      signal: AbortSignal.any([signal, one.end.signal]),
+    });
+    return one;
+  }
+
+  async function find(name: string, fresh: boolean): Promise<ExtraInput["found"]> {
+    const one = followed.get(name) ?? begin(name);
+    const { shown } = one.informer;
+    if (!fresh && typeof shown === "object") return existing(shown.object);
+    const time = now().getTime();
+    if (one.refused !== undefined && time < one.refused.until) return one.refused.found;
+    try {
+      const secret = await live.get<V1Secret>(`${collections.secrets}/${name}`);
+      one.refused = undefined;
+      return existing(secret);
+    } catch (error) {
+      const found = error instanceof ApiError && error.status === 403 ? "forbidden" : "unknown";
+      one.refused = { found, until: time + pauseSeconds * 1000 };
+      return found;
+    }
+  }
+
+  return {
+    async read(sources, fresh = false) {
+      const names = new Set(sources.map(({ secretName }) => secretName));
+      for (const [name, { end }] of followed) {
+        if (names.has(name)) continue;
+        end.abort();
+        followed.delete(name);
+      }
+      return Promise.all(
+        ranked(sources).map(async (source) => {
+          const found = isReserved(source) ? "reserved" : await find(source.secretName, fresh);
+          return extraInput(source.name, `${namespace}/${source.secretName}`, found);
+        }),
+      );
+    },
+  };
+}
+
+/** The Secret, or `absent` if its owner has deleted it and it only waits for a finalizer. */
+function existing(secret: V1Secret | undefined): V1Secret | "absent" {
+  return secret?.metadata?.deletionTimestamp === undefined ? (secret ?? "absent") : "absent";
+}

@@ -1,0 +1,116 @@
+/**
+ * The sources as input for the verdict: id, place of the Secret, what was found there, and traits.
+ * The order in the list is the priority, highest first. To add a kind of source, add its type and
+ * traits here.
+ */
+import type { V1Secret } from "@kubernetes/client-node";
+import { additionalSecretName, namespace, sourceIds, globalSecretName } from "#contract/names.ts";
+import type { Problem } from "#pullsecret/problems/problems.ts";
+import type { ExtraSource } from "#controller/policy/policy.ts";
+import { finding } from "./problems.ts";
+
+/**
+ * The Secret, or why there is none. `kept`: it is absent, but its grace period has not ended, so
+ * its last accepted document stays in force. `forbidden`: the right to read it is missing.
+ * `unknown`: the API server does not answer.
+ */
+type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
+
+/**
+ * What rules need to know of a source. No rule asks for the kind, so a new kind only needs traits.
+ */
+type Traits = Readonly<{
+  /**
+   * When the source's entries belong on nodes. `whilePresent`: whether or not it is valid.
+   * `onceAccepted`: only after it has been valid, so that one that never was cannot block a
+   * withdrawal. `never`: its entries are only merged with those of others. Its absence removes
+   * nothing, and it stays when the others are withdrawn.
+   */
+  applies: "whilePresent" | "onceAccepted" | "never";
+  /** Chosen first, as if there were no other source. The others are added if they fit. */
+  core: boolean;
+  /** Someone declared that it exists, so its absence is reported. */
+  expected: boolean;
+}>;
+
+const traits = {
+  additional: { applies: "whilePresent", core: true, expected: false },
+  extra: { applies: "onceAccepted", core: false, expected: true },
+  original: { applies: "never", core: true, expected: true },
+} as const satisfies Readonly<Record<string, Traits>>;
+
+type InputOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
+  Readonly<{
+    kind: Kind;
+    /** The name of the source in the persisted `sources`. */
+    id: string;
+    /** NAMESPACE/NAME of its Secret. */
+    secret: string;
+    found: F;
+    /** When a kept source will be withdrawn. */
+    until?: Date;
+  }>;
+
+/** additional-pull-secret, the highest source. */
+export type AdditionalInput = InputOf<"additional", V1Secret | "absent" | "kept">;
+
+/**
+ * A Secret that `spec.sources` names. `reserved`: the Secret may not be a source, and is not read.
+ */
+export type ExtraInput = InputOf<"extra", Found | "reserved">;
+
+/** The credentials that nodes may have had before; the lowest source. */
+export type OriginalInput = InputOf<"original", Original>;
+
+/** The original Secret. It counts as absent if the right to read it is missing. */
+export type Original = V1Secret | "absent" | "unknown";
+
+export type SourceInput = AdditionalInput | ExtraInput | OriginalInput;
+
+export function additionalInput(found: AdditionalInput["found"]): AdditionalInput {
+  const secret = `${namespace}/${additionalSecretName}`;
+  return { ...traits.additional, kind: "additional", id: sourceIds.additional, secret, found };
+}
+
+/** `name`: its name in `spec.sources`. `secret`: NAMESPACE/NAME. */
+export function extraInput(name: string, secret: string, found: ExtraInput["found"]): ExtraInput {
+  return { ...traits.extra, kind: "extra", id: name, secret, found };
+}
+
+/** `secret`: NAMESPACE/NAME. */
+export function originalInput(secret: string, found: Original): OriginalInput {
+  return { ...traits.original, kind: "original", id: sourceIds.original, secret, found };
+}
+
+/** The sources that remain after a withdrawal. */
+export function withdrawn(inputs: readonly SourceInput[]): readonly SourceInput[] {
+  return inputs.filter(({ applies }) => applies === "never");
+}
+
+/** The sources by priority, highest first. Sources of equal priority are ordered by name. */
+export function ranked(sources: readonly ExtraSource[]): readonly ExtraSource[] {
+  return sources.toSorted((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1));
+}
+
+/** A warning for each source that is ordered by name only. */
+export function samePriorities(sources: readonly ExtraSource[]): Problem[] {
+  return ranked(sources).flatMap(({ name, priority }, at, all) => {
+    const before = all[at - 1];
+    return before?.priority === priority
+      ? [finding("samePriority", name, "priority", before.name)]
+      : [];
+  });
+}
+
+/** A warning for each source that only a deleted object named. */
+export function orphans(names: readonly string[]): Problem[] {
+  return names.map((name) => finding("sourceOrphaned", name, "spec.sources"));
+}
+
+/**
+ * True for a Secret that may not be a source. Our own Secrets contain the merged entries, which
+ * would be a loop. additional-pull-secret is already a source.
+ */
+export function isReserved({ secretName }: ExtraSource): boolean {
+  return secretName.startsWith(globalSecretName) || secretName === additionalSecretName;
+}

@@ -1,0 +1,134 @@
+/**
+ * Every problem that the controller reports, each with its code. The same code is in the Event, the
+ * log and the docs.
+ */
+import type { Catalogue } from "#contract/catalogue.ts";
+import { overfull } from "#pullsecret/merge/capacity.ts";
+import type { Problem } from "#pullsecret/problems/problems.ts";
+
+/** Kind → code, what is wrong, what to do. `{}` stands for the detail. */
+export const catalogue = {
+  wrongType: [
+    "GPS301",
+    "type is {}",
+    "set type: kubernetes.io/dockerconfigjson (a type cannot be changed, so recreate the Secret)",
+  ],
+  noDocument: ["GPS302", "is missing", "put the pull secret under this key"],
+  originalMissing: [
+    "GPS303",
+    "the Secret does not exist, or the right to read it is missing",
+    "create it and grant get, list and watch on it, or remove --original",
+  ],
+  foreign: [
+    "GPS304",
+    "{} exists and was not created by this controller",
+    "delete or rename it; until then nothing is deployed",
+  ],
+  halted: ["GPS305", "{}", "correct the Secret or the nodes; the other nodes are untouched"],
+  overdue: ["GPS306", "{}", "repair or delete what the removal waits for"],
+  leftBehind: [
+    "GPS307",
+    "{}",
+    "remove the entries from the kubelet's config.json if these nodes return",
+  ],
+  tooMuch: overfull,
+  originalUnknown: [
+    "GPS309",
+    "cannot be read now",
+    "no action needed if its API server is unreachable for a while; otherwise renew the credential in --original-kubeconfig",
+  ],
+  sourceMissing: [
+    "GPS310",
+    "the Secret does not exist",
+    "create it, or remove the source from spec.sources",
+  ],
+  sourceForbidden: ["GPS311", "the right to read it is missing", "grant it: {}"],
+  sourceUnknown: [
+    "GPS312",
+    "cannot be read now",
+    "no action needed once the API server can read it again",
+  ],
+  sourceReserved: [
+    "GPS313",
+    "{} cannot be the Secret of a source",
+    "name a Secret other than additional-pull-secret and those of this product",
+  ],
+  samePriority: [
+    "GPS314",
+    "has the same priority as {}, so the first of the two by name wins",
+    "set different priorities if this is not intended",
+  ],
+  sourceOrphaned: [
+    "GPS315",
+    "the object that named it was deleted, and the present object names no sources, so it stays in force",
+    "name it in spec.sources again, or delete its Secret to remove its entries",
+  ],
+  podsRefused: [
+    "GPS320",
+    "{}",
+    "find the reason with kubectl describe daemonset global-pull-secret-syncer -n kube-system; the agents' pods need the host's network and directories",
+  ],
+  refused: [
+    "GPS321",
+    "{}",
+    "a missing right, an admission policy or a webhook prevents this; allow it for the controller",
+  ],
+  mutated: [
+    "GPS322",
+    "{}",
+    "exclude the objects of this product from the policy that changes them",
+  ],
+  unsupported: [
+    "GPS323",
+    "the cluster serves {}: OpenShift, or HyperShift, manages the nodes' pull secrets",
+    "use the cluster's own global pull secret; nothing is deployed here",
+  ],
+  notAllowed: [
+    "GPS330",
+    "{}",
+    "change the spec, or ask the installer to allow it; until then the previous policy stays in force",
+  ],
+  directoryInUse: [
+    "GPS331",
+    "is {}; agents stay there, because they could not remove those entries from another directory",
+    "set spec.managementState: Withdrawn until nothing is left, or set the flag to the old directory",
+  ],
+  unanswered: [
+    "GPS325",
+    "{}",
+    "no action needed if the API server is unreachable or busy for a while; otherwise repair it",
+  ],
+  unserved: [
+    "GPS327",
+    "{}",
+    "repair one of these nodes or its agent; the rollout then continues by itself",
+  ],
+  failed: [
+    "GPS328",
+    "{}",
+    "repair these nodes; each gets the revision again ten minutes after its agent is Ready",
+  ],
+  upgradeRefused: [
+    "GPS329",
+    "{}",
+    "let the controller delete these pods, or delete them yourself; the nodes keep their credentials",
+  ],
+  contested: [
+    "GPS326",
+    "{}",
+    "stop that client, or exclude the objects of this product; until then the controller writes once a minute",
+  ],
+  awaited: ["GPS324", "{}", "wait for these nodes to return, or delete them"],
+} as const satisfies Catalogue;
+
+/** A problem of `source`, an object's name. `path` is the place in it. */
+export function finding(
+  kind: keyof typeof catalogue,
+  source: string,
+  path: string,
+  detail = "",
+): Problem {
+  const [code, what, todo] = catalogue[kind];
+  const fill = (text: string) => text.replace("{}", () => detail);
+  return { code, source, path, what: fill(what), todo: fill(todo) };
+}

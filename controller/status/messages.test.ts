@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { finding } from "#controller/sources/problems.ts";
+import * as messages from "./messages.ts";
+
+const problem = finding("wrongType", "additional-pull-secret", "type", "Opaque");
+test("a rejected Secret's Event has code, source, key path, what is wrong and what to do", () => {
+  const { message } = messages.rejected([problem], false, "1");
+  assert.equal(
+    message,
+    "GPS301 additional-pull-secret: type: type is Opaque; set type: kubernetes.io/dockerconfigjson " +
+      "(a type cannot be changed, so recreate the Secret) (nothing is deployed)",
+  );
+});
+
+test("one Event lists five problems and counts the rest", () => {
+  const { message } = messages.rejected(
+    Array.from({ length: 8 }, () => problem),
+    true,
+    "1",
+  );
+  assert.equal(message.split(" | ").length, 6);
+  assert.match(message, /and 3 more \(the last accepted entries stay in force\)$/);
+});
+
+test("a halted rollout names the nodes, their agents' words and how to try again", () => {
+  const { type, message, lasting } = messages.halted(3, 2, [
+    { node: "a", message: "GPS203 kubelet.service failed three times" },
+    { node: "b", message: "its agent did not answer in time" },
+  ]);
+  assert.deepEqual([type, lasting], ["Warning", true]);
+  assert.match(
+    message,
+    /^GPS305 .*revision 3 failed on 2 nodes and no other node gets it: a: GPS203 kubelet.service failed three times \| b: its agent did not answer in time; to try again: kubectl annotate secret additional-pull-secret .* globalpullsecret.io\/retry=/,
+  );
+});
+
+test("a rollout that cannot begin quotes what keeps each node from it", () => {
+  const { message } = messages.unserved(3, [
+    { node: "a", message: "its agent does not start: ImagePullBackOff" },
+  ]);
+  assert.match(message, /^GPS327 .*a: its agent does not start: ImagePullBackOff;/);
+});
+
+test("a removal that hangs is told with the command that finishes it", () => {
+  const { message } = messages.overdue(9, ["a", "b"], 45, true);
+  assert.match(message, /has made no progress for 45 s, waiting for a, b;/);
+  assert.match(
+    message,
+    /to finish without them: kubectl annotate secret global-pull-secret -n kube-system --overwrite globalpullsecret.io\/released=9$/,
+  );
+});
+
+test("a removal that hangs before its own revision is out has no command yet: it would delete before any node was asked", () => {
+  const { message } = messages.overdue(8, ["a"], 10, false);
+  assert.match(message, /waiting for a; repair or delete what the removal waits for$/);
+});
+
+test("nodes that were not reached are named", () => {
+  assert.equal(
+    messages.rolledOut(3, 2, [], 12).message,
+    "revision 3 is on 2 of 2 nodes after 12 s",
+  );
+  assert.equal(
+    messages.rolledOut(3, 2, ["c"], 12).message,
+    "revision 3 is on 2 of 3 nodes after 12 s; not served yet: c",
+  );
+  assert.match(
+    messages.leftBehind(4, ["a", "b", "c", "d", "e", "f"]).message,
+    /6 nodes could not be reached and may keep the entries: a, b, c, d, e and 1 more;/,
+  );
+});

@@ -1,0 +1,299 @@
+/**
+ * All messages of the controller: facts in, Notice out. Pure. No message contains a credential. At
+ * the end, `newsOf` and `troublesOf` choose the messages about a rollout.
+ */
+import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
+import {
+  additionalSecretName,
+  globalSecretName,
+  namespace,
+  retryAnnotation,
+  withdrawNowAnnotation,
+} from "#contract/names.ts";
+import type { Notice } from "./events.ts";
+import { annotations } from "#controller/objects/annotations.ts";
+import { finding } from "#controller/sources/problems.ts";
+import type { ContestedObject } from "#kube/contested-client.ts";
+import type { SourceVerdict } from "../sources/verdict.ts";
+import { type TroubledNode, troubledOf } from "./nodes.ts";
+import { troubles, type TroubleKind } from "./troubles.ts";
+import type { View } from "#controller/rollout/facts.ts";
+import type { Progress } from "../rollout/step.ts";
+
+/** How many lines to show. Any more are counted, because an Event holds 1,024 characters. */
+const shown = 5;
+
+const line = (problem: Problem) => `${problem.code} ${formatProblem(problem)}`;
+
+function lines(problems: readonly Problem[]): string {
+  const more = problems.length > shown ? ` | and ${problems.length - shown} more` : "";
+  return problems.slice(0, shown).map(line).join(" | ") + more;
+}
+
+const registries = (count: number) => (count === 1 ? "1 registry" : `${count} registries`);
+const nodes = (count: number) => (count === 1 ? "1 node" : `${count} nodes`);
+
+function list(names: readonly string[]): string {
+  return (
+    names.slice(0, shown).join(", ") +
+    (names.length > shown ? ` and ${names.length - shown} more` : "")
+  );
+}
+
+function lasting(kind: TroubleKind, message: string, about: string): Notice {
+  return { type: "Warning", reason: troubles[kind].event, message, about, lasting: true };
+}
+
+export function accepted(fromAdditional: number, total: number, about: string): Notice {
+  const message = `accepted: ${registries(fromAdditional)} from this Secret, ${total} in all`;
+  return { type: "Normal", reason: "Accepted", message, about };
+}
+
+export function rejected(problems: readonly Problem[], deployed: boolean, about: string): Notice {
+  const rest = deployed ? "the last accepted entries stay in force" : "nothing is deployed";
+  return lasting("rejected", `${lines(problems)} (${rest})`, about);
+}
+
+export function originalRejected(problems: readonly Problem[], about: string): Notice {
+  return lasting(
+    "originalRejected",
+    `${lines(problems)} (its last accepted entries stay in force)`,
+    about,
+  );
+}
+
+/** The original cannot be read, so its content is unknown. This is not a fault of the content. */
+export function originalUnknown(problems: readonly Problem[], about: string): Notice {
+  return lasting(
+    "originalUnknown",
+    `${lines(problems)} (its last accepted entries stay in force)`,
+    about,
+  );
+}
+
+/** An extra source. The message contains its name, and the subject its Secret's version. */
+export function sourceRejected(source: SourceVerdict): Notice {
+  const { name, reason, message, resourceVersion } = source;
+  return lasting("sourceRejected", message, `${name}/${reason}/${resourceVersion ?? ""}`);
+}
+
+export function warned(problems: readonly Problem[], about: string): Notice {
+  return { type: "Warning", reason: "AcceptedWithWarnings", message: lines(problems), about };
+}
+
+/** `problems`: one sentence for each field that exceeds a limit. */
+export function notAllowed(problems: readonly string[], about: string): Notice {
+  const what = problems.join(" | ");
+  const found = finding("notAllowed", "GlobalPullSecret", "cluster", what);
+  return lasting("notAllowed", line(found), about);
+}
+
+/** The agents stay in the directory where they have written. */
+export function directoryInUse(kept: string, wanted: string): Notice {
+  const detail = `${wanted}, while entries are in ${kept}`;
+  const found = finding("directoryInUse", "controller", "--kubelet-directory", detail);
+  return lasting("notAllowed", line(found), detail);
+}
+
+/** `objects`: kind and name of each. */
+export function foreign(objects: readonly string[], about: string): Notice {
+  const problems = objects.map((object) => finding("foreign", object, "metadata.labels"));
+  return lasting("foreign", lines(problems), about);
+}
+
+/** `group`: the API group of the other operator. */
+export function unsupported(group: string): Notice {
+  return lasting("unsupported", line(finding("unsupported", "cluster", "apis", group)), group);
+}
+
+/** `said`: the error's text, which quotes no Secret (lib/kube/client/api-error.ts). */
+export function refused(said: string): Notice {
+  return lasting("refused", line(finding("refused", "API server", "request", said)), "");
+}
+
+/** `said`: the text of the last error. */
+export function unanswered(said: string): Notice {
+  return lasting("unanswered", line(finding("unanswered", "API server", "request", said)), "");
+}
+
+/** `objects`: those that another client keeps changing. */
+export function contested(objects: readonly ContestedObject[]): Notice {
+  const all = objects.map(({ path, manager }) => {
+    const who = manager === undefined ? "another client" : `field manager "${manager}"`;
+    const name = path
+      .replace(/\/status$/, "")
+      .split("/")
+      .slice(-2)
+      .join("/");
+    return `${who} keeps undoing the controller's writes of ${name}`;
+  });
+  const what = list([...new Set(all)]);
+  return lasting("contested", line(finding("contested", "API server", "objects", what)), "");
+}
+
+/** `differences`: the objects' paths, and the fields that differ from the declared ones. */
+export function mutated(
+  differences: readonly (readonly [path: string, fields: readonly string[]])[],
+): Notice {
+  const all = differences.map(
+    ([path, fields]) => `${path.split("/").slice(-2).join("/")}: ${list(fields)}`,
+  );
+  const what = `admission changes ${all.join(" | ")}; these changes stay`;
+  return lasting("mutated", line(finding("mutated", "API server", "admission", what)), "");
+}
+
+/** `count`: nodes without an agent. */
+export function podsRefused(count: number): Notice {
+  const what = `${nodes(count)} without an agent, because its pod is not created`;
+  return lasting("podsRefused", line(finding("podsRefused", "DaemonSet", "pods", what)), "");
+}
+
+/** `missing`: names of nodes that cannot be served now. */
+export function rolledOut(
+  revision: number,
+  served: number,
+  missing: readonly string[],
+  seconds: number,
+): Notice {
+  const later = missing.length > 0 ? `; not served yet: ${list(missing)}` : "";
+  const message = `revision ${revision} is on ${served} of ${nodes(served + missing.length)} after ${seconds} s${later}`;
+  return { type: "Normal", reason: "RolledOut", message, about: String(revision) };
+}
+
+function listed(troubled: readonly TroubledNode[]): string {
+  const some = troubled.slice(0, shown).map(({ node, message }) => `${node}: ${message}`);
+  const more = troubled.length > shown ? ` | and ${troubled.length - shown} more nodes` : "";
+  return some.join(" | ") + more;
+}
+
+/**
+ * `failures`: how many nodes failed, including nodes that are gone. `troubled`: the failed nodes
+ * that still exist.
+ */
+export function halted(
+  revision: number,
+  failures: number,
+  troubled: readonly TroubledNode[],
+): Notice {
+  const command = `kubectl annotate secret ${additionalSecretName} -n ${namespace} --overwrite ${retryAnnotation}=$(date +%s)`;
+  const here = troubled.length === 0 ? "" : `: ${listed(troubled)}`;
+  const what = `revision ${revision} failed on ${nodes(failures)} and no other node gets it${here}; to try again: ${command}`;
+  return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
+}
+
+/** `kept`: nodes whose agent's pod cannot be replaced, and the reason. */
+function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]): Notice {
+  const all = kept.map(({ node, why }) => ({ node, message: why }));
+  const what = `the API server refuses to delete the agent's older pod on ${nodes(kept.length)}: ${listed(all)}`;
+  return lasting("upgradeRefused", line(finding("upgradeRefused", "upgrade", "pods", what)), "");
+}
+
+/** `troubled`: nodes that failed with a revision that is in force on the others. */
+function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
+  const what = `revision ${revision} failed on ${nodes(troubled.length)}: ${listed(troubled)}`;
+  return lasting("failed", line(finding("failed", "rollout", "nodes", what)), String(revision));
+}
+
+/** `troubled`: every node, with the reason why it is not served. */
+export function unserved(revision: number, troubled: readonly TroubledNode[]): Notice {
+  const what = `revision ${revision} waits, because no node can be served: ${listed(troubled)}`;
+  return lasting("unserved", line(finding("unserved", "rollout", "nodes", what)), String(revision));
+}
+
+/** `at`: when the withdrawal begins. */
+export function withdrawing(at: Date): Notice {
+  const when = at.toISOString();
+  const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
+  const message = `deleted: at ${when} its entries will be removed, unless it is created again; to begin now: ${command}`;
+  return { type: "Normal", reason: "WithdrawalAwaited", message, about: when };
+}
+
+export function removing(revision: number): Notice {
+  const message = `withdrawing: revision ${revision} removes the entries from every node, then the objects are deleted`;
+  return { type: "Normal", reason: "Removing", message, about: String(revision) };
+}
+
+/** `names`: the absent nodes; `until`: when the controller stops waiting for them, as ISO 8601. */
+export function awaited(revision: number, names: readonly string[], until: string): Notice {
+  const what = `${nodes(names.length)} away may hold the entries, and will remove them after returning: ${list(names)}`;
+  const command = `the removal waits for them until ${until}; to finish without them: ${finish(revision)}`;
+  return lasting(
+    "awaited",
+    `${line(finding("awaited", "removal", "nodes", what))}; ${command}`,
+    String(revision),
+  );
+}
+
+const finish = (revision: number) =>
+  `kubectl annotate secret ${globalSecretName} -n ${namespace} --overwrite ${annotations.released}=${revision}`;
+
+/**
+ * `releasing`: this revision removes the entries. A command that named an earlier revision would
+ * delete the objects before any node had removed its entries.
+ */
+export function overdue(
+  revision: number,
+  names: readonly string[],
+  seconds: number,
+  releasing: boolean,
+): Notice {
+  const what = `removal has made no progress for ${seconds} s, waiting for ${list(names) || "the DaemonSet controller"}`;
+  const byHand = releasing ? `: to finish without them: ${finish(revision)}` : "";
+  const message = line(finding("overdue", "removal", "nodes", what)) + byHand;
+  return lasting("overdue", message, String(revision));
+}
+
+/** `abandoned`: agents' pods that did not end. Their nodes have removed the entries. */
+export function removed(revision: number, abandoned: number): Notice {
+  const left = abandoned > 0 ? `; ${abandoned} of its pods do not end` : "";
+  const message = `removed: DaemonSet, RoleBinding, Role, ServiceAccount and global-pull-secret are deleted${left}`;
+  return { type: "Normal", reason: "Removed", message, about: String(revision) };
+}
+
+export function leftBehind(revision: number, names: readonly string[]): Notice {
+  const what = `${nodes(names.length)} could not be reached and may keep the entries: ${list(names)}`;
+  return {
+    type: "Warning",
+    reason: "NodesLeftBehind",
+    message: line(finding("leftBehind", "removal", "nodes", what)),
+    about: String(revision),
+  };
+}
+
+/** A kind of trouble, with its message. */
+export type Trouble = readonly [kind: TroubleKind, notice: Notice];
+
+/** The Event when a rollout is complete. Nodes that get the revision later do not repeat it. */
+export function newsOf(progress: Progress): Notice | undefined {
+  const { ended, view, revision, publishedAt, desired, now } = progress;
+  if (!ended || view === undefined) return undefined;
+  const missing = [...view.failed, ...view.excused].map(({ node }) => node);
+  const seconds = Math.max(0, Math.round(now - publishedAt));
+  return rolledOut(revision, Math.max(0, desired - missing.length), missing, seconds);
+}
+
+/** Troubles that stop a rollout or an upgrade until an administrator acts. */
+export function troublesOf(progress: Progress): readonly Trouble[] {
+  const { view } = progress;
+  if (view === undefined) return [];
+  const kept: readonly Trouble[] =
+    view.kept.length > 0 ? [["upgradeRefused", upgradeRefused(view.kept)]] : [];
+  return [...rolloutTroubles(progress, view), ...kept];
+}
+
+const failedOf = (progress: Progress, { failed }: View) =>
+  troubledOf(progress).slice(0, failed.length);
+
+function rolloutTroubles(progress: Progress, view: View): readonly Trouble[] {
+  const { revision } = progress;
+  if (view.phase === "halted")
+    // Absent nodes, and nodes whose agent cannot start, are not the reason.
+    return [["halted", halted(revision, view.failures, failedOf(progress, view))]];
+  if (view.phase === "served" && view.failed.length > 0)
+    return [["failed", failed(revision, failedOf(progress, view))]];
+  const { changing, waiting, starting } = view.counts;
+  const isStuck = view.phase === "canary" && changing + waiting + starting === 0;
+  // Absent nodes return by themselves.
+  const isForPeople = view.excused.some(({ reason }) => reason !== "away");
+  return isStuck && isForPeople ? [["unserved", unserved(revision, troubledOf(progress))]] : [];
+}

@@ -1,0 +1,120 @@
+/**
+ * What the report remembers between runs: the subjects of Events, nodes without an agent, and
+ * failed requests.
+ */
+import type { V1ObjectMeta, V1Secret, V1DaemonSet } from "@kubernetes/client-node";
+import type { SourcesVerdict } from "../sources/accept.ts";
+import { contains } from "#kube/apply/difference.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { AdmissionError } from "#kube/apply/demands.ts";
+import { isConflict } from "#kube/loop.ts";
+import type { Notice } from "./events.ts";
+import * as messages from "./messages.ts";
+import type { Trouble } from "./messages.ts";
+
+type SaidOnce = Readonly<Record<string, string>> | undefined;
+
+export class Occasions {
+  #edit: { said: SaidOnce; version: string } = { said: undefined, version: "" };
+  #original = "";
+
+  /**
+   * The version in which the Secret got its present meaning. An edit of labels or white space
+   * changes nothing. A refused Secret has no meaning to compare, so it is reported again when its
+   * bytes change.
+   */
+  additional(secret: V1Secret | undefined, { wanted, problems }: SourcesVerdict): string {
+    const refused = wanted === undefined || problems.additional.length > 0;
+    const said = refused ? secret?.data : { document: wanted.document, sources: wanted.sources };
+    if (said === undefined || this.#edit.said === undefined || !isSame(said, this.#edit.said))
+      this.#edit = { said, version: versionOf(secret?.metadata) };
+    return this.#edit.version;
+  }
+
+  /**
+   * An absent original is reported once for each Secret that existed, because it may come and go
+   * many times.
+   */
+  original(secret: Snapshot["original"]): string {
+    if (typeof secret === "string") return `${secret} after ${this.#original}`;
+    this.#original = versionOf(secret.metadata);
+    return this.#original;
+  }
+}
+
+const isSame = (a: unknown, b: unknown) => contains(a, b) && contains(b, a);
+
+const versionOf = (metadata: V1ObjectMeta | undefined) => metadata?.resourceVersion ?? "";
+
+/**
+ * Seconds for which a node may lack an agent. It lacks one for a second or two between the deletion
+ * of a pod and the creation of the next.
+ */
+const toleranceSeconds = 10;
+
+/**
+ * Counts the nodes that have lacked an agent for longer. Undefined if there are none. A DaemonSet
+ * has no condition for pods that cannot be created (Pod Security, a quota, a webhook); only its
+ * numbers show them. The reason is in its Events, which the controller has no right to read.
+ */
+export function missingPodsClock(
+  now: () => Date,
+): (live: V1DaemonSet | undefined) => number | undefined {
+  let since: number | undefined;
+  return (live) => {
+    const { desiredNumberScheduled = 0, currentNumberScheduled = 0 } = live?.status ?? {};
+    const count = desiredNumberScheduled - currentNumberScheduled;
+    const time = now().getTime() / 1000;
+    since = count > 0 ? (since ?? time) : undefined;
+    return since === undefined || time - since < toleranceSeconds ? undefined : count;
+  };
+}
+
+/**
+ * Consecutive refusals before they are reported. The first refusal may be due to a right that is
+ * just being granted, or a webhook that restarts.
+ */
+const refusalsBeforeReport = 2;
+
+/**
+ * Consecutive runs without an answer before they are reported. With the pauses between runs, this
+ * takes one to four minutes, longer than an API server needs to restart.
+ */
+const silencesBeforeReport = 8;
+
+/**
+ * Statuses that mean nothing about the request itself: no answer, too many requests, not available.
+ */
+const silent: ReadonlySet<number> = new Set([0, 429, 503, 504]);
+
+export class RequestTroubles {
+  #refusals = 0;
+  #silences = 0;
+  #silence: Notice | undefined;
+
+  /**
+   * Records a failed run. Returns the troubles to report, or undefined if nothing changes. A single
+   * failure may be momentary, and a conflict is not a failure, because the next run reads again.
+   */
+  failed(error: unknown): readonly Trouble[] | undefined {
+    const { message } = error as Error;
+    if (isConflict(error)) return undefined;
+    if (error instanceof ApiError && silent.has(error.status)) {
+      this.#silences += 1;
+      if (this.#silences < silencesBeforeReport) return undefined;
+      // Each failure may have another text, and each text would be another Event.
+      this.#silence ??= messages.unanswered(message);
+      return [["unanswered", this.#silence]];
+    }
+    if (!(error instanceof ApiError) && !(error instanceof AdmissionError)) return undefined;
+    this.#refusals += 1;
+    if (this.#refusals < refusalsBeforeReport) return undefined;
+    return [["refused", messages.refused(message)]];
+  }
+
+  /** Records a run that completed. */
+  succeeded(): void {
+    [this.#refusals, this.#silences, this.#silence] = [0, 0, undefined];
+  }
+}

@@ -1,0 +1,277 @@
+/** What a guest's answer to a write is worth, whatever its watch does. The cluster is scripted. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { KubernetesObject, ResponseContext } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Access } from "#kube/kubeconfig/access.ts";
+import { direct } from "./transport/direct.ts";
+import { resourceSet } from "./transport/resource-set.ts";
+import { FleetCluster, newContest } from "./cluster.ts";
+
+const content = { type: "Opaque", data: { a: "eA==" } };
+const owner = "id/kube-system/pull-secret";
+type Body = Readonly<{ metadata: object }>;
+type Watch = (signal: AbortSignal) => Promise<void>;
+const rolloutState: Watch = async (signal) => void (await once(signal, "abort"));
+
+/**
+ * A cluster that lists these objects, takes every write and refuses every deletion; its watches say
+ * nothing, and end so.
+ */
+async function guestWith(
+  watch: Watch,
+  items: readonly KubernetesObject[] = [],
+  access?: Access,
+  refusal?: ApiError,
+) {
+  let [writes, deletions] = [0, 0];
+  const cluster = {
+    async get() {
+      const metadata = { resourceVersion: "1" };
+      return { kind: "SecretList", apiVersion: "v1", metadata, items };
+    },
+    stream: (_path: string, _query: object, signal: AbortSignal) => watch(signal),
+    async apply(_path: string, body: Body) {
+      writes += 1;
+      if (refusal !== undefined) throw refusal;
+      return { ...body, metadata: { ...body.metadata, uid: "u", resourceVersion: "2" } };
+    },
+    async remove(path: string) {
+      deletions += 1;
+      throw new ApiError({ status: 422, reason: "Invalid", method: "DELETE", path });
+    },
+  } as unknown as Cluster;
+  let hinted = Promise.withResolvers<void>();
+  const fleetCluster = new FleetCluster({
+    transport: direct({ namespace: "kube-system", name: "pull-secret" }),
+    reach: access === undefined ? cluster : async () => ({ ok: true, access, made: "" }),
+    connect: () => cluster,
+    holds: () => true,
+    hint: () => hinted.resolve(),
+  });
+  await hinted.promise;
+  // Whatever its watch does at once has happened by then.
+  await setImmediate();
+  return {
+    fleetCluster,
+    writes: () => writes,
+    deletions: () => deletions,
+    /** Once it is known what a write left. */
+    async untilIdle() {
+      while (fleetCluster.busy) {
+        hinted = Promise.withResolvers<void>();
+        await hinted.promise;
+      }
+    },
+    is: () => fleetCluster.there(content, owner).is,
+    [Symbol.dispose]: () => fleetCluster.close(),
+  };
+}
+
+test("a write that no watch can show is not made again before a list has", async () => {
+  using one = await guestWith(async () => {});
+  for (let n = 0; n < 3; n++) await one.fleetCluster.change(content, owner);
+  assert.equal(one.writes(), 1);
+  assert.equal(one.fleetCluster.busy, true);
+});
+
+test("while the watch stands, the answer to a write counts before its event comes, if it ever does", async () => {
+  using one = await guestWith(rolloutState);
+  assert.equal(one.is(), "other");
+  await one.fleetCluster.change(content, owner);
+  assert.equal(one.is(), "has");
+  assert.equal(one.fleetCluster.busy, false);
+  assert.equal(one.writes(), 1);
+});
+
+const message = (text: string) => JSON.stringify({ reason: "Refused", message: text });
+const answers: readonly (readonly [what: string, status: number, body: string, own: boolean])[] = [
+  ["its rights", 403, message("cannot patch"), true],
+  ["a namespace that is absent", 404, message("namespaces not found"), true],
+  ["a webhook", 422, message('admission webhook "x" denied the request: no'), true],
+  ["a policy", 422, message("ValidatingAdmissionPolicy 'p' with binding 'b' denied request"), true],
+  ["a method that it lacks", 405, "{}", true],
+  ["an invalid content", 422, message("data: Invalid value"), false],
+  ["a content that is too large", 413, "{}", false],
+];
+for (const [what, status, body, own] of answers)
+  test(`counts ${status} for ${what} as ${own ? "that cluster's own trouble" : "a refusal of the content"}`, async () => {
+    const answer = { httpStatusCode: status, headers: {} } as unknown as ResponseContext;
+    const path = "/api/v1/namespaces/kube-system/secrets/pull-secret";
+    const error = ApiError.from("PATCH", path, answer, body);
+    using one = await guestWith(rolloutState, [], undefined, error);
+    await one.fleetCluster.change(content, owner);
+    const refusal = one.fleetCluster.refusal(content);
+    assert.equal(refusal?.own, own);
+    assert.match(refusal?.why ?? "", own ? /^GPS439/ : /^GPS475/);
+  });
+
+const ours = {
+  metadata: {
+    name: "pull-secret",
+    uid: "u",
+    resourceVersion: "1",
+    annotations: { "globalpullsecret.io/fleet-owner": owner },
+  },
+  ...content,
+};
+
+const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
+  ["of nobody", { ...ours, metadata: { ...ours.metadata, annotations: {} } }],
+  [
+    "of the management cluster before this one, with the same content",
+    {
+      ...ours,
+      metadata: { ...ours.metadata, annotations: { "globalpullsecret.io/fleet-owner": "old/x" } },
+    },
+  ],
+];
+for (const [what, object] of theirs)
+  test(`refuses a Secret ${what}, and adopts it where that is asked for`, async () => {
+    using one = await guestWith(rolloutState, [object]);
+    assert.equal(one.is(), "foreign");
+    one.fleetCluster.mayAdopt = () => true;
+    assert.equal(one.is(), "other");
+    await one.fleetCluster.change(content, owner);
+    assert.equal(one.writes(), 1);
+    assert.equal(one.is(), "has");
+  });
+
+test("a deletion that is refused is asked for again after five seconds at the earliest, later after thirty, whatever becomes of the time of day, and its reason is known meanwhile", async (t) => {
+  using one = await guestWith(rolloutState, [ours]);
+  // Never before what the guest has seen of the clock, and whole, so that no
+  // difference is rounded.
+  let now = Math.ceil(performance.now());
+  t.mock.method(performance, "now", () => now);
+  t.mock.method(Date, "now", () => 4e12 / (1 + one.deletions()));
+  for (let asked = 1; asked <= 8; asked++) {
+    assert.equal(one.fleetCluster.withdraw(owner), false);
+    await one.untilIdle();
+    assert.equal(one.deletions(), asked);
+    const { why = "", wait = 0 } = one.fleetCluster.refusal(undefined) ?? {};
+    assert.match(
+      why,
+      /^GPS439: DELETE .*422 Invalid; let the target be written, and deleted, there$/,
+    );
+    assert.ok(wait >= (asked < 8 ? 5000 : 30_000));
+    assert.ok(one.fleetCluster.again().includes(wait), "nobody looks again");
+    const refused = now;
+    for (now of [refused, refused + wait - 1]) {
+      assert.equal(one.fleetCluster.withdraw(owner), false);
+      await one.untilIdle();
+      assert.equal(one.deletions(), asked);
+    }
+    now = refused + wait;
+  }
+  // A content is no removal: what is refused of the one says nothing of the other.
+  assert.equal(one.fleetCluster.refusal(content), undefined);
+});
+
+for (const [whose, left] of [
+  [owner, []],
+  ["id/kube-system/another", ["crs-pull-secret", "crs-pull-secret"]],
+] as const)
+  test(`of the pair crs-pull-secret, which version 0.2 made for any target, ${left.length} objects of ${whose} stay`, async () => {
+    const transport = resourceSet(
+      "a",
+      { namespace: "kube-system", name: "other" },
+      { version: "v1" },
+    );
+    const objects = new Map<string, KubernetesObject>();
+    for (const { target, body } of resourceSet(
+      "a",
+      { namespace: "kube-system", name: "pull-secret" },
+      { version: "v1" },
+    ).placed) {
+      const { metadata, ...rest } = body(content, whose);
+      const path = `${target.collection}/${target.name}`;
+      objects.set(path, { ...rest, metadata: { ...metadata, uid: path, resourceVersion: "1" } });
+    }
+    const removed: string[] = [];
+    const cluster = {
+      async get(path: string) {
+        const [collection, query] = path.split("?");
+        const name = new URLSearchParams(query).get("fieldSelector")?.split("=")[1];
+        const one = objects.get(`${collection}/${name}`);
+        const items = one === undefined ? [] : [one];
+        return { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items };
+      },
+      stream: (_path: string, _query: object, signal: AbortSignal) => rolloutState(signal),
+      async apply(path: string, body: KubernetesObject) {
+        const metadata = { ...body.metadata, uid: "u", resourceVersion: "2" };
+        objects.set(path, { ...body, metadata });
+        return { ...body, metadata };
+      },
+      async remove(path: string) {
+        removed.push(path);
+        objects.delete(path);
+      },
+    } as unknown as Cluster;
+    let hinted = Promise.withResolvers<void>();
+    const fleetCluster = new FleetCluster({
+      transport,
+      reach: cluster,
+      holds: () => true,
+      hint: () => hinted.resolve(),
+    });
+    // Its watches stand and show nothing later, so that no look after the last change counts.
+    while (![...objects.keys()].join().includes("crs-other") || removed.length < 2 - left.length) {
+      await hinted.promise;
+      hinted = Promise.withResolvers<void>();
+      if (fleetCluster.there(content, owner).is === "other")
+        await fleetCluster.change(content, owner);
+    }
+    fleetCluster.close();
+    const named = (name: string) =>
+      [...objects.keys()].filter((path) => path.endsWith(`/${name}`)).length;
+    assert.deepEqual([named("crs-pull-secret"), named("crs-other")], [left.length, 2]);
+    // The ClusterResourceSet goes before its Secret.
+    if (removed.length > 0) assert.match(removed[0] ?? "", /clusterresourcesets/);
+  });
+
+test("what is placed in a cluster is the same by each of its names, and not that of a cluster restored from its etcd", async () => {
+  const by = (server: string, authority: string) =>
+    new Access({ server, authority, serverName: undefined }, { token: "t" });
+  const another = { ...ours, metadata: { ...ours.metadata, uid: "v" } };
+  const told: Record<string, string | undefined> = {};
+  for (const [name, access, items] of [
+    ["one name", by("https://a.example", "QQ=="), [ours]],
+    ["another", by("https://10.0.0.1", "QQ=="), [ours]],
+    ["restored elsewhere", by("https://b.example", "Qg=="), [ours]],
+    ["made anew", by("https://a.example", "QQ=="), [another]],
+    ["empty", by("https://a.example", "QQ=="), []],
+    ["the management cluster", undefined, [ours]],
+  ] as const) {
+    using one = await guestWith(rolloutState, items, access);
+    told[name] = one.fleetCluster.placementId(owner);
+    assert.equal(one.fleetCluster.placementId("somebody else"), undefined);
+  }
+  assert.ok(told["one name"] !== undefined && told["one name"] === told["another"]);
+  assert.equal(new Set(Object.values(told)).size, 4);
+  assert.deepEqual([told["empty"], told["the management cluster"]], [undefined, undefined]);
+});
+
+const other = { type: "Opaque", data: { a: "eQ==" } };
+
+for (const [what, wanted] of [
+  ["a content is written", content],
+  ["it is taken away", undefined],
+] as const)
+  test(`${what} five times at once, and then once a minute; for another content that begins anew`, () => {
+    const one = newContest();
+    const start = Math.ceil(performance.now());
+    for (let n = 0; n < 5; n++) {
+      assert.equal(one.lostUntil(wanted, start), undefined);
+      one.wrote(wanted, start);
+    }
+    assert.equal(one.lostUntil(wanted, start), start + 60_000);
+    assert.equal(one.lostUntil(other, start), undefined);
+    assert.equal(one.lostUntil(wanted, start + 60_000), undefined);
+    one.wrote(wanted, start + 60_000);
+    assert.equal(one.lostUntil(wanted, start + 60_000), start + 120_000);
+    one.wrote(other, start + 60_000);
+    assert.equal(one.lostUntil(other, start + 60_000), undefined);
+  });

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { FleetClusters, adoptionRule } from "./clusters.ts";
+import type { RolloutState } from "./rules/order.ts";
+import { sentence } from "./rules/problems.ts";
+
+const spec: FleetSecretSpec = { secretRef: { name: "source" }, target: { name: "target" } };
+const table: readonly (readonly [mark: string | undefined, refuse: boolean, adopt: boolean])[] = [
+  [undefined, false, true],
+  ["former/kube-system/one", false, true],
+  ["id/kube-system/older", false, false],
+  ["id/kube-system/younger", true, true],
+];
+for (const [mark, refuse, adopt] of table)
+  test(`takes over a Secret of ${mark ?? "nobody"}: ${refuse} with Refuse, ${adopt} with Adopt`, () => {
+    const rivals = [["id/kube-system/older"], ["id/kube-system/younger"]] as const;
+    assert.equal(adoptionRule({ spec }, ...rivals)(mark), refuse);
+    assert.equal(adoptionRule({ spec: { ...spec, conflicts: "Adopt" } }, ...rivals)(mark), adopt);
+  });
+
+/** A management cluster that has no object, and the collections that are asked for one. */
+function asking() {
+  const asked: { path: string; query: object }[] = [];
+  const home = {
+    async get(path: string) {
+      asked.push({ path, query: {} });
+    },
+    async pages(path: string, query: object) {
+      asked.push({ path, query });
+    },
+    stream: () => new Promise(() => {}),
+  } as unknown as Cluster;
+  return { asked, home };
+}
+
+const delegated = (selector: object, target = "pull-secret"): FleetSecretSpec => ({
+  ...spec,
+  via: "ClusterResourceSet",
+  target: { name: target },
+  clusterAPI: { namespaceSelector: { matchLabels: { a: "b" } }, clusterSelector: selector },
+});
+
+test("a guest whose way changed, because its selectors were edited, is connected anew, and no other is", () => {
+  const { home } = asking();
+  const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
+  const gold = delegated({ matchLabels: { tier: "gold" } });
+  clusters.keep(["a"], [], gold);
+  const first = clusters.get("a");
+  clusters.keep(["a"], [], structuredClone(gold));
+  assert.equal(clusters.get("a"), first, "nothing was edited");
+  clusters.keep(["a"], [], { ...gold, rollout: { canary: 0 } });
+  assert.equal(clusters.get("a"), first, "the pace is no part of the way");
+  clusters.keep(["a"], [], delegated({ matchLabels: { tier: "silver" } }));
+  assert.notEqual(clusters.get("a"), first);
+  clusters.keep([]);
+});
+
+/** What status said, and how the cluster counts until the next controller has asked it. */
+const remembered: readonly (readonly [
+  state: ClusterStatus["state"],
+  reason: string | undefined,
+  rolloutState: RolloutState,
+])[] = [
+  ["Done", undefined, "done"],
+  ["Progressing", undefined, "busy"],
+  ["Waiting", undefined, "unreachable"],
+  ["Unreachable", sentence("unreachable", "x"), "unreachable"],
+  ["Failed", sentence("rejected", "x"), "failed"],
+  ["Failed", sentence("refusedThere", "x"), "failed"],
+  ...(["refused", "mutated", "foreign", "kubeconfig", "late", "conflict"] as const).map(
+    (kind) => ["Failed", sentence(kind, "x"), "unreachable"] as const,
+  ),
+];
+for (const [state, reason, rolloutState] of remembered)
+  test(`a cluster that was ${state} for ${reason?.slice(0, 6) ?? "no reason"} counts as ${rolloutState} until it has answered`, () => {
+    const clusters = new FleetClusters({ home: {} as Cluster, holds: () => true, hint() {} });
+    const since = new Date().toISOString();
+    const known = { name: "a", state, since, ...(reason === undefined ? {} : { reason }) };
+    const object: FleetSecret = {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "FleetSecret",
+      metadata: { name: "one" },
+      spec,
+      status: { sourceResourceVersion: "1", clusters: [known] },
+    };
+    const source = { ok: true, content: { type: "Opaque", data: {} }, version: "1" } as const;
+    const judged = clusters.judge("a", { object, source, owner: "o", now: Date.now() });
+    assert.deepEqual(
+      [judged.rolloutState, judged.state, judged.reason],
+      [rolloutState, state, reason],
+    );
+  });

@@ -1,0 +1,235 @@
+/** The clusters of one object, each with its connection and its standing. */
+import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { type Wanted, FleetCluster } from "./cluster.ts";
+import { readAccess } from "./inventory/inventory.ts";
+import type { RolloutState } from "./rules/order.ts";
+import {
+  removalStateOf,
+  rolloutStateOf,
+  type ClusterFacts,
+  type Judgement,
+} from "./rules/cluster-state.ts";
+import type { Judged } from "./rules/content.ts";
+import { codeOf, sentence } from "./rules/problems.ts";
+import { secondsOf } from "./rules/members.ts";
+import { direct } from "./transport/direct.ts";
+import { resourceSet } from "./transport/resource-set.ts";
+import type { Transport } from "./transport/transport.ts";
+
+type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
+
+/** The facts by which one run judges clusters. */
+export type Run = Readonly<{
+  object: FleetSecret;
+  /** undefined: the object is deleted, and needs none. */
+  source: Judged | undefined;
+  owner: string;
+  now: number;
+}>;
+
+export class FleetClusters {
+  readonly #options: Options;
+  readonly #all = new Map<string, FleetCluster>();
+  /** What the ways of all guests were made of. */
+  #made = "";
+  #version = "v1beta2";
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** From now on Cluster API is told in this version. */
+  useVersion(version: string): void {
+    if (version !== this.#version) this.keep([]);
+    this.#version = version;
+  }
+
+  get(name: string): FleetCluster | undefined {
+    return this.#all.get(name);
+  }
+
+  /** Connects to these clusters, and to no others. */
+  keep(
+    served: readonly string[],
+    leaving: readonly string[] = [],
+    spec?: FleetSecret["spec"],
+    mayAdopt: FleetCluster["mayAdopt"] = () => false,
+  ): void {
+    const { home, holds, hint } = this.#options;
+    const { via, target, clusterAPI } = spec ?? {};
+    const { clusterNameLabelValue, clusterSelector } = clusterAPI ?? {};
+    // A ClusterResourceSet has the selector of Clusters in it, and that may be edited.
+    const made = JSON.stringify([via, target, clusterNameLabelValue, clusterSelector]);
+    if (spec !== undefined && made !== this.#made) {
+      if (via === "ClusterResourceSet") this.keep([]);
+      this.#made = made;
+    }
+    const wanted = new Set([...served, ...leaving]);
+    for (const [name, cluster] of this.#all) {
+      if (wanted.has(name)) continue;
+      cluster.close();
+      this.#all.delete(name);
+    }
+    for (const name of wanted) {
+      if (spec === undefined || this.#all.has(name)) continue;
+      // A ClusterResourceSet is placed beside the Cluster, in the management cluster.
+      const beside = spec.via === "ClusterResourceSet";
+      const reach = beside ? home : async () => await readAccess(home, name);
+      this.#all.set(
+        name,
+        new FleetCluster({ transport: transportOf(spec, name, this.#version), reach, holds, hint }),
+      );
+    }
+    const going = new Set(leaving);
+    for (const [name, cluster] of this.#all) {
+      cluster.leaving = going.has(name);
+      cluster.mayAdopt = mayAdopt;
+    }
+  }
+
+  judge(name: string, run: Run): Judgement {
+    const judged = this.#judge(name, run);
+    const warning = this.#all.get(name)?.warning();
+    return judged.reason !== undefined || warning === undefined
+      ? judged
+      : { ...judged, reason: warning };
+  }
+
+  #judge(name: string, run: Run): Judgement {
+    const { object, source, owner, now } = run;
+    const cluster = this.#all.get(name);
+    const content = source?.ok ? source.content : undefined;
+    const there = cluster?.there(content, owner) ?? { is: "unknown" as const };
+    const known = object.status?.clusters?.find((one) => one.name === name);
+    const former = formerOf(run, known);
+    // Until a cluster has answered, it counts as status last said. Otherwise a halt would last only
+    // as long as the process.
+    if (there.is === "unknown" && known !== undefined)
+      return { rolloutState: lastKnownState(former), ...said(known) };
+    if (there.is === "other" && content === undefined)
+      return there.present && known?.state === "Done"
+        ? { rolloutState: "done", ...said(known) }
+        : { rolloutState: "done", state: "Waiting" };
+    const { minSuccessTime = "0s", progressDeadline = "30m" } = object.spec.rollout ?? {};
+    return rolloutStateOf({
+      there,
+      busy: cluster?.busy === true,
+      refusal: content && (refusalAt(cluster, content, now) ?? remembered(former)),
+      former,
+      now,
+      soak: secondsOf(minSuccessTime) * 1000,
+      deadline: progressDeadline === "None" ? undefined : secondsOf(progressDeadline) * 1000,
+      late: sentence("late"),
+    });
+  }
+
+  /** The standing of a cluster that is to give back what this owner placed there. */
+  leaving(name: string, owner: string, now: number): ReturnType<typeof removalStateOf> {
+    const cluster = this.#all.get(name);
+    return removalStateOf({
+      there: cluster?.there(undefined, owner) ?? { is: "unknown" },
+      busy: cluster?.busy === true,
+      refusal: refusalAt(cluster, undefined, now),
+      now,
+    });
+  }
+
+  /** Whether each of these clusters has answered, or is known to be away. */
+  areKnown(names: readonly string[]): boolean {
+    return names.every((name) => this.#all.get(name)?.there(undefined, "").is !== "unknown");
+  }
+
+  /** What that owner placed in these clusters, each as its guest tells it from all others. */
+  placed(names: readonly string[], owner: string): ReadonlySet<string> {
+    const all = names.map((name) => this.#all.get(name)?.placementId(owner));
+    return new Set(all.filter((one) => one !== undefined));
+  }
+
+  /** When to look at a cluster again even if nothing happens, in milliseconds. */
+  again(name: string, now: number): readonly number[] {
+    return (
+      this.#all
+        .get(name)
+        ?.again()
+        .map((wait) => now + wait) ?? []
+    );
+  }
+}
+
+/**
+ * Which Secrets of others an object takes over, by the mark of their owner: those of younger
+ * objects with its target, so that no cluster goes without meanwhile; never those of older ones;
+ * and all others where it adopts.
+ */
+export function adoptionRule(
+  { spec }: Pick<FleetSecret, "spec">,
+  older: readonly string[],
+  younger: readonly string[],
+): FleetCluster["mayAdopt"] {
+  return (mark) =>
+    mark === undefined || !older.includes(mark)
+      ? spec.conflicts === "Adopt" || (mark !== undefined && younger.includes(mark))
+      : false;
+}
+
+function refusalAt(
+  cluster: FleetCluster | undefined,
+  of: Wanted,
+  now: number,
+): ClusterFacts["refusal"] {
+  const refusal = cluster?.refusal(of);
+  return refusal && { why: refusal.why, own: refusal.own, next: now + refusal.wait };
+}
+
+function transportOf(
+  { via, target, clusterAPI }: FleetSecret["spec"],
+  name: string,
+  version: string,
+): Transport {
+  const { namespace = "kube-system" } = target;
+  const where = { namespace, name: target.name };
+  return via === "ClusterResourceSet"
+    ? resourceSet(name, where, { ...clusterAPI, version })
+    : direct(where);
+}
+
+/** What status says of this content, recognized by the version of the source that it refers to. */
+function formerOf(
+  { object, source }: Run,
+  known: ClusterStatus | undefined,
+): ClusterFacts["former"] {
+  const of = object.status?.sourceResourceVersion;
+  if (known === undefined || !source?.ok || of !== source.version) return undefined;
+  return { ...said(known), since: Date.parse(known.since) };
+}
+
+/** The standing by what status last said. Only a refusal of the content counts as one. */
+function lastKnownState(former: ClusterFacts["former"]): RolloutState {
+  if (former?.state === "Done") return "done";
+  if (former?.state === "Progressing") return "busy";
+  const refused = former?.state === "Failed" && ofContent.has(codeIn(former.reason));
+  return refused ? "failed" : "unreachable";
+}
+
+const said = ({ state, reason }: ClusterStatus) => ({
+  state,
+  ...(reason === undefined ? {} : { reason }),
+});
+
+const ofContent: ReadonlySet<string> = new Set([codeOf("rejected"), codeOf("refusedThere")]);
+
+const refusals: ReadonlySet<string> = new Set([
+  codeOf("refused"),
+  codeOf("mutated"),
+  codeOf("rejected"),
+]);
+
+const codeIn = (reason = ""): string => reason.slice(0, codeOf("refused").length);
+
+/** A refusal that the previous controller met. It counts, and is tried once more. */
+function remembered(former: ClusterFacts["former"]): ClusterFacts["refusal"] {
+  const code = codeIn(former?.reason);
+  if (former?.state !== "Failed" || !refusals.has(code)) return undefined;
+  return { why: former.reason ?? "", own: code !== codeOf("rejected"), next: former.since };
+}

@@ -1,0 +1,171 @@
+/**
+ * How long a kubeconfig is used. The cluster is scripted, and the clock is the test's: no real one
+ * can be made to show five minutes in an instant.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Access } from "#kube/kubeconfig/access.ts";
+import type { AccessReading } from "./inventory/access.ts";
+import { Connection, certificatesIn } from "./connection.ts";
+
+const minute = 60_000;
+
+const accessTo = (server: string): AccessReading => {
+  const access = new Access({ server, authority: "", serverName: undefined }, {});
+  return { ok: true, access, made: server };
+};
+
+/** It has nothing, and its watches last. */
+const clusterOf = (removed: string[]) =>
+  ({
+    remove: async (path: string) => void removed.push(path),
+    async get() {
+      const metadata = { resourceVersion: "1" };
+      return { kind: "SecretList", apiVersion: "v1", metadata, items: [] };
+    },
+    stream: async (_path: string, _query: object, signal: AbortSignal) =>
+      void (await once(signal, "abort")),
+  }) as unknown as Cluster;
+
+/** A link that has read its kubeconfig once, and works. */
+async function connectionOf(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  t.mock.method(performance, "now", () => Date.now());
+  const is = {
+    read: async () => accessTo("https://one"),
+    readings: 0,
+    opened: [] as string[],
+    removed: [] as string[],
+  };
+  const connection = new Connection({
+    reach: async () => {
+      is.readings += 1;
+      return await is.read();
+    },
+    needed: [{ collection: "/api/v1/namespaces/kube-system/secrets", name: "pull-secret" }],
+    besides: [],
+    hint: () => {},
+    connect: ({ server }) => {
+      is.opened.push(server);
+      return clusterOf(is.removed);
+    },
+  });
+  t.after(() => connection.close());
+  /** Lets so much time pass, a second at once, and what follows from it happen. */
+  const pass = async (milliseconds: number) => {
+    for (let left = milliseconds; left > 0; left -= 1000) {
+      t.mock.timers.tick(1000);
+      await setImmediate();
+    }
+  };
+  await setImmediate();
+  assert.deepEqual([is.readings, is.opened], [1, ["https://one"]]);
+  return { connection, is, pass };
+}
+
+test("a kubeconfig that is as it was is read again after four to six minutes, and its connection kept", async (t) => {
+  const { connection, is, pass } = await connectionOf(t);
+  await pass(4 * minute - 1000);
+  assert.equal(is.readings, 1);
+  await pass(2 * minute + 2000);
+  assert.equal(is.readings, 2);
+  await pass(6 * minute + 2000);
+  assert.ok(is.readings >= 3);
+  assert.deepEqual(is.opened, ["https://one"]);
+  assert.ok(Array.isArray(connection.found));
+});
+
+test("while the old one works, a kubeconfig that was replaced is used after six minutes at the latest", async (t) => {
+  const { connection, is, pass } = await connectionOf(t);
+  is.read = async () => accessTo("https://two");
+  await pass(6 * minute + 2000);
+  assert.deepEqual(is.opened, ["https://one", "https://two"]);
+  assert.ok(Array.isArray(connection.found));
+});
+
+const forbidden = new ApiError({ status: 403, reason: "Forbidden", method: "GET", path: "/x" });
+
+/** What became of the kubeconfig, how it is read then, and what is said. */
+const revoked: readonly (readonly [string, () => Promise<AccessReading>, RegExp])[] = [
+  ["asks for more", async () => ({ ok: false, why: "GPS437: why" }), /^GPS437: why$/],
+  [
+    "may not be read any more",
+    async () => await Promise.reject(forbidden),
+    /^GPS476: .*403 Forbidden/,
+  ],
+];
+const deleted: (typeof revoked)[number] = [
+  "was deleted",
+  async () => ({ ok: false, why: "GPS436: why", absent: true }),
+  /^GPS436: why$/,
+];
+for (const [what, read, isReported] of [...revoked, deleted])
+  test(`one that ${what} ends the connection, and given back it opens another`, async (t) => {
+    const { connection, is, pass } = await connectionOf(t);
+    const { read: before } = is;
+    is.read = read;
+    await pass(6 * minute + 2000);
+    assert.equal(connection.cluster, undefined);
+    assert.match(
+      "away" in (connection.found as object) ? (connection.found as { away: string }).away : "",
+      isReported,
+    );
+    is.read = before;
+    await pass(2 * minute);
+    assert.ok(Array.isArray(connection.found));
+    assert.deepEqual(is.opened, ["https://one", "https://one"]);
+  });
+
+test("a cluster that is leaving keeps its connection when its kubeconfig went with its namespace, until it is served again", async (t) => {
+  const { connection, is, pass } = await connectionOf(t);
+  connection.leaving = true;
+  is.read = async () => ({ ok: false, why: "GPS436: why", absent: true });
+  await pass(12 * minute);
+  assert.ok(is.readings > 2);
+  assert.ok(Array.isArray(connection.found));
+  await connection.cluster?.remove("/x", "u");
+  assert.deepEqual(is.removed, ["/x"]);
+  connection.leaving = false;
+  await pass(6 * minute + 2000);
+  assert.equal(connection.cluster, undefined);
+});
+
+for (const [what, read] of revoked)
+  test(`a cluster that is leaving is let go when its kubeconfig ${what}`, async (t) => {
+    const { connection, is, pass } = await connectionOf(t);
+    connection.leaving = true;
+    is.read = read;
+    await pass(6 * minute + 2000);
+    assert.equal(connection.cluster, undefined);
+  });
+
+test("a management cluster that does not answer revokes nothing", async (t) => {
+  const { connection, is, pass } = await connectionOf(t);
+  const silence = new ApiError({ status: 0, reason: "refused", method: "GET", path: "/x" });
+  is.read = async () => await Promise.reject(silence);
+  await pass(10 * minute);
+  assert.ok(is.readings > 2);
+  assert.ok(Array.isArray(connection.found));
+  assert.deepEqual(is.opened, ["https://one"]);
+});
+
+const pem = (body: string) => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
+const of = (text: string) => certificatesIn(Buffer.from(text).toString("base64"));
+
+test("an authority is the same however it is written, and no other one", () => {
+  const plain = of(pem("QUJD\nREVG"));
+  for (const text of [
+    `# ours\n${pem("QUJDREVG")}`,
+    pem("QUJD\r\nREVG").replaceAll("\n", "\r\n"),
+    pem("QUJDREVG") + pem("QUJDREVG"),
+  ])
+    assert.equal(of(text), plain, text);
+  assert.equal(of(pem("b25l") + pem("dHdv")), of(pem("dHdv") + pem("b25l")));
+  for (const text of [pem("b25l"), pem("QUJDREVG") + pem("b25l"), "", "no certificate"])
+    assert.notEqual(of(text), plain, text);
+  assert.notEqual(of("one"), of("another"));
+});

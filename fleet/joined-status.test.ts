@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
+import {
+  contextAnnotation,
+  serverAnnotation,
+  serverNameAnnotation,
+  systemRootsAnnotation,
+  expiresAnnotation,
+  issuedAnnotation,
+} from "#contract/joined/names.ts";
+import type { Age } from "#kube/token.ts";
+import { isReported, statusOf, type FoundCluster, ageOf } from "./joined-status.ts";
+
+const now = new Date("2026-11-23T09:00:00.500Z");
+const profile: ClusterProfile = {
+  apiVersion: clusterProfileVersion,
+  kind: "ClusterProfile",
+  metadata: { name: "east", annotations: { [contextAnnotation]: "admin@east" } },
+  spec: { clusterManager: { name: "globalpullsecret.io" } },
+};
+const answers = { kind: "answers", version: "v1.36.3", ready: true, guarded: true } as const;
+const away: FoundCluster = { kind: "away", why: "no answer" };
+
+const cases: readonly (readonly [
+  found: FoundCluster,
+  age: Age,
+  joined: string,
+  healthy: string,
+  guarded: string,
+])[] = [
+  [answers, "fresh", "True TokenAccepted", "True Ready", "True PoliciesInPlace"],
+  [answers, "due", "True TokenAccepted", "True Ready", "True PoliciesInPlace"],
+  [answers, "unknown", "True TokenAccepted", "True Ready", "True PoliciesInPlace"],
+  [
+    { ...answers, ready: false, guarded: undefined },
+    "fresh",
+    "True TokenAccepted",
+    "False NotReady",
+    "Unknown NotAsked",
+  ],
+  [
+    { ...answers, guarded: false },
+    "fresh",
+    "True TokenAccepted",
+    "True Ready",
+    "False PoliciesMissing",
+  ],
+  [{ kind: "refused" }, "fresh", "False TokenRefused", "Unknown NotAsked", "Unknown NotAsked"],
+  [{ kind: "refused" }, "expired", "False TokenExpired", "Unknown NotAsked", "Unknown NotAsked"],
+  [
+    { kind: "noAccess", why: "GPS448" },
+    "unknown",
+    "False NoCredential",
+    "Unknown NotAsked",
+    "Unknown NotAsked",
+  ],
+  [away, "fresh", "Unknown NotReached", "Unknown Unreachable", "Unknown NotAsked"],
+  [away, "expired", "False TokenExpired", "Unknown Unreachable", "Unknown NotAsked"],
+];
+for (const [found, age, joined, healthy, guarded] of cases)
+  test(`M2: ${JSON.stringify(found)} with a token that is ${age}: Joined ${joined}, healthy ${healthy}, guarded ${guarded}`, () => {
+    const words = statusOf(profile, found, age, now).conditions?.map(
+      ({ status, reason }) => `${status} ${reason}`,
+    );
+    assert.deepEqual(words, [joined, healthy, guarded]);
+  });
+
+test("a cluster that goes away stays joined, with its version, and the times are kept", () => {
+  const before = { ...profile, status: statusOf(profile, answers, "fresh", now) };
+  const later = statusOf(before, away, "fresh", new Date("2026-11-24T09:00:00Z"));
+  const [joined, healthy] = later.conditions ?? [];
+  assert.equal(`${joined?.status} ${joined?.lastTransitionTime}`, "True 2026-11-23T09:00:00Z");
+  assert.equal(`${healthy?.status} ${healthy?.lastTransitionTime}`, "Unknown 2026-11-24T09:00:00Z");
+  assert.equal(later.version?.kubernetes, "v1.36.3");
+});
+
+test("who has to join again is told the command", () => {
+  for (const [found, age] of [[{ kind: "refused" }, "fresh"] as const, [away, "expired"] as const])
+    assert.match(
+      statusOf(profile, found, age, now).conditions?.[0]?.message ?? "",
+      /kubectl pull-secret clusters join east --context admin@east$/,
+    );
+});
+
+test("the command to join again has the address that was given to the join, and no other", () => {
+  const annotations = {
+    ...profile.metadata.annotations,
+    [serverAnnotation]: "https://east.example:6443",
+    [serverNameAnnotation]: "kubernetes",
+    [systemRootsAnnotation]: "true",
+  };
+  const joined = { ...profile, metadata: { ...profile.metadata, annotations } };
+  assert.match(
+    statusOf(joined, away, "expired", now).conditions?.[0]?.message ?? "",
+    /--context admin@east --server https:\/\/east\.example:6443 --tls-server-name kubernetes --system-roots$/,
+  );
+});
+
+test("what is said already is not written again; a former name for the version is", () => {
+  const status = statusOf(profile, answers, "fresh", now);
+  const later = new Date("2026-11-24T09:00:00Z");
+  const before = { ...profile, status };
+  assert.ok(isReported(before, statusOf(before, answers, "fresh", later)));
+  const renewed = { ...answers, version: "v1.37.0" } as const;
+  assert.ok(!isReported(before, statusOf(before, renewed, "fresh", later)));
+  assert.ok(!isReported(profile, status));
+});
+
+const secret = (issued: string, expires: string) => ({
+  metadata: { annotations: { [issuedAnnotation]: issued, [expiresAnnotation]: expires } },
+});
+const month = secret("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z");
+
+const ages: readonly (readonly [now: string, age: ReturnType<typeof ageOf>])[] = [
+  ["2026-11-01T00:00:00Z", "fresh"],
+  ["2026-11-15T23:59:59Z", "fresh"],
+  ["2026-11-16T00:00:00Z", "due"],
+  ["2026-11-30T23:59:59Z", "due"],
+  ["2026-12-01T00:00:00Z", "expired"],
+];
+for (const [now, age] of ages)
+  test(`a token of November is ${age} at ${now}`, () =>
+    assert.equal(ageOf(month, Date.parse(now)), age));
+
+test("a token whose times nobody wrote down is left as it is", () => {
+  assert.equal(ageOf(undefined, 0), "unknown");
+  assert.equal(ageOf({}, 0), "unknown");
+  assert.equal(ageOf(secret("yesterday", "2026-12-01T00:00:00Z"), 0), "unknown");
+});

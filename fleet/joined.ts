@@ -1,0 +1,118 @@
+/** One joined cluster: what its API server says, and the renewal of its token. */
+import type { V1Secret } from "@kubernetes/client-node";
+import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { kubeConfigOf } from "#kube/remote.ts";
+import { requestToken, tokenSecret } from "#kube/token.ts";
+import type { AccessReading } from "./inventory/access.ts";
+import { fleetManager } from "./connection.ts";
+import type { FoundCluster } from "./joined-status.ts";
+import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
+
+/** A cluster may take so long for an answer, and answer so many bytes. */
+const answerSeconds = 10;
+const largestAnswer = 1024 * 1024;
+
+/**
+ * The policies are four of six requests of a look, so they are asked for at each tenth one only.
+ * What is said of them is some five minutes old at most.
+ */
+const observationsPerGuard = 10;
+
+export class JoinedCluster {
+  #observations = 0;
+  #guarded = false;
+  #open: Readonly<{ made: string; cluster: Cluster }> | undefined;
+
+  /** Asks for version, readiness, and what guards its account. Never rejects. */
+  async observe(read: AccessReading): Promise<FoundCluster> {
+    if (!read.ok) return { kind: "noAccess", why: read.why };
+    if (this.#open?.made !== read.made) {
+      const how = { manager: fleetManager, seconds: answerSeconds, largest: largestAnswer };
+      this.#guarded = false;
+      this.#open = { made: read.made, cluster: connect(kubeConfigOf(read.access), () => {}, how) };
+    }
+    const { cluster } = this.#open;
+    try {
+      const told = await cluster.get<{ gitVersion?: unknown }>("/version");
+      const version = told?.gitVersion;
+      if (typeof version !== "string" || !/^v[-+.0-9A-Za-z]{1,63}$/.test(version))
+        return { kind: "away", why: "/version is not answered as by an API server" };
+      const ready = await isReady(cluster);
+      // Without etcd it can tell no policy: a failure there must not make it one that is away.
+      const guarded = ready ? await this.#isGuarded(cluster) : undefined;
+      return { kind: "answers", version, ready, guarded };
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return { kind: "refused" };
+      return { kind: "away", why: error instanceof ApiError ? error.bare : "no API server" };
+    }
+  }
+
+  /** Policies that are in place are not asked for at every look. */
+  async #isGuarded(cluster: Cluster): Promise<boolean> {
+    this.#observations += 1;
+    if (!this.#guarded || this.#observations % observationsPerGuard === 0)
+      this.#guarded = await isGuarded(cluster);
+    return this.#guarded;
+  }
+
+  /** Asks the cluster for another token, and keeps it in its Secret here. */
+  async renew(home: Cluster, { metadata }: ClusterProfile, secret: V1Secret): Promise<void> {
+    if (this.#open === undefined) return;
+    const { metadata: times, ...rest } = tokenSecret(await requestToken(this.#open.cluster));
+    const { namespace = "", name = "" } = metadata;
+    // Of that uid alone: one that was deleted meanwhile is not made again.
+    const body = { ...rest, metadata: { ...times, name, uid: secret.metadata?.uid } };
+    const how = { manager: fleetManager, force: true };
+    await home.apply(`${secretsIn(namespace)}/${name}`, body, how);
+  }
+}
+
+/** A broken control plane answers 500. */
+async function isReady(cluster: Cluster): Promise<boolean> {
+  try {
+    return (await cluster.get<string>("/readyz", { as: "text" })) === "ok";
+  } catch (error) {
+    if (error instanceof ApiError && error.status >= 500) return false;
+    throw error;
+  }
+}
+
+/**
+ * True when each policy and its binding is as a join makes it. False also where the account may not
+ * read them: then an older version has joined that cluster. Rejects with ApiError for no answer.
+ */
+export async function isGuarded(cluster: Cluster): Promise<boolean> {
+  const all = joinedGuards.flatMap((one) => objectsOf(one));
+  try {
+    const live = await Promise.all(all.map(({ path }) => cluster.get<Specified>(path)));
+    return all.every(({ body }, at) => covers(live[at]?.spec, body.spec));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return false;
+    throw error;
+  }
+}
+
+type Specified = Readonly<{ spec?: unknown }>;
+
+/**
+ * Whether it has every field that is wanted, with that value; lists are compared whole. What the
+ * API server adds by default is nobody's change.
+ */
+export function covers(live: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted))
+    return (
+      Array.isArray(live) &&
+      live.length === wanted.length &&
+      wanted.every((one, at) => covers(live[at], one))
+    );
+  if (typeof wanted !== "object" || wanted === null) return live === wanted;
+  if (typeof live !== "object" || live === null) return false;
+  const has = live as Readonly<Record<string, unknown>>;
+  return Object.entries(wanted).every(
+    ([name, one]) => Object.hasOwn(has, name) && covers(has[name], one),
+  );
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ClusterStatus, FleetFailure } from "#api/fleet-secret.ts";
+import { failuresOf } from "./status.ts";
+
+const [nine, ten] = ["2026-11-23T09:00:00Z", "2026-11-23T10:00:00Z"];
+const refused = "GPS439: PATCH refused: 403 Forbidden; let the target be written there";
+const cluster = (name: string, state: ClusterStatus["state"], reason?: string) => ({
+  name,
+  state,
+  ...(reason === undefined ? {} : { reason }),
+});
+const failure = (name: string, since = nine): FleetFailure => ({
+  name,
+  reason: "GPS439",
+  message: "PATCH refused: 403 Forbidden; let the target be written there",
+  since,
+});
+
+test("a failed cluster is told by its code, its message and when it began to fail", () => {
+  const clusters = [cluster("a", "Failed", refused), cluster("b", "Done")];
+  assert.deepEqual(failuresOf(clusters, [], nine), [failure("a", nine)]);
+});
+
+const stays: readonly (readonly [ClusterStatus["state"], there: boolean])[] = [
+  ["Waiting", true],
+  ["Progressing", true],
+  ["Unreachable", true],
+  ["Done", false],
+  ["Leaving", false],
+];
+for (const [state, there] of stays)
+  test(`a failure ${there ? "stays" : "goes"} when its cluster is ${state}`, () =>
+    assert.deepEqual(
+      failuresOf([cluster("a", state)], [failure("a")], ten),
+      there ? [failure("a")] : [],
+    ));
+
+test("a cluster that is away, or does not take it up, is named with its reason", () => {
+  const away = "GPS438: no answer; no action needed";
+  const held = "GPS452: Paused; look there";
+  const clusters = [cluster("a", "Unreachable", away), cluster("b", "Waiting", held)];
+  const named = failuresOf(clusters, [], nine).map(({ name, reason }) => [name, reason]);
+  assert.deepEqual(named, [
+    ["a", "GPS438"],
+    ["b", "GPS452"],
+  ]);
+});
+
+test("a failure that repeats itself keeps its time, another one begins anew, and that of a cluster that is gone goes", () => {
+  const former = [failure("a"), failure("b"), failure("gone")];
+  const clusters = [
+    cluster("a", "Failed", refused),
+    cluster("b", "Failed", "GPS435: exists; delete it"),
+  ];
+  const b = { name: "b", reason: "GPS435", message: "exists; delete it", since: ten };
+  assert.deepEqual(failuresOf(clusters, former, ten), [b, failure("a")]);
+});
+
+test("of many the ten that failed last are told, newest first", () => {
+  const clusters = Array.from({ length: 30 }, (_, n) => cluster(`c${n}`, "Failed", refused));
+  const former = clusters.slice(0, 25).map(({ name }) => failure(name));
+  const told = failuresOf(clusters, former, ten);
+  assert.equal(told.length, 10);
+  assert.deepEqual(
+    told.slice(0, 5).map(({ name, since }) => [name, since]),
+    ["c25", "c26", "c27", "c28", "c29"].map((name) => [name, ten]),
+  );
+});
+
+test("a reason without a code is told whole", () => {
+  assert.partialDeepStrictEqual(failuresOf([cluster("a", "Failed", "odd")], [], nine), [
+    { reason: "Unknown", message: "odd" },
+  ]);
+});
+
+test("a cluster that failed is named before many that are away", () => {
+  const away = Array.from({ length: 20 }, (_, n) =>
+    cluster(`c${n}`, "Unreachable", "GPS438: x; y"),
+  );
+  const named = failuresOf([...away, cluster("f", "Failed", refused)], [failure("f")], ten);
+  assert.deepEqual([named.length, named[0]?.name], [10, "f"]);
+});

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { rolloutStateOf, type ClusterFacts } from "./cluster-state.ts";
+import { nextChanges, type RankedCluster, type RolloutPace, type RolloutState } from "./order.ts";
+
+const letters: Readonly<Record<string, RolloutState>> = {
+  d: "done",
+  w: "waiting",
+  b: "busy",
+  s: "soaking",
+  p: "repair",
+  f: "failed",
+  r: "retry",
+  t: "retrying",
+  a: "again",
+  u: "unreachable",
+};
+/** A letter a cluster, named 0, 1, 2 … */
+const clusters = (text: string): RankedCluster[] =>
+  Array.from(text, (letter, at) => ({
+    name: String(at),
+    rolloutState: letters[letter] ?? "waiting",
+  }));
+
+const none = { maxFailures: 0 };
+const pace: RolloutPace = { canary: 1, maxConcurrency: "50%", maxFailures: "5%" };
+const table: readonly (readonly [
+  what: string,
+  text: string,
+  change: string,
+  more?: Partial<RolloutPace>,
+  halted?: boolean,
+])[] = [
+  ["nobody is there", "", ""],
+  ["everybody has it", "ddd", ""],
+  ["the first one is the canary", "wwww", "0"],
+  ["while the canary is at it nobody follows", "bwww", ""],
+  ["then as many as may be", "dwww", "12"],
+  ["those at it take their slots", "dbww", "2"],
+  ["a canary that has it too briefly is awaited", "swww", ""],
+  ["and keeps its place in the wave", "dsww", "2"],
+  ["until it has it long enough", "ddww", "23"],
+  ["what a cluster has lost it gets back, whoever is at it", "bpww", "12"],
+  ["also beside canaries, of which it is one", "bpwww", "12", { canary: 3 }],
+  ["and whoever refuses", "fpww", "1", none, true],
+  ["half of three is one", "dww", "1"],
+  ["one is always one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
+  ["a number is a number", "dwwww", "123", { maxConcurrency: 3 }],
+  ["several canaries go together", "wwww", "01", { canary: 2 }],
+  ["one canary of two is not enough", "dwww", "1", { canary: 2 }],
+  ["without canaries all slots are open", "wwww", "01", { canary: 0 }],
+  ["more canaries than clusters are all of them", "www", "012", { canary: 9 }],
+  ["a cluster that does not answer is no canary", "uwww", "1"],
+  ["and counts for no share", "duuuww", "4"],
+  ["and is not waited for", "du", ""],
+  ["nobody answers", "uuu", ""],
+  ["a canary that refuses is followed by one other", "fwww", "1"],
+  [
+    "the second refusal halts while no cluster has it",
+    "ffwwwwww",
+    "",
+    { maxFailures: "50%" },
+    true,
+  ],
+  ["a number counts from the start", "ffwwwwww", "2", { maxFailures: 5 }],
+  ["and halts when more refuse", "ffwwwwww", "", { maxFailures: 1 }, true],
+  ["and no longer once a cluster has it", "dffwwwww", "345", { maxFailures: 5, maxConcurrency: 3 }],
+  ["a percentage of failures is one at least", "dfww", "23"],
+  ["and two of forty", `${"d".repeat(20)}ff${"w".repeat(18)}`, "22", { maxConcurrency: 1 }],
+  ["or, with three, halts", `${"d".repeat(20)}fff${"w".repeat(17)}`, "", {}, true],
+  ["with none allowed the canary's refusal halts", "fwww", "", none, true],
+  ["who failed for a reason of its own comes last, and counts for nothing", "duuaw", "4", none],
+  ["and is tried when nobody waits", "dda", "2", none],
+  ["but not while the content is suspect", "dffa", "", none, true],
+  ["one that joins waits for no canary", "ddw", "2"],
+  ["one more than allowed halts", "dffw", "", { maxFailures: 1 }, true],
+  ["who refused is tried again, and nobody else", "dwrw", "2", none, true],
+  ["and while it is, nobody else is, either", "dwtw", "", none, true],
+  ["its trial takes a slot", "dtww", "2", { maxFailures: 1 }],
+  ["after those who wait, where refusals are allowed", "drww", "23", { maxFailures: 1 }],
+  ["a canary that refuses may be tried again alone", "rwww", "0", none, true],
+];
+
+for (const [what, text, change, more = {}, halted = false] of table)
+  test(`${text || "none"}: ${what}`, () => {
+    const action = nextChanges(clusters(text), { ...pace, ...more });
+    assert.deepEqual([action.change.join(""), action.halted], [change, halted]);
+  });
+
+const fleets = fc.array(
+  fc.record({
+    name: fc.string({ minLength: 1, maxLength: 3 }),
+    rolloutState: fc.constantFrom(...Object.values(letters)),
+  }),
+  { maxLength: 60 },
+);
+const paces = fc.record({
+  canary: fc.nat(5),
+  maxConcurrency: fc.oneof(
+    fc.integer({ min: 1, max: 80 }),
+    fc.integer({ min: 1, max: 100 }).map((n) => `${n}%`),
+  ),
+  maxFailures: fc.nat(4),
+});
+const count = (all: readonly RankedCluster[], ...of: readonly RolloutState[]) =>
+  all.filter(({ rolloutState }) => of.includes(rolloutState)).length;
+
+test("law: who does not answer, has it or is at it is never changed, and takes nobody's place", () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(
+        fleets.map((all) => all[0] ?? { name: "x", rolloutState: "done" as const }),
+        { selector: ({ name }) => name, maxLength: 40 },
+      ),
+      paces,
+      (all, pace) => {
+        const action = nextChanges(all, pace);
+        const rolloutState = new Map(all.map((one) => [one.name, one.rolloutState]));
+        for (const name of action.change)
+          assert.ok(
+            ["waiting", "retry", "repair", "again"].includes(rolloutState.get(name) ?? ""),
+            name,
+          );
+        const reached = all.filter(({ rolloutState }) => rolloutState !== "unreachable");
+        assert.deepEqual(nextChanges(reached, pace), action);
+      },
+    ),
+  );
+});
+
+test("law: never more at a time than canary or concurrency allow, and none new beyond maxFailures", () => {
+  fc.assert(
+    fc.property(fleets, paces, (given, pace) => {
+      const all = given.filter(({ rolloutState }) => rolloutState !== "repair");
+      const { change, halted } = nextChanges(all, pace);
+      const reached = all.length - count(all, "unreachable");
+      const share =
+        typeof pace.maxConcurrency === "number"
+          ? pace.maxConcurrency
+          : Math.max(1, Math.floor((Number.parseInt(pace.maxConcurrency, 10) * reached) / 100));
+      const limit = Math.max(share, Math.min(pace.canary, reached));
+      if (change.length > 0)
+        assert.ok(change.length + count(all, "busy", "soaking", "retrying") <= limit);
+      const refusals = count(all, "failed", "retry", "retrying");
+      assert.equal(halted, refusals > pace.maxFailures);
+      if (halted) assert.ok(change.length <= count(all, "retry"));
+      if (count(all, "done") < Math.min(pace.canary, reached))
+        assert.ok(change.length <= pace.canary);
+    }),
+  );
+});
+
+test("law: one cluster, whatever it answers, never keeps the content from another", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, given) => {
+      const pace = { ...given, maxFailures: "5%" };
+      for (const ill of ["failed", "unreachable", "again"] as const) {
+        const guest = { name: "", rolloutState: ill };
+        let all = clusters("w".repeat(well));
+        for (let round = 0; round <= well; round++) {
+          const now = new Set(nextChanges([guest, ...all], pace).change);
+          all = all.map((one) =>
+            now.has(one.name) ? { name: one.name, rolloutState: "done" } : one,
+          );
+        }
+        assert.equal(count(all, "waiting"), 0, ill);
+      }
+    }),
+  );
+});
+
+/** What one cluster does in a round of ten minutes, as the controller finds it. */
+const there = {
+  keeps: { is: "has", proof: "awaited" },
+  proves: { is: "has", proof: "proved" },
+  loses: { is: "other", present: false },
+  held: { is: "has", proof: "held" },
+  away: { is: "away", why: "" },
+} as const;
+
+test("law: one cluster, whatever it does in action, holds up no other for more than its deadline", () => {
+  const deeds = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 9 }),
+      fc.array(deeds, { minLength: 1, maxLength: 6 }),
+      fc.nat(2),
+      fc.constantFrom(0, 1_200_000),
+      (well, script, canary, soak) => {
+        const pace = { canary, maxConcurrency: 1, maxFailures: "5%" };
+        const whole = { refusal: undefined, soak, deadline: 1_800_000, late: "l" };
+        let former: ClusterFacts["former"];
+        let all = clusters("w".repeat(well));
+        let has = false;
+        for (let round = 0; round < 6 * (well + 1); round++) {
+          const now = round * 600_000;
+          const deed = script[round % script.length] ?? "keeps";
+          const found = has || deed === "away" ? there[deed] : there.loses;
+          has &&= deed !== "loses";
+          const judge = (busy: boolean) => {
+            const judged = rolloutStateOf({ ...whole, busy, there: found, former, now });
+            const { state, reason } = judged;
+            former = { state, reason, since: former?.state === state ? former.since : now };
+            return judged;
+          };
+          const { rolloutState } = judge(false);
+          const changed = new Set(nextChanges([{ name: "", rolloutState }, ...all], pace).change);
+          if (changed.has("")) judge((has = true));
+          all = all.map((one) => (changed.has(one.name) ? { ...one, rolloutState: "done" } : one));
+        }
+        assert.equal(count(all, "waiting"), 0);
+      },
+    ),
+    // One script in forty holds its place in one of two ways alone.
+    { numRuns: 1000 },
+  );
+});
+
+test("law: as long as nobody refuses, everybody who answers has it in the end", () => {
+  fc.assert(
+    fc.property(fc.nat(80), fc.nat(20), paces, (waiting, away, pace) => {
+      let all = clusters("w".repeat(waiting) + "u".repeat(away));
+      for (let round = 0; round <= waiting; round++) {
+        const { change } = nextChanges(all, pace);
+        if (change.length === 0) break;
+        const now = new Set(change);
+        all = all.map((one) =>
+          now.has(one.name) ? { name: one.name, rolloutState: "done" } : one,
+        );
+      }
+      assert.equal(count(all, "waiting"), 0);
+    }),
+  );
+});

@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { ClusterStatus, ClusterProfilesSource, FleetSecretSpec } from "#api/fleet-secret.ts";
+import { sameStatus, statusOf, type FoundClusters, warningsOf, stalledBy } from "./status.ts";
+
+const now = new Date("2026-11-23T12:00:00.123Z");
+const names: Readonly<Record<string, ClusterStatus["state"]>> = {
+  D: "Done",
+  W: "Waiting",
+  P: "Progressing",
+  F: "Failed",
+  U: "Unreachable",
+  L: "Leaving",
+};
+const found = (letters: string, more: Partial<FoundClusters> = {}): FoundClusters => ({
+  generation: 3,
+  now,
+  clusters: Array.from(letters, (letter, at) => ({
+    name: `c${at}`,
+    state: names[letter] ?? "Waiting",
+  })),
+  version: "7",
+  stalled: undefined,
+  paused: false,
+  warnings: [],
+  ...more,
+});
+const said = (one: FoundClusters): string =>
+  (statusOf(one).conditions ?? [])
+    .map(({ type, status }) => (status === "True" ? type : ""))
+    .filter(Boolean)
+    .join();
+
+const stalled = { reason: "Halted", message: "guest-f refuses it" } as const;
+const warning = { reason: "EveryNamespace", message: "every namespace" } as const;
+const table: readonly (readonly [string, string, string, Partial<FoundClusters>?])[] = [
+  ["nobody is selected", "", "Reconciling"],
+  ["everybody has it", "DD", "Ready"],
+  ["one cannot be reached", "DU", "Reconciling"],
+  ["none can be reached", "UUU", "Reconciling"],
+  ["one refuses and one cannot be reached", "DFU", "Reconciling"],
+  ["one waits", "DW", "Reconciling"],
+  ["one has it unproved", "DP", "Reconciling"],
+  [
+    "something is asked for that not everybody means",
+    "D",
+    "Ready,Warning",
+    { warnings: [warning] },
+  ],
+  ["one leaves", "DL", "Reconciling"],
+  ["one refuses", "DF", ""],
+  ["one refuses while another waits", "WF", "Reconciling"],
+  ["it is stalled", "DW", "Stalled", { stalled }],
+  ["it is paused", "DW", "", { paused: true }],
+];
+for (const [what, letters, conditions, more] of table)
+  test(`${what}: ${conditions || "none"} is True`, () =>
+    assert.equal(said(found(letters, more)), conditions));
+
+test("numbers are said once, and a leaving cluster is none that should have it", () => {
+  const status = statusOf(found("DDWPFUL"));
+  assert.equal(status.summary, "2/6");
+  assert.deepEqual(status.counts, {
+    selected: 6,
+    done: 2,
+    waiting: 1,
+    progressing: 1,
+    failed: 1,
+    unreachable: 1,
+    leaving: 1,
+  });
+  assert.equal(
+    status.conditions?.[0]?.message,
+    "2 of 6 clusters have it, 1 wait, 1 are at it, 1 failed, 1 cannot be reached, 1 are leaving",
+  );
+});
+
+test("law: Ready means that at least one cluster is selected and every one has it", () => {
+  const letters = fc.array(fc.constantFrom(...Object.keys(names)), { maxLength: 8 });
+  fc.assert(
+    fc.property(letters, fc.boolean(), (all, paused) => {
+      const ready = said(found(all.join(""), { paused })).startsWith("Ready");
+      const whole = all.length > 0 && all.every((letter) => letter === "D");
+      assert.equal(ready, whole && !paused);
+      assert.ok(said(found(all.join(""), { paused })).split(",").length === 1);
+    }),
+  );
+});
+
+test("status and each condition name the generation of spec that they speak of, as kubectl wait and kstatus ask", () => {
+  const { observedGeneration, conditions = [] } = statusOf(found("D", { generation: 4 }));
+  assert.equal(observedGeneration, 4);
+  assert.equal(conditions.length, 4);
+  for (const one of conditions) assert.equal(one.observedGeneration, 4, one.type);
+});
+
+test("a status tells who failed last, and keeps telling it while the cluster is tried again", () => {
+  const reason = "GPS439: 403; let it be written";
+  const clusters = [{ name: "c0", state: "Failed", reason }] as const;
+  const first = statusOf(found("", { clusters }));
+  const failure = { name: "c0", reason: "GPS439", message: "403; let it be written" };
+  assert.deepEqual(first.failures, [{ ...failure, since: "2026-11-23T12:00:00Z" }]);
+  assert.deepEqual(statusOf(found("P"), first).failures, first.failures);
+  assert.deepEqual(statusOf(found("D"), first).failures, []);
+});
+
+test("what does not change keeps its time, and a status that says the same is the same", () => {
+  const first = statusOf(found("DW"));
+  assert.equal(first.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
+  const later = new Date(now.getTime() + 60_000);
+  const next = statusOf(found("DD", { now: later }), first);
+  assert.equal(next.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
+  assert.equal(next.clusters?.[1]?.since, "2026-11-23T12:01:00Z");
+  assert.equal(next.conditions?.[2]?.lastTransitionTime, "2026-11-23T12:00:00Z");
+  assert.ok(sameStatus(statusOf(found("DW", { now: later }), first), first));
+  assert.ok(!sameStatus(next, first));
+  const { conditions, ...rest } = first;
+  assert.ok(sameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
+});
+
+test("a time that is still to come, by the clock of the leader before or by hand, becomes this moment", () => {
+  const first = statusOf(found("DL"));
+  for (const since of [
+    "2026-11-23T13:00:00Z",
+    "2999-01-01T00:00:00Z",
+    "2026-11-23T12:30:00-01:00",
+  ]) {
+    const clusters: ClusterStatus[] = [
+      { name: "c0", state: "Done", since },
+      { name: "c1", state: "Leaving", since },
+    ];
+    for (const one of statusOf(found("DL"), { ...first, clusters }).clusters ?? [])
+      assert.equal(one.since, "2026-11-23T12:00:00Z", since);
+  }
+});
+
+test("another content begins every state of the content anew, and none of the connection", () => {
+  const first = statusOf(found("DUL"));
+  const later = new Date(now.getTime() + 60_000);
+  const next = statusOf(found("DUL", { now: later, version: "8" }), first);
+  const since = next.clusters?.map((one) => one.since);
+  assert.deepEqual(since, ["2026-11-23T12:01:00Z", "2026-11-23T12:00:00Z", "2026-11-23T12:00:00Z"]);
+});
+
+const spec = { secretRef: { name: "source" }, target: { name: "target" } };
+const from = (selector: ClusterProfilesSource["selector"]): FleetSecretSpec => ({
+  ...spec,
+  clusterProfiles: { namespaces: ["clusters"], selector, clusterManagers: ["a"] },
+});
+
+const askings: readonly (readonly [what: string, spec: FleetSecretSpec, reasons: string[]])[] = [
+  [
+    "labels of namespaces",
+    { ...spec, clusterAPI: { namespaceSelector: { matchLabels: { a: "b" } } } },
+    [],
+  ],
+  [
+    "conditions on namespaces",
+    {
+      ...spec,
+      clusterAPI: {
+        namespaceSelector: { matchExpressions: [{ key: "a", operator: "Exists" }] },
+      },
+    },
+    [],
+  ],
+  ["every namespace", { ...spec, clusterAPI: { namespaceSelector: {} } }, ["EveryNamespace"]],
+  ["labels of profiles", from({ matchLabels: { a: "b" } }), []],
+  ["every profile", from({}), ["EveryProfile"]],
+  ["every profile, by no labels", from({ matchLabels: {} }), ["EveryProfile"]],
+];
+for (const [what, given, reasons] of askings)
+  test(`${what}: said in status are ${reasons.join(", ") || "no warnings"}`, () =>
+    assert.deepEqual(
+      warningsOf(given).map(({ reason }) => reason),
+      reasons,
+    ));
+
+const source = { ok: true, content: { type: "Opaque", data: {} }, version: "1" } as const;
+const missing = { ok: false, reason: "SourceMissing", message: "GPS431" } as const;
+const notStalled = { source, halted: false, refusing: [], cut: 0 };
+const refusing = Array.from("abcdefg");
+
+const stalls: readonly (readonly [
+  what: string,
+  given: Partial<Parameters<typeof stalledBy>[0]>,
+  reason: string | undefined,
+  isReported?: RegExp,
+])[] = [
+  ["all is notStalled", {}, undefined],
+  ["some refuse, and that is allowed", { refusing }, undefined],
+  ["too many refuse", { halted: true, refusing }, "Halted", /^GPS441: a, b, c, d, e refuse/],
+  ["not all have room", { cut: 7 }, "TooManyClusters", /^GPS442: 1,000 .*: 7 are not served/],
+  ["too many refuse, and not all have room", { halted: true, cut: 7 }, "Halted"],
+  ["there is no source", { source: missing }, "SourceMissing", /^GPS431$/],
+  ["there is no source, whatever else", { source: missing, halted: true, cut: 7 }, "SourceMissing"],
+];
+for (const [what, given, reason, isReported = /^/] of stalls)
+  test(`${what}: ${reason ?? "not stalled"}`, () => {
+    const by = stalledBy({ ...notStalled, ...given });
+    assert.equal(by?.reason, reason);
+    assert.match(by?.message ?? "", isReported);
+  });

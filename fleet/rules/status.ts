@@ -1,0 +1,262 @@
+/** The status of a FleetSecret. Pure. */
+import type {
+  ClusterStatus,
+  FleetCondition,
+  FleetCounts,
+  FleetSecretStatus,
+  FleetSecretSpec,
+  NamespaceSelector,
+  FleetFailure,
+} from "#api/fleet-secret.ts";
+import type {
+  FleetConditionType,
+  FleetReason,
+  FleetStalledReason,
+  FleetWarningReason,
+} from "#api/fleet-reasons.ts";
+import { withHelp } from "#contract/help.ts";
+import { timed, timeOf } from "#kube/conditions.ts";
+import { sentence } from "./problems.ts";
+import type { Judged } from "./content.ts";
+
+/** What one run found. */
+export type FoundClusters = Readonly<{
+  generation: number;
+  now: Date;
+  /** Version of the source that the clusters' states refer to. */
+  version: string | undefined;
+  clusters: readonly Omit<ClusterStatus, "since">[];
+  /** Why nothing can go on as declared; undefined when it can. */
+  stalled: Readonly<{ reason: FleetStalledReason; message: string }> | undefined;
+  paused: boolean;
+  /** Clusters that this run gave up. */
+  givenUp?: readonly Omit<ClusterStatus, "since" | "state">[];
+  warnings: readonly Warning[];
+}>;
+
+/** The status after a run. What has not changed since `former` keeps its time. */
+export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): FleetSecretStatus {
+  const { generation, clusters } = found;
+  const now = timeOf(found.now);
+  const before = new Map((former.clusters ?? []).map((one) => [one.name, one]));
+  const sameSource = former.sourceResourceVersion === found.version;
+  const since = (one: Omit<ClusterStatus, "since">): ClusterStatus => {
+    const known = before.get(one.name);
+    const same = known?.state === one.state && (sameSource || !ofContent.has(one.state));
+    // A time ahead, by the clock of the leader before, would hold up a soak or a removal for long.
+    return {
+      ...one,
+      since: same && Date.parse(known.since) <= Date.parse(now) ? known.since : now,
+    };
+  };
+  const counts = countsOf(clusters);
+  const givenUp = givenUpOf(clusters, found.givenUp ?? [], former.givenUp, now);
+  return {
+    observedGeneration: generation,
+    ...(found.version === undefined ? {} : { sourceResourceVersion: found.version }),
+    summary: `${counts.done}/${counts.selected}`,
+    counts,
+    clusters: clusters.map(since),
+    failures: failuresOf(clusters, former.failures, now),
+    ...(givenUp.length === 0 ? {} : { givenUp }),
+    conditions: timed(conditionsOf(found), former.conditions, now),
+  };
+}
+
+/** States that belong to one content, and so begin again with the next one. */
+const ofContent: ReadonlySet<ClusterStatus["state"]> = new Set([
+  "Waiting",
+  "Progressing",
+  "Done",
+  "Failed",
+]);
+
+function countsOf(clusters: FoundClusters["clusters"]): FleetCounts {
+  const count = (state: ClusterStatus["state"]) =>
+    clusters.filter((one) => one.state === state).length;
+  const leaving = count("Leaving");
+  return {
+    selected: clusters.length - leaving,
+    done: count("Done"),
+    waiting: count("Waiting"),
+    progressing: count("Progressing"),
+    failed: count("Failed"),
+    unreachable: count("Unreachable"),
+    leaving,
+  };
+}
+
+type Said = Readonly<{
+  type: FleetConditionType;
+  status: FleetCondition["status"];
+  reason: FleetReason | FleetStalledReason | FleetWarningReason;
+  message: string;
+  observedGeneration: number;
+}>;
+
+/** Ready, Reconciling and Stalled, by the rules of kstatus: at most one of them is True. */
+function conditionsOf(found: FoundClusters): readonly Said[] {
+  const { clusters, stalled, paused, warnings, generation: observedGeneration } = found;
+  const counts = countsOf(clusters);
+  const { selected, done, waiting, progressing, failed, unreachable, leaving } = counts;
+  const numbers = [
+    `${done} of ${selected} clusters have it`,
+    ...(waiting > 0 ? [`${waiting} wait`] : []),
+    ...(progressing > 0 ? [`${progressing} are at it`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(unreachable > 0 ? [`${unreachable} cannot be reached`] : []),
+    ...(leaving > 0 ? [`${leaving} are leaving`] : []),
+  ].join(", ");
+  const moving = waiting + progressing + leaving > 0;
+  const whole = selected > 0 && done === selected && leaving === 0;
+  const ready = stalled === undefined && !paused && whole;
+  const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts));
+  const message = withHelp(stalled?.message ?? numbers);
+  // A cluster that comes back, or is selected later, is served without a person.
+  const going =
+    stalled === undefined && !paused && (moving || unreachable > 0 || (failed === 0 && !whole));
+  return [
+    { type: "Ready", status: truth(ready), reason, message, observedGeneration },
+    { type: "Reconciling", status: truth(going), reason, message: numbers, observedGeneration },
+    { type: "Stalled", status: truth(stalled !== undefined), reason, message, observedGeneration },
+    warned(warnings, observedGeneration),
+  ];
+}
+
+/** The condition Warning: True as long as the object asks for what not everybody intends. */
+function warned(warnings: FoundClusters["warnings"], observedGeneration: number): Said {
+  const [first] = warnings;
+  const message = withHelp(warnings.map((one) => one.message).join(" | "));
+  return first === undefined
+    ? { type: "Warning", status: "False", reason: "None", message: "", observedGeneration }
+    : { type: "Warning", status: "True", reason: first.reason, message, observedGeneration };
+}
+
+const truth = (is: boolean) => (is ? "True" : "False");
+
+function reasonOf({ selected, done, failed, unreachable, leaving }: FleetCounts): FleetReason {
+  if (failed > 0) return "Refused";
+  if (done + unreachable < selected || leaving > 0) return "Progressing";
+  if (unreachable > 0) return "Unreachable";
+  return selected === 0 ? "NoClusters" : "Done";
+}
+
+/** True when two statuses say the same, in whatever order: an apply may reorder a list. */
+export function sameStatus(one: FleetSecretStatus, other: FleetSecretStatus | undefined): boolean {
+  return sorted(one) === sorted(other);
+}
+
+const sorted = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) => {
+    if (typeof one !== "object" || one === null) return one;
+    if (Array.isArray(one)) return one.map(sorted).toSorted();
+    return Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }) ?? "";
+
+export type Warning = Readonly<{ reason: FleetWarningReason; message: string }>;
+
+export function warningsOf(spec: FleetSecretSpec): readonly Warning[] {
+  const { clusterAPI, clusterProfiles, via } = spec;
+  const isAll = ({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector) =>
+    Object.keys(matchLabels).length + matchExpressions.length === 0;
+  const everyProfile = clusterProfiles !== undefined && isAll(clusterProfiles.selector);
+  const every = clusterAPI !== undefined && isAll(clusterAPI.namespaceSelector);
+  const delegated = via === "ClusterResourceSet";
+  const all: readonly (Warning & Readonly<{ when: boolean }>)[] = [
+    { when: every, reason: "EveryNamespace", message: sentence("everyNamespace") },
+    { when: everyProfile, reason: "EveryProfile", message: sentence("everyProfile") },
+    { when: delegated, reason: "ByClusterAPI", message: sentence("byClusterAPI") },
+  ];
+  return all.filter(({ when }) => when).map(({ reason, message }) => ({ reason, message }));
+}
+
+type Facts = Readonly<{
+  source: Judged | undefined;
+  /** Too many clusters refuse the content. */
+  halted: boolean;
+  /** Names of those that do. */
+  refusing: readonly string[];
+  /** How many selected clusters are not served, because status cannot hold them. */
+  cut: number;
+}>;
+
+/** A message has at most 500 characters; a few names say where to look. */
+const mostNamed = 5;
+
+export function stalledBy({ source, halted, refusing, cut }: Facts): FoundClusters["stalled"] {
+  if (source?.ok === false) return { reason: source.reason, message: source.message };
+  if (halted) {
+    const names = refusing.slice(0, mostNamed).join(", ");
+    return { reason: "Halted", message: sentence("halted", names) };
+  }
+  if (cut > 0) return { reason: "TooManyClusters", message: sentence("tooMany", String(cut)) };
+  return undefined;
+}
+
+/** Ten, as many failures as GlobalPullSecret tells of nodes. */
+const most = 10;
+
+/** So many clusters that were given up are kept, and for so long. */
+const mostGivenUp = 100;
+const longestGivenUp = 30 * 24 * 3_600_000;
+
+type State = Omit<ClusterStatus, "since">;
+
+/**
+ * The clusters that went wrong last, failed ones first, the newest first: those that fail, that
+ * cannot be reached, or that do not take the content up. One stays while it is tried again, and
+ * goes when it has the content or is no longer selected. A failure that repeats itself keeps its
+ * time, so that retries write no status.
+ */
+export function failuresOf(
+  clusters: readonly State[],
+  former: readonly FleetFailure[] = [],
+  now: string,
+): readonly FleetFailure[] {
+  const before = new Map(former.map((one) => [one.name, one]));
+  const failures = clusters.flatMap((one) => {
+    const known = before.get(one.name);
+    if (isTrouble(one)) return [newer(failureOf(one, now), known)];
+    const over = one.state === "Done" || one.state === "Leaving";
+    return known === undefined || over ? [] : [known];
+  });
+  // A cluster that is away must not hide one that needs a person.
+  const failed = new Set(clusters.flatMap((one) => (one.state === "Failed" ? one.name : [])));
+  const rank = ({ name }: FleetFailure) => (failed.has(name) ? 0 : 1);
+  return failures.toSorted((a, b) => rank(a) - rank(b) || compare(b.since, a.since)).slice(0, most);
+}
+
+/**
+ * The clusters that were given up, with those that are now. Status keeps them, because a process
+ * that starts later knows of them from nowhere else.
+ */
+function givenUpOf(
+  clusters: readonly State[],
+  fresh: readonly Omit<State, "state">[],
+  former: readonly FleetFailure[] = [],
+  now: string,
+): readonly FleetFailure[] {
+  const here = new Set([...clusters, ...fresh].map(({ name }) => name));
+  const kept = former.filter(
+    ({ name, since }) => !here.has(name) && Date.parse(now) - Date.parse(since) < longestGivenUp,
+  );
+  return [...fresh.map((one) => failureOf(one, now)), ...kept].slice(0, mostGivenUp);
+}
+
+/** A cluster that only waits for its turn has no reason. */
+const isTrouble = ({ state, reason }: State): boolean =>
+  state === "Failed" || (["Unreachable", "Waiting"].includes(state) && reason !== undefined);
+
+/** The state's reason is `code: what; what to do`. */
+function failureOf(
+  { name, reason: whole = "" }: Omit<State, "state">,
+  since: string,
+): FleetFailure {
+  const [, reason = "Unknown", message = whole] = /^(GPS\d{3}): (.*)$/s.exec(whole) ?? [];
+  return { name, reason, message, since };
+}
+
+const newer = (one: FleetFailure, known: FleetFailure | undefined): FleetFailure =>
+  known?.reason === one.reason && known.message === one.message ? known : one;
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import { direct } from "./direct.ts";
+import { keptSecret } from "./excerpt.ts";
+import type { Seen } from "./transport.ts";
+
+const target = { namespace: "kube-system", name: "fleet-pull-secret" };
+const secret = { metadata: { resourceVersion: "7" } };
+const listing = {
+  metadata: { generation: 1 },
+  spec: { sources: [{ name: "fleet", secretRef: { name: target.name } }] },
+  status: {
+    observedGeneration: 1,
+    sources: [{ name: "fleet", resourceVersion: "7", servedResourceVersion: "7" }],
+  },
+};
+
+test("of any other target done is what is read back, and nobody else's object is read", () => {
+  for (const where of [
+    { ...target, name: "pull-secret" },
+    { ...target, namespace: "default" },
+  ]) {
+    const { witness, proof } = direct(where);
+    assert.equal(witness, undefined);
+    assert.equal(proof([secret], undefined).is, "unasked");
+  }
+});
+
+const behind = { ...listing, status: { observedGeneration: 1, sources: [] } };
+
+const table: readonly (readonly [what: string, seen: Seen, is: string, why?: RegExp])[] = [
+  ["not asked yet", { is: "unknown" }, "awaited"],
+  ["not installed there", { is: "refused", status: 404, why: "404 NotFound" }, "unasked"],
+  ["not to be read", { is: "refused", status: 403, why: "403 Forbidden" }, "held", /GPS455.*403/],
+  [
+    "never answered for",
+    { is: "refused", status: 503, why: "503 Slow" },
+    "held",
+    /GPS459.*503 Slow/,
+  ],
+  ["answered for no longer", { is: "shown", object: behind, failing: "500 X" }, "held", /GPS459/],
+  ["on its nodes, as was read before", { is: "shown", object: listing, failing: "500" }, "proved"],
+  ["not made", { is: "shown", object: undefined }, "unasked"],
+  ["on its nodes", { is: "shown", object: listing }, "proved"],
+];
+for (const [what, seen, is, why = /^/] of table)
+  test(`the GlobalPullSecret is ${what}: ${is}`, () => {
+    const proof = direct(target).proof([secret], seen);
+    assert.equal(proof.is, is);
+    assert.match(("why" in proof && proof.why) || "", why);
+  });
+
+test("a Secret that somebody made immutable is created again when the content changes", () => {
+  const [placement] = direct(target).placed;
+  const fixed: V1Secret = { type: "Opaque", data: { a: "MQ==" }, immutable: true };
+  const found = keptSecret({ ...secret, ...fixed });
+  const next = { type: "Opaque", data: { a: "Mg==" } };
+  assert.equal(placement?.fixed(found, next), true);
+  assert.equal(placement?.fixed({ ...found, immutable: false } as typeof found, next), false);
+});

@@ -1,0 +1,49 @@
+/** `via: Direct`: the Secret is placed in the cluster itself. Pure. */
+import { globalPullSecretName, namespace } from "#contract/names.ts";
+import { collections } from "#kube/client/paths.ts";
+import { sentence } from "../rules/problems.ts";
+import { keptProof } from "./excerpt.ts";
+import { proofOf, type Proof } from "./proof.ts";
+import { secretAt, type Where, type Seen, type Transport } from "./transport.ts";
+
+/**
+ * The Secret that a cluster's own installation takes over, the only target whose nodes are asked
+ * for.
+ */
+const handedOver = "fleet-pull-secret";
+
+/**
+ * Direct placement. It is done when the Secret is read back there; for the target that the
+ * cluster's own GlobalPullSecret takes over, when that cluster's nodes have it.
+ */
+export function direct(target: Where): Transport {
+  const placed = [secretAt(target)];
+  if (target.namespace !== namespace || target.name !== handedOver)
+    return { placed, proof: () => ({ is: "unasked" }) };
+  return {
+    placed,
+    witness: {
+      collection: collections.globalPullSecrets,
+      name: globalPullSecretName,
+      keep: keptProof,
+    },
+    proof: ([secret], witness) =>
+      proofBy(witness, target.name, secret?.metadata?.resourceVersion ?? ""),
+  };
+}
+
+function proofBy(witness: Seen | undefined, name: string, version: string): Proof {
+  if (witness === undefined || witness.is === "unknown")
+    return { is: "awaited", why: sentence("awaited", "NotAsked") };
+  if (witness.is === "refused") return refusedBy(witness, name);
+  const proof = proofOf(witness.object, name, version);
+  const { failing } = witness;
+  // What is shown no longer follows what happens there.
+  const stale = failing !== undefined && proof.is !== "proved" && proof.is !== "refused";
+  return stale ? { is: "held", why: sentence("witnessFails", failing) } : proof;
+}
+
+function refusedBy({ status, why }: Seen & { is: "refused" }, name: string): Proof {
+  if (status === 404) return { is: "unasked", why: sentence("notListed", name) };
+  return { is: "held", why: sentence(status === 403 ? "witness" : "witnessFails", why) };
+}

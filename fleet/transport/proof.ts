@@ -1,0 +1,78 @@
+/**
+ * Whether a cluster's nodes have what was placed there, by the status of its own GlobalPullSecret.
+ * Pure. That object is somebody else's and may hold anything, so only single words of letters, and
+ * numbers, are ever repeated from it.
+ */
+import type { KubernetesObject } from "@kubernetes/client-node";
+import type { ConditionType, StalledReason } from "#api/reasons.ts";
+import { sentence } from "../rules/problems.ts";
+import { fields, list } from "./excerpt.ts";
+
+export type Proof =
+  /** Its nodes have it. */
+  | Readonly<{ is: "proved" }>
+  /** Nothing there tells of nodes, so being there is all that counts. */
+  | Readonly<{ is: "unasked"; why?: string }>
+  /** Its controller is still working on it. */
+  | Readonly<{ is: "awaited"; why: string }>
+  /** Its controller does not take it up, for a reason other than the content. */
+  | Readonly<{ is: "held"; why: string }>
+  /** Its controller or its nodes refuse this content. */
+  | Readonly<{ is: "refused"; why: string }>;
+
+/**
+ * Reasons of Stalled that speak of a content that was taken up. Any other reason is a trouble of
+ * that cluster, or of another source there.
+ */
+const contentFailed: ReadonlySet<string> = new Set<StalledReason>(["Halted"]);
+
+const stalls: ConditionType = "Stalled";
+
+/** The proof for version `version` of the Secret `name`. */
+export function proofOf(
+  object: KubernetesObject | undefined,
+  name: string,
+  version: string,
+): Proof {
+  const spec = fields(fields(object)["spec"]);
+  const source = list(spec["sources"]).find((one) => fields(one["secretRef"])["name"] === name);
+  if (source === undefined) return { is: "unasked", why: sentence("notListed", name) };
+  const status = fields(fields(object)["status"]);
+  const state = spec["managementState"];
+  if (state === "Withdrawn") return held("Withdrawn");
+  if (status["observedGeneration"] !== object?.metadata?.generation) return awaited("SpecUnread");
+  const verdict = list(status["sources"]).find((one) => one["name"] === source["name"]) ?? {};
+  if (reaches(verdict["servedResourceVersion"], version)) return { is: "proved" };
+  if (verdict["reason"] === "Forbidden") return held("Forbidden");
+  if (!reaches(verdict["resourceVersion"], version))
+    return state === "Paused" ? held("Paused") : awaited("SecretUnread");
+  if (verdict["accepted"] === "False") return refused(word(verdict["reason"]));
+  if (state === "Paused") return held("Paused");
+  const stalled = list(status["conditions"]).find(
+    (one) => one["type"] === stalls && one["status"] === "True",
+  );
+  const reason = word(stalled?.["reason"]);
+  if (stalled !== undefined) return contentFailed.has(reason) ? refused(reason) : held(reason);
+  return awaited(`nodes ${counted(fields(status["nodes"])["summary"])}`);
+}
+
+const awaited = (why: string): Proof => ({ is: "awaited", why: sentence("awaited", why) });
+const held = (why: string): Proof => ({ is: "held", why: sentence("held", why) });
+const refused = (why: string): Proof => ({ is: "refused", why: sentence("refusedThere", why) });
+
+/** A single word, as the API has reasons; `Unknown` for anything else. */
+export const word = (value: unknown): string =>
+  typeof value === "string" && /^[A-Za-z]{1,64}$/.test(value) ? value : "Unknown";
+
+const counted = (value: unknown): string =>
+  typeof value === "string" && /^\d{1,7}\/\d{1,7}$/.test(value) ? value : "not counted yet";
+
+/**
+ * True when the found version has reached the wanted one. Versions are numbers too long for
+ * JavaScript's own; 20 digits hold the largest.
+ */
+function reaches(found: unknown, wanted: string): boolean {
+  const isVersion = (one: unknown): one is string =>
+    typeof one === "string" && /^\d{1,20}$/.test(one);
+  return isVersion(found) && isVersion(wanted) && BigInt(found) >= BigInt(wanted);
+}

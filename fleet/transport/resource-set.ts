@@ -1,0 +1,119 @@
+/**
+ * `via: ClusterResourceSet`: a Secret with the manifest, and a ClusterResourceSet that names it,
+ * both beside the Cluster. Cluster API's own controller brings the manifest to the cluster. Pure.
+ */
+import { Buffer } from "node:buffer";
+import { isDeepStrictEqual } from "node:util";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import type { ClusterAPISource } from "#api/fleet-secret.ts";
+import { clusterResourceSetsIn } from "#kube/client/paths.ts";
+import { isPlacedBy, marked, placed, type Content } from "../rules/content.ts";
+import { sentence } from "../rules/problems.ts";
+import { word, type Proof } from "./proof.ts";
+import { secretAt, type Where, type Placement, type Transport } from "./transport.ts";
+
+/**
+ * Name of both objects: `crs-NAME` for a target in kube-system. For another namespace, and for a
+ * name with a dot, `crs-NAMESPACE.NAME`, so that no two targets share one.
+ */
+export const nameFor = (target: Where): string =>
+  target.namespace === "kube-system" && !target.name.includes(".")
+    ? `crs-${target.name}`
+    : `crs-${target.namespace}.${target.name}`;
+
+/** Version 0.2 gave both objects this name whatever the target. */
+const formerName = "crs-pull-secret";
+
+/** The only type of Secret that a ClusterResourceSet takes. */
+const type = "addons.cluster.x-k8s.io/resource-set";
+/** Label that Cluster API's own tools put on every Cluster: its name. */
+const nameLabel = "cluster.x-k8s.io/cluster-name";
+
+/** Which Clusters of a namespace, and the version in which Cluster API is told. */
+export type Delegation = Pick<ClusterAPISource, "clusterNameLabelValue" | "clusterSelector"> &
+  Readonly<{ version: string }>;
+
+/** Placement for the Cluster, or the Clusters, of `namespace`. `target` is inside them. */
+export function resourceSet(namespace: string, target: Where, how: Delegation): Transport {
+  const { clusterNameLabelValue = "Namespace", clusterSelector = {}, version } = how;
+  const name = nameFor(target);
+  const where = { namespace, name };
+  const { matchLabels, matchExpressions = [] } = clusterSelector;
+  const named = clusterNameLabelValue === "Namespace";
+  const labels = { ...matchLabels, ...(named ? { [nameLabel]: namespace } : {}) };
+  const expressions = [
+    ...matchExpressions,
+    ...(named ? [] : [{ key: nameLabel, operator: "Exists" }]),
+  ];
+  const before = { namespace, name: formerName };
+  const spec = {
+    clusterSelector: {
+      ...(Object.keys(labels).length === 0 ? {} : { matchLabels: labels }),
+      ...(expressions.length === 0 ? {} : { matchExpressions: expressions }),
+    },
+    resources: [{ kind: "Secret", name }],
+    strategy: "Reconcile",
+  };
+  return {
+    placed: [
+      secretAt(where, (content, owner) => manifestOf(content, owner, target)),
+      clusterResourceSet(where, version, spec),
+    ],
+    // The ClusterResourceSet goes first: without its Secret it would report a failure.
+    ...(name === formerName
+      ? {}
+      : {
+          former: [
+            { collection: clusterResourceSetsIn(version, namespace), name: formerName },
+            secretAt(before).target,
+          ],
+        }),
+    proof: ([, set]) => proofOf(set),
+  };
+}
+
+/** The manifest. JSON is YAML, and with its keys in order the same content is the same text. */
+function manifestOf(content: Content, owner: string, target: Where): Content {
+  const { data, ...rest } = placed(content, owner, target);
+  const sorted = Object.fromEntries(Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const text = JSON.stringify({ ...rest, data: sorted });
+  return { type, data: { "manifests.yaml": Buffer.from(text).toString("base64") } };
+}
+
+type Spec = Readonly<{ clusterSelector: object; resources: readonly object[]; strategy: string }>;
+type Found = KubernetesObject & Readonly<{ spec?: Partial<Spec> }>;
+
+function clusterResourceSet(where: Where, version: string, spec: Spec): Placement {
+  const same = (found: Found, ...parts: readonly (keyof Spec)[]) =>
+    parts.every((part) => isDeepStrictEqual(found.spec?.[part], spec[part]));
+  return {
+    target: { collection: clusterResourceSetsIn(version, where.namespace), name: where.name },
+    body: (_, owner) => ({
+      apiVersion: `addons.cluster.x-k8s.io/${version}`,
+      kind: "ClusterResourceSet",
+      metadata: { ...where, ...marked(owner) },
+      spec,
+    }),
+    has: (found, _, owner) =>
+      isPlacedBy(found, owner) && same(found, "clusterSelector", "resources", "strategy"),
+    fixed: (found) => !same(found, "clusterSelector", "strategy"),
+    crowded: (found) => !same(found, "resources"),
+  };
+}
+
+/**
+ * What Cluster API reports. It refers to whatever was applied last, because Cluster API keeps no
+ * account of the content.
+ */
+function proofOf(set: KubernetesObject | undefined): Proof {
+  const { status } = (set ?? {}) as { status?: { conditions?: unknown } };
+  const all = Array.isArray(status?.conditions) ? (status.conditions as unknown[]) : [];
+  const applied = all.find(
+    (one): one is Condition =>
+      typeof one === "object" && one !== null && (one as Condition).type === "ResourcesApplied",
+  );
+  if (applied?.status === "True") return { is: "unasked" };
+  return { is: "awaited", why: sentence("awaited", word(applied?.reason)) };
+}
+
+type Condition = Readonly<{ type: unknown; status: unknown; reason: unknown }>;

@@ -273,7 +273,7 @@ export type ClusterStatus = Readonly<{
 export type FleetFailure = Readonly<{
   /** The cluster's name, as in clusters. */
   name: string;
-  /** The code, explained in docs/errors.md. */
+  /** The code, explained in docs/reference/errors.md. */
   reason: string;
   /**
    * What failed, and what to do. Of a cluster's answer it has the HTTP status and reason, and

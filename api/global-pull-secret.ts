@@ -247,7 +247,7 @@ export type SourceStatus = Readonly<{
   accepted: "True" | "False" | "Unknown";
   /** Why, in one word. */
   reason: string;
-  /** Why, in a sentence with what to do. Codes are those of docs/errors.md. */
+  /** Why, in a sentence with what to do. Codes are those of docs/reference/errors.md. */
   message: string;
 }>;
 
@@ -292,8 +292,8 @@ export type NodeFailure = Readonly<{
   /** The node's name. */
   node: string;
   /**
-   * The code that the agent gave, explained in docs/errors.md. Absent when its container did not
-   * come so far as to give one.
+   * The code that the agent gave, explained in docs/reference/errors.md. Absent when its container
+   * did not come so far as to give one.
    */
   code?: string;
   /** What failed, and what to do. */

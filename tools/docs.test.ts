@@ -52,7 +52,7 @@ test("every file in the table of CONTRIBUTING.md exists", () => {
   for (const file of files) assert.ok(existsSync(file), file);
 });
 
-test("the example of docs/install.md is a GlobalPullSecret that the CRD and the controller accept", () => {
+test("the example of docs/use/install.md is a GlobalPullSecret that the CRD and the controller accept", () => {
   const { spec, ...object } = load(example()) as GlobalPullSecret;
   const { schema, apiVersion } = onlyVersion(ourCrd());
   const expected = { apiVersion, kind: "GlobalPullSecret", metadata: { name: "cluster" } };
@@ -76,9 +76,9 @@ function leavesOf(value: unknown, path: string): readonly (readonly [string, unk
   return Object.entries(value).flatMap(([name, one]) => leavesOf(one, `${path}.${name}`));
 }
 
-test("docs/clusters.md names the version of the cluster inventory that tests run", () => {
+test("docs/extend/clusters.md names the version of the cluster inventory that tests run", () => {
   const goMod = readFileSync("test/clusters/go/go.mod", "utf8");
   const [, version = ""] = /sigs\.k8s\.io\/cluster-inventory-api (v\S+)/.exec(goMod) ?? [];
-  const page = readFileSync("docs/clusters.md", "utf8");
+  const page = readFileSync("docs/extend/clusters.md", "utf8");
   assert.ok(page.includes(`cluster-inventory-api/${version}/config/crd`), version);
 });

@@ -1,6 +1,7 @@
 /**
  * States as values of gauges. Pure. One place decides what a gauge shows once its subject is gone:
- * an absent series raises no alert, a stale value does for ever. The table is in docs/metrics.md.
+ * an absent series raises no alert, a stale value does for ever. The table is in
+ * docs/reference/metrics.md.
  */
 import type { Fate } from "#controller/grants/decision.ts";
 import type { Progress } from "../rollout/step.ts";

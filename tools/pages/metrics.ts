@@ -1,4 +1,4 @@
-/** docs/metrics.md: metrics, and what lasts. */
+/** docs/reference/metrics.md: metrics, and what lasts. */
 import type { Fate } from "#controller/grants/decision.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { alerts } from "#tools/install/alerts.ts";
@@ -67,8 +67,8 @@ ${table(
 
 ## What lasts
 
-For as long as it lasts \`trouble{reason}\` is 1, GlobalPullSecret's status has it ([what that says](status.md)), and the Event (Warning, on
-\`additional-pull-secret\`) is repeated every half hour ([why](decisions/0024-whatever-lasts-is-told.md)).
+For as long as it lasts \`trouble{reason}\` is 1, GlobalPullSecret's status has it ([what that says](../use/status.md)), and the Event (Warning, on
+\`additional-pull-secret\`) is repeated every half hour ([why](../inside/decisions/0024-whatever-lasts-is-told.md)).
 
 ${table(["Event, `reason`", "condition", "its reason"], rows)}
 
@@ -84,7 +84,7 @@ ${table(
     `\`${alert}\``,
     time,
     severity,
-    `[${summary}](${runbook.replace("docs/", "")})`,
+    `[${summary}](${runbook.replace(/^docs\/(reference\/)?/, (_, here?: string) => (here ? "" : "../"))})`,
   ]),
 )}
 
@@ -96,12 +96,12 @@ ${table(
   ["program", "metric", "what it tells"],
   [
     [
-      "[fleet](fleet.md)",
+      "[fleet](../extend/fleet.md)",
       "`fleet_clusters{object,state}`",
       "clusters of each FleetSecret; the states are those of status, and `GivenUp`. Worth an alert: `Failed` above 0",
     ],
     [
-      "[SyncSecret](syncsecret.md#metrics), each side",
+      "[SyncSecret](../extend/tenants.md#metrics), each side",
       "`sync_secret_reconcile_total{namespace,result}`",
       "`success`, `conflict` or `error`. Worth an alert: `error` growing for 15 minutes",
     ],

@@ -50,7 +50,7 @@ test("what is only said stands under a heading of its page, and on the page of p
         .replaceAll(" ", "-"),
     );
     assert.ok(anchors.includes(anchor), `${number}: ${page}`);
-    assert.ok(said.includes(`| ${number} | ${sentence} | [${page}](${page}) |`), number);
+    assert.ok(said.includes(`| ${number} | ${sentence} | [${page}](../${page}) |`), number);
     assert.ok(!shown.includes(`| ${number} |`), number);
   }
 });
@@ -64,7 +64,7 @@ test("each promise has the command of every tier that shows it, the lowest tier 
   const shownBy = (number: string) =>
     new RegExp(`^\\| ${number} \\| [^|]+ \\| (.*) \\|$`, "m").exec(page)?.[1];
   const [unit, real] = ["agent/b.test.ts", "test/e2e/a.test.ts"].map(
-    (file) => `[${file}](../${file})`,
+    (file) => `[${file}](../../${file})`,
   );
   assert.equal(shownBy("H1"), `\`npm test\`<br>${unit}<br>\`npm run test:cluster\`<br>${real}`);
   assert.equal(shownBy("H2"), `\`npm run test:cluster\`<br>${real}`);

@@ -13,7 +13,7 @@ messages beside them are for people, and do change.
 
 ## Conditions
 
-Of GlobalPullSecret \`cluster\`; [how to read them](../status.md).
+Of GlobalPullSecret \`cluster\`; [how to read them](../use/status.md).
 
 ${named("condition", reasons.conditions, "when it is True")}
 
@@ -52,13 +52,13 @@ ${named("reason", reasons.newsReasons)}
 ## Events that last
 
 Warnings on \`additional-pull-secret\`, repeated every half hour; [the conditions and the metric that
-go with them](../metrics.md).
+go with them](metrics.md).
 
 ${named("reason", reasons.troubleReasons)}
 
 ## FleetSecret
 
-[How to read them](../fleet.md).
+[How to read them](../extend/fleet.md).
 
 ${named("condition", fleet.fleetConditions, "when it is True")}
 
@@ -76,7 +76,7 @@ ${named("reason", fleet.fleetWarningReasons)}
 
 ## ClusterProfile of a joined cluster
 
-[How to join one](../clusters.md).
+[How to join one](../extend/clusters.md).
 
 ${named("condition", fleet.joinedConditions, "when it is True")}
 
@@ -84,7 +84,7 @@ ${named("reason", fleet.joinedReasons)}
 
 ## SyncSecret
 
-[How to use one](../syncsecret.md).
+[How to use one](../extend/tenants.md).
 
 ${named("condition", sync.syncConditions, "when it is True")}
 

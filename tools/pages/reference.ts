@@ -17,7 +17,7 @@ export const reference = (): string =>
   pageOf(ourCrd(), {
     place: "short name `gps`, cluster-scoped, one only: `cluster`",
     explain: "gps",
-    status: "What the conditions mean: [status](../status.md).",
+    status: "What the conditions mean: [status](../use/status.md).",
   });
 
 /** docs/reference/fleetsecret.md. */
@@ -25,7 +25,7 @@ export const fleetReference = (): string =>
   pageOf(ourCrd(fleetCrdFile), {
     place: "namespaced",
     explain: "fleetsecret",
-    status: "How it is used: [fleet](../fleet.md).",
+    status: "How it is used: [fleet](../extend/fleet.md).",
   });
 
 /** docs/reference/syncsecret.md. */
@@ -33,7 +33,7 @@ export const syncReference = (): string =>
   pageOf(ourCrd(syncCrdFile), {
     place: "namespaced",
     explain: "syncsecret",
-    status: "How it is used: [tenants' secrets](../syncsecret.md).",
+    status: "How it is used: [tenants' secrets](../extend/tenants.md).",
   });
 
 type Words = Readonly<{ place: string; explain: string; status: string }>;

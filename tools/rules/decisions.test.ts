@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { moved } from "#controller/policy/flags/moved-flags.ts";
 
-const folder = join(import.meta.dirname, "../../docs/decisions");
+const folder = join(import.meta.dirname, "../../docs/inside/decisions");
 const pages = readdirSync(folder).filter((name) => /^\d{4}-/.test(name));
 const textOf = (page: string): string => readFileSync(join(folder, page), "utf8");
 

@@ -4,7 +4,7 @@ import { repositoryOf } from "#pullsecret/registry/image.ts";
 /**
  * The image by the digest that this pod runs, so that a tag which is moved meanwhile cannot give
  * nodes an agent that the controller does not know. It stays as it is written wherever another node
- * might not be able to pull that digest (docs/inside/decisions/0031):
+ * might not be able to pull that digest (docs/inside/decisions/image-digest.md):
  *
  * - it is written by digest already;
  * - the runtime reports the image's own id, which no registry knows, or a digest of another

@@ -6,7 +6,7 @@ export type Resources = Readonly<Record<string, string>>;
 
 /**
  * The most that admission lets an agent request or be limited to: agents of a high priority evict
- * other pods (docs/inside/decisions/0054).
+ * other pods (docs/inside/decisions/admission-bounds.md).
  */
 export const mostResources: Resources = { cpu: "1", memory: "1Gi", "ephemeral-storage": "1Gi" };
 

@@ -2,7 +2,7 @@
  * Everything that can last and that somebody has to know of, as one table. Each row has the reason
  * of its Event, which is repeated for as long as it lasts and is also the metric's label, and the
  * condition of GlobalPullSecret that it changes, with its reason there. Nothing tells of what is
- * not in here (docs/inside/decisions/0024).
+ * not in here (docs/inside/decisions/lasting-failures.md).
  */
 import type { ConditionType, Reason, TroubleReason } from "#api/reasons.ts";
 

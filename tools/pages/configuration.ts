@@ -38,7 +38,7 @@ What is wrong stops the controller at its start, with one line for each flag: it
 ## The agents' pods
 
 They run the controller's own image, by digest where the node's runtime tells one that every node can pull
-([why](../inside/decisions/0031-agents-run-the-controllers-digest.md)), and are pulled with the image pull secrets of the controller's own pod: where both come from
+([why](../inside/decisions/image-digest.md)), and are pulled with the image pull secrets of the controller's own pod: where both come from
 a private registry, \`imagePullSecrets\` of the Deployment (or of its service account) is all that has to be given. Labels, annotations, resources,
 PriorityClass and the nodes that get an agent are the installer's; what the product knows its pods by cannot be overwritten. A change of these replaces the
 agents' pods, at most \`maxUnavailable\` at a time. It restarts no kubelet and writes no file. \`kubectl rollout restart daemonset/global-pull-secret-syncer -n kube-system\`
@@ -77,20 +77,20 @@ kubectl annotate gps cluster globalpullsecret.io/withdraw-now=true
 that join get nothing from a deleted Secret; they take what they find in an edited one.
 
 If a node is away, the withdrawal waits for it: the agents stay on every node until that node returns and restores its file, or its Node is deleted, for
-\`withdrawal.forgetAfter\` at most. Meanwhile \`global-pull-secret\` contains no withdrawn credential ([why](../inside/decisions/0052-pods-stay.md)).
+\`withdrawal.forgetAfter\` at most. Meanwhile \`global-pull-secret\` contains no withdrawn credential ([why](../inside/decisions/pods-stay.md)).
 
 ## How fast, how careful
 
 A rotation replaces no pod: it costs one write of a Secret, one small request for each node, and in mode \`Restart\` one kubelet restart for each node.
 
 \`rollout.maxUnavailable\` is how many nodes may restart their kubelet at a time. The first node of a revision always goes alone, unless it is \`100%\`.
-\`rollout.probation\` is how long a restarted kubelet must stay healthy before the next node follows ([why](../inside/decisions/0006-when-an-agent-is-ready.md)). In the modes
+\`rollout.probation\` is how long a restarted kubelet must stay healthy before the next node follows ([why](../inside/decisions/restart-proof.md)). In the modes
 \`Reread\` and \`CredentialProvider\` all other nodes change together after the first ([delivery](../use/delivery.md)).
 
 A node that joins gets the content that is proved already, never the content of a rollout under way.
 
 If more nodes fail than \`rollout.maxFailures\`, the revision halts: every node keeps what it has. The controller does not retry by itself
-([why](../inside/decisions/0052-pods-stay.md)). To end the halt, correct the Secret. If the nodes were at fault, repair them and request a retry, which begins on a node that
+([why](../inside/decisions/pods-stay.md)). To end the halt, correct the Secret. If the nodes were at fault, repair them and request a retry, which begins on a node that
 failed:
 
 \`\`\`sh
@@ -135,13 +135,13 @@ Policy's flags are fields of GlobalPullSecret since 0.2. One that is still given
 
 The Deployment has two replicas. Whoever holds the Lease \`global-pull-secret-controller\` writes; the other is Ready, says so on \`/readyz\`
 (\`standby: NAME holds the Lease\`, metric \`global_pull_secret_leader\`), and takes over within seconds when the first one stops, or within 20 s when it dies
-([why](../inside/decisions/0014-one-writer.md)). One replica works too; then delete the PodDisruptionBudget, which would hold up drains.
+([why](../inside/decisions/one-writer.md)). One replica works too; then delete the PodDisruptionBudget, which would hold up drains.
 
 ## Other people's admission
 
 A policy or webhook may add tolerations, proxies and emptyDirs to the agents' DaemonSet; the log reports once what it changed. It may set the image, labels and annotations that annotations of the controller's ServiceAccount name. Policies of ours deny the controller whatever else is changed in what it writes ([what they admit](../use/install.md#what-the-controllers-account-may-do)). Fields of the DaemonSet that the
 product does not declare are left to other clients. What lets an agent find and prove its grant must arrive as declared, and so must our Secrets and rights. Otherwise
-the controller writes nothing, and the log names the field ([why](../inside/decisions/0015-drift-is-what-an-apply-would-change.md)). If a policy refuses the patch of an agent's
+the controller writes nothing, and the log names the field ([why](../inside/decisions/drift.md)). If a policy refuses the patch of an agent's
 pod for a minute, that node is excused, with the reason in \`status.failures\`.
 `;
 }

@@ -15,9 +15,10 @@ import { confined } from "./first-container.ts";
 /**
  * Node's flags. They keep V8's heap small: a 1 MiB Secret needs 12 MiB of it, and 26 MiB with the
  * largest config.json beside it, rolled back. No flag changes how V8 compiles, such as
- * --optimize-for-size, because Node's own code cache is refused then (docs/inside/decisions/0007).
- * Node's permission model is a second barrier: the agent may write the kubelet's file, our folder
- * beside it and its termination message, start no process and load no native code.
+ * --optimize-for-size, because Node's own code cache is refused then
+ * (docs/inside/decisions/agent-cost.md). Node's permission model is a second barrier: the agent may
+ * write the kubelet's file, our folder beside it and its termination message, start no process and
+ * load no native code.
  */
 const nodeFlags = [
   "--max-old-space-size=32",

@@ -15,9 +15,9 @@ export const confined: NonNullable<V1Container["securityContext"]> = {
 
 /**
  * Looks once, before the agent starts, where else the kubelet may have its credentials
- * (docs/inside/decisions/0017). It alone has the node's root directory, read-only and for a moment.
- * Node lets it open these few paths only, and write to the pod's own directory. Neither keeps it
- * from a socket (SECURITY.md).
+ * (docs/inside/decisions/untouched-nodes.md). It alone has the node's root directory, read-only and
+ * for a moment. Node lets it open these few paths only, and write to the pod's own directory.
+ * Neither keeps it from a socket (SECURITY.md).
  */
 export function firstContainer(agent: Agent): V1Container {
   const { root, pod } = names.mountPaths;

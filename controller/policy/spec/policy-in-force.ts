@@ -123,7 +123,7 @@ function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalP
 /**
  * The sources of a deleted object, where the object that took its place names none: deleting an
  * object must withdraw nothing. The API server's default is an empty list as well, and nobody owns
- * an empty list, so a declared one cannot be told from it (docs/inside/decisions/0030).
+ * an empty list, so a declared one cannot be told from it (docs/inside/decisions/policy-object.md).
  */
 function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec | undefined) {
   const sources = accepted?.spec.sources ?? [];

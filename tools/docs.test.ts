@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
@@ -21,16 +21,11 @@ test("the generated pages match the code and tests they are written from", () =>
   }
 });
 
+const hand = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md", "ROADMAP.md"];
+const all = [...hand, "CHANGELOG.md", ...globSync("docs/**/*.md")];
+
 test("every link between the pages leads to a file, and to a heading of it", () => {
-  const files = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "CHANGELOG.md",
-    "SUPPORT.md",
-    ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map((name) => join("docs", name)),
-  ];
-  for (const file of files.filter((name) => name.endsWith(".md"))) {
+  for (const file of all) {
     const links = readFileSync(file, "utf8").matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g);
     for (const [, target = "", anchor] of links) {
       const to = target === "" ? file : join(dirname(file), target);
@@ -41,6 +36,30 @@ test("every link between the pages leads to a file, and to a heading of it", () 
           `${file} links to ${to}#${anchor}, which is not there`,
         );
     }
+  }
+});
+
+test("every file or folder of the checkout that a page names exists", () => {
+  const folders = new Set(globSync("*/", { exclude: ["node_modules"] }));
+  let found = 0;
+  for (const file of all.filter((name) => name !== "CHANGELOG.md")) {
+    const text = readFileSync(file, "utf8").replaceAll(/^```[^]*?^```$/gm, "");
+    for (const [, path = ""] of text.matchAll(/`([\w-]+\/[\w./-]*)`/g)) {
+      if (!folders.has(path.split("/")[0] ?? "") || path.startsWith("dist/")) continue;
+      assert.ok(existsSync(path), `${file}: ${path}`);
+      found += 1;
+    }
+  }
+  assert.ok(found > 100, String(found));
+});
+
+test("architecture.md follows a credential, an error and a field through at most eight files each", () => {
+  const page = readFileSync("docs/inside/architecture.md", "utf8");
+  const ways = page.split(/^## /m).filter((part) => part.startsWith("Follow one "));
+  assert.equal(ways.length, 3);
+  for (const way of ways) {
+    const rows = way.match(/^\| \d/gm)?.length ?? 0;
+    assert.ok(rows >= 4 && rows <= 8, `${way.split("\n")[0]}: ${rows} files`);
   }
 });
 

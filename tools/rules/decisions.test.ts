@@ -18,7 +18,12 @@ test("the index has each decision once, by its title and after a question", () =
 
 test("each decision ends with how to tell that it was wrong", () => {
   for (const page of pages) {
-    const [, last = ""] = /^## (.*)$/m.exec(textOf(page).split(/^(?=## )/m).at(-1) ?? "") ?? [];
+    const [, last = ""] =
+      /^## (.*)$/m.exec(
+        textOf(page)
+          .split(/^(?=## )/m)
+          .at(-1) ?? "",
+      ) ?? [];
     assert.equal(last, "How to tell that it was wrong", page);
   }
 });

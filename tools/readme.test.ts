@@ -80,7 +80,7 @@ test("the chart's notes show commands that the pages show, and tests run", () =>
   assert.ok(noted.length > 7, noted.join("\n"));
   const pages = [
     "README.md",
-    "docs/use/status.md",
+    "docs/use/operate.md",
     "docs/extend/fleet.md",
     "docs/reference/configuration.md",
   ];

@@ -1,5 +1,5 @@
 /**
- * docs/recipes/README.md and docs/use/troubleshooting.md: what they show is what our own code
+ * docs/recipes/README.md and docs/use/troubleshoot.md: what they show is what our own code
  * takes.
  */
 import assert from "node:assert/strict";
@@ -94,7 +94,7 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
 });
 
 test("troubleshooting asks for the Lease and the Deployment that there are", () => {
-  const text = readFileSync("docs/use/troubleshooting.md", "utf8");
+  const text = readFileSync("docs/use/troubleshoot.md", "utf8");
   const lease = leaseIn("kube-system").split("/").at(-1) ?? "";
   assert.ok(text.includes(`kubectl get lease -n kube-system ${lease}\n`), lease);
   const [, deployment = ""] = /^ {2}name: (\S+)$/m.exec(textOf("base/deployment.yaml")) ?? [];

@@ -65,7 +65,7 @@ export const alerts: readonly Alert[] = [
     for: "5m",
     severity: "critical",
     summary: "No controller works. Nodes keep what they have",
-    runbook: "docs/use/troubleshooting.md#the-controller-does-not-start-or-has-no-leader",
+    runbook: "docs/use/troubleshoot.md#the-controller-does-not-start-or-has-no-leader",
   },
   {
     alert: "GlobalPullSecretRolloutSlow",
@@ -73,7 +73,7 @@ export const alerts: readonly Alert[] = [
     for: "2h",
     severity: "warning",
     summary: "A rollout takes more than two hours",
-    runbook: "docs/use/troubleshooting.md#the-secret-is-there-but-nothing-happens",
+    runbook: "docs/use/troubleshoot.md#the-secret-is-there-but-nothing-happens",
   },
   {
     alert: "GlobalPullSecretNodesLeftOut",
@@ -81,7 +81,7 @@ export const alerts: readonly Alert[] = [
     for: "30m",
     severity: "warning",
     summary: "Nodes do not get the credential",
-    runbook: "docs/use/troubleshooting.md#one-node-does-not-get-the-credential",
+    runbook: "docs/use/troubleshoot.md#one-node-does-not-get-the-credential",
   },
   {
     alert: "GlobalPullSecretCredentialExpires",

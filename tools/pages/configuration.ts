@@ -13,7 +13,7 @@ kubectl explain gps.spec --recursive
 kubectl patch gps cluster --type=merge -p '{"spec":{"rollout":{"maxUnavailable":"25%"}}}'
 \`\`\`
 
-Deleting the object means the defaults after half a minute (in which it may be created again), and never a withdrawal: [its sources stay](../use/sources.md) until another object names some. [What its status says](../use/status.md).
+Deleting the object means the defaults after half a minute (in which it may be created again), and never a withdrawal: [its sources stay](../use/sources.md) until another object names some. [What its status says](../use/operate.md).
 
 ## The installer's flags
 

@@ -67,7 +67,7 @@ ${table(
 
 ## What lasts
 
-For as long as it lasts \`trouble{reason}\` is 1, GlobalPullSecret's status has it ([what that says](../use/status.md)), and the Event (Warning, on
+For as long as it lasts \`trouble{reason}\` is 1, GlobalPullSecret's status has it ([what that says](../use/operate.md)), and the Event (Warning, on
 \`additional-pull-secret\`) is repeated every half hour ([why](../inside/decisions/lasting-failures.md)).
 
 ${table(["Event, `reason`", "condition", "its reason"], rows)}

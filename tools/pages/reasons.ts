@@ -13,7 +13,7 @@ messages beside them are for people, and do change.
 
 ## Conditions
 
-Of GlobalPullSecret \`cluster\`; [how to read them](../use/status.md).
+Of GlobalPullSecret \`cluster\`; [how to read them](../use/operate.md).
 
 ${named("condition", reasons.conditions, "when it is True")}
 

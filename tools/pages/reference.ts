@@ -17,7 +17,7 @@ export const reference = (): string =>
   pageOf(ourCrd(), {
     place: "short name `gps`, cluster-scoped, one only: `cluster`",
     explain: "gps",
-    status: "What the conditions mean: [status](../use/status.md).",
+    status: "What the conditions mean: [status](../use/operate.md).",
   });
 
 /** docs/reference/fleetsecret.md. */

@@ -82,7 +82,7 @@ test("the chart's notes show commands that the pages show, and tests run", () =>
     "README.md",
     "docs/use/operate.md",
     "docs/extend/fleet.md",
-    "docs/reference/configuration.md",
+    "docs/use/configure.md",
   ];
   const texts = pages.map((page) => readFileSync(page, "utf8"));
   const shown = new Set(texts.flatMap(linesOf));

@@ -142,7 +142,7 @@ longTest(
     await served();
     await kubectl("delete", crd, "--timeout=60s");
     assert.equal(await left(), ownPaths.length);
-    await follow("The definition went first");
+    await follow("The CRD went first");
     await stop();
     assert.equal(await left(), 0);
     assert.equal(await installation(), "");

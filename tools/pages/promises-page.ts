@@ -80,7 +80,7 @@ Each promise also has a deliberate breakage in \`test/mutants\`: one changed lin
 | --- | --- | --- |
 ${rows.join("\n")}
 
-## Said, not shown
+## Stated, not shown
 
 No test can fail for these.
 

@@ -39,7 +39,7 @@ test("every number in a test's name is that of a promise, and stands at its begi
 });
 
 test("what is only said stands under a heading of its page, and on the page of promises as such", () => {
-  const [shown = "", said = ""] = promisesPage([]).split("## Said, not shown");
+  const [shown = "", said = ""] = promisesPage([]).split("## Stated, not shown");
   for (const [number, { page, sentence }] of Object.entries(prose)) {
     const [file = "", anchor = ""] = page.split("#");
     const headings = [...readFileSync(`docs/${file}`, "utf8").matchAll(/^#+ (.*)$/gm)];

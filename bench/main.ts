@@ -2,7 +2,7 @@
  * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--write]`: measures the built product
  * and prints one table. A real cluster for what a node sees, simulated nodes beside a real API
  * server for what a controller sees. `--only` may be given several times. `--write` puts table and
- * pictures into docs/performance. Exit 0: every goal is met; 1: one is not, or a measurement
+ * pictures into docs/inside/performance. Exit 0: every goal is met; 1: one is not, or a measurement
  * failed.
  */
 import { writeFileSync } from "node:fs";

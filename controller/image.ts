@@ -82,7 +82,7 @@ async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
 /**
  * The image by the digest that this pod runs. If the tag is moved meanwhile, nodes must not get an
  * agent that the controller does not know. The image stays as written if another node might not be
- * able to pull the digest (docs/decisions/0031):
+ * able to pull the digest (docs/inside/decisions/image-digest.md):
  *
  * - It is already written by digest.
  * - The runtime reports the image's own id, which no registry knows, or a digest of another

@@ -363,19 +363,19 @@ const cases: readonly (readonly [
     "check -- -dash.json",
     0,
     "accepted: 0 registries\n",
-    /^GPS174 -dash\.json: .*\nexplained in docs\/errors\.md#gps174\n$/,
+    /^GPS174 -dash\.json: .*\nexplained in docs\/reference\/errors\.md#gps174\n$/,
   ],
   [
     `check ${bad}`,
     1,
     "",
-    `${badLines("bad.json")}explained in docs/errors.md#gps115, docs/errors.md#gps116\n`,
+    `${badLines("bad.json")}explained in docs/reference/errors.md#gps115, docs/reference/errors.md#gps116\n`,
   ],
   [
     `check ${browser}`,
     0,
     "accepted: 1 registry\n",
-    /^(?:GPS16[67] browser\.json: .* left out; no action needed.*\n){3}explained in docs\/errors\.md#gps167.*\n$/,
+    /^(?:GPS16[67] browser\.json: .* left out; no action needed.*\n){3}explained in docs\/reference\/errors\.md#gps167.*\n$/,
   ],
   [
     `merge --show-credentials --additional ${browser}`,
@@ -422,8 +422,8 @@ const cases: readonly (readonly [
   ],
   [`check ${good} ${bad}`, 2, "", '"bad.json": belongs to no flag; remove it\n'],
   [`check ${padded}`, 0, "accepted: 1 registry\n", ""],
-  [`check ${tooLong}`, 1, "", `${tooMuch}explained in docs/errors.md#gps308\n`],
-  [`check ${grown}`, 1, "", `${tooMuch}explained in docs/errors.md#gps308\n`],
+  [`check ${tooLong}`, 1, "", `${tooMuch}explained in docs/reference/errors.md#gps308\n`],
+  [`check ${grown}`, 1, "", `${tooMuch}explained in docs/reference/errors.md#gps308\n`],
   [
     "check -",
     0,

@@ -20,7 +20,7 @@ test("H24: a process ends with the command's code, and prints only what was aske
   assert.match(explained.err, /^-: document: not JSON; .*\n$/);
   const refused = await call("check -", "{");
   assert.deepEqual([refused.code, refused.out], [1, ""]);
-  assert.match(refused.err, /^GPS103 -: .*\nexplained in docs\/errors\.md#gps103\n$/);
+  assert.match(refused.err, /^GPS103 -: .*\nexplained in docs\/reference\/errors\.md#gps103\n$/);
 });
 
 test("no command prints a password, in any form", async () => {

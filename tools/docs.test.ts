@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
@@ -17,16 +17,11 @@ test("the generated pages match the code and tests they are written from", () =>
   }
 });
 
+const hand = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md", "ROADMAP.md"];
+const all = [...hand, "CHANGELOG.md", ...globSync("docs/**/*.md")];
+
 test("every link between the pages leads to a file, and to a heading of it", () => {
-  const files = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "CHANGELOG.md",
-    "SUPPORT.md",
-    ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map((name) => join("docs", name)),
-  ];
-  for (const file of files.filter((name) => name.endsWith(".md"))) {
+  for (const file of all) {
     const links = readFileSync(file, "utf8").matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g);
     for (const [, target = "", anchor] of links) {
       const to = target === "" ? file : join(dirname(file), target);
@@ -40,6 +35,30 @@ test("every link between the pages leads to a file, and to a heading of it", () 
   }
 });
 
+test("every file or folder of the checkout that a page names exists", () => {
+  const folders = new Set(globSync("*/", { exclude: ["node_modules"] }));
+  let found = 0;
+  for (const file of all.filter((name) => name !== "CHANGELOG.md")) {
+    const text = readFileSync(file, "utf8").replaceAll(/^```[^]*?^```$/gm, "");
+    for (const [, path = ""] of text.matchAll(/`([\w-]+\/[\w./-]*)`/g)) {
+      if (!folders.has(path.split("/")[0] ?? "") || path.startsWith("dist/")) continue;
+      assert.ok(existsSync(path), `${file}: ${path}`);
+      found += 1;
+    }
+  }
+  assert.ok(found > 100, String(found));
+});
+
+test("architecture.md follows a credential, an error and a field through at most eight files each", () => {
+  const page = readFileSync("docs/inside/architecture.md", "utf8");
+  const ways = page.split(/^## /m).filter((part) => part.startsWith("Follow one "));
+  assert.equal(ways.length, 3);
+  for (const way of ways) {
+    const rows = way.match(/^\| \d/gm)?.length ?? 0;
+    assert.ok(rows >= 4 && rows <= 8, `${way.split("\n")[0]}: ${rows} files`);
+  }
+});
+
 test("every file in the table of CONTRIBUTING.md exists", () => {
   const [, section = ""] = readFileSync("CONTRIBUTING.md", "utf8").split("## Where to change what");
   const table = section.match(/^\| .*$/gm)?.join("\n") ?? "";
@@ -48,7 +67,7 @@ test("every file in the table of CONTRIBUTING.md exists", () => {
   for (const file of files) assert.ok(existsSync(file), file);
 });
 
-test("the example of docs/install.md is a GlobalPullSecret that the CRD and the controller accept", () => {
+test("the example of docs/use/install.md is a GlobalPullSecret that the CRD and the controller accept", () => {
   const { spec, ...object } = load(example()) as GlobalPullSecret;
   const { schema, apiVersion } = onlyVersion(ourCrd());
   const expected = { apiVersion, kind: "GlobalPullSecret", metadata: { name: "cluster" } };
@@ -72,9 +91,9 @@ function leavesOf(value: unknown, path: string): readonly (readonly [string, unk
   return Object.entries(value).flatMap(([name, one]) => leavesOf(one, `${path}.${name}`));
 }
 
-test("docs/clusters.md names the version of the cluster inventory that tests run", () => {
+test("docs/extend/clusters.md names the version of the cluster inventory that tests run", () => {
   const goMod = readFileSync("test/clusters/go/go.mod", "utf8");
   const [, version = ""] = /sigs\.k8s\.io\/cluster-inventory-api (v\S+)/.exec(goMod) ?? [];
-  const page = readFileSync("docs/clusters.md", "utf8");
+  const page = readFileSync("docs/extend/clusters.md", "utf8");
   assert.ok(page.includes(`cluster-inventory-api/${version}/config/crd`), version);
 });

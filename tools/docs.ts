@@ -5,6 +5,7 @@
  * `npm run docs` writes them; a test compares them, so that they cannot drift.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { codesPage } from "#contract/help.ts";
 import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
 import { plugin } from "./pages/plugin.ts";
 import { boundsFiles } from "./install/bounds.ts";
@@ -28,10 +29,10 @@ export function pages(): Readonly<Record<string, string>> {
 
 function written(): Readonly<Record<string, string>> {
   return {
-    "docs/errors.md": errorsPage(),
-    "docs/configuration.md": configurationPage(),
-    "docs/metrics.md": metricsPage(),
-    "docs/promises.md": promisesPage(),
+    [codesPage]: errorsPage(),
+    "docs/reference/configuration.md": configurationPage(),
+    "docs/reference/metrics.md": metricsPage(),
+    "docs/reference/promises.md": promisesPage(),
     "docs/reference/plugin.md": plugin(),
     "lib/api/global-pull-secret.ts": apiTypes(),
     "docs/reference/globalpullsecret.md": reference(),

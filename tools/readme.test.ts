@@ -78,7 +78,12 @@ test("the chart's notes show commands that the pages show, and tests run", () =>
     line.replace("{{ first .Values.fleet.sources }}", "source-pull-secret"),
   );
   assert.ok(noted.length > 7, noted.join("\n"));
-  const pages = ["README.md", "docs/status.md", "docs/fleet.md", "docs/configuration.md"];
+  const pages = [
+    "README.md",
+    "docs/use/operate.md",
+    "docs/extend/fleet.md",
+    "docs/use/configure.md",
+  ];
   const texts = pages.map((page) => readFileSync(page, "utf8"));
   const shown = new Set(texts.flatMap(linesOf));
   for (const line of noted) {
@@ -98,7 +103,7 @@ test("all pages have the same range of Kubernetes versions as the chart", () => 
     /k8s\.io\/kubernetes v(1\.\d+)\./.exec(readFileSync(goMod, "utf8"))?.[1] ?? "";
   const [run, older] = [minorOf("test/go.mod"), minorOf("test/faults/older/go.mod")];
   const range = `Kubernetes ${least} or newer; tests run ${run}, and kubelets of ${older}.`;
-  for (const page of ["README.md", "docs/install.md"])
+  for (const page of ["README.md", "docs/use/install.md"])
     assert.ok(oneLine(page).includes(range), `${page}: ${range}`);
   const support = readFileSync("SUPPORT.md", "utf8");
   assert.match(

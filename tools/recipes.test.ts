@@ -1,4 +1,7 @@
-/** docs/recipes.md and docs/troubleshooting.md: what they show is what our own code takes. */
+/**
+ * docs/recipes/README.md and docs/use/troubleshoot.md: what they show is what our own code
+ * takes.
+ */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
@@ -13,7 +16,7 @@ import { linesOf } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { textOf } from "./install/yaml.ts";
 
-const page = readFileSync("docs/recipes.md", "utf8");
+const page = readFileSync("docs/recipes/README.md", "utf8");
 
 type ExternalSecret = Readonly<{
   kind: string;
@@ -74,7 +77,7 @@ test("the policy that the page keeps in Git is one that the CRD and the controll
 });
 
 test("the quick start builds, saves, loads and installs one image, and otherwise does as README.md does", () => {
-  const lines = linesOf(readFileSync("docs/quick-start.md", "utf8"));
+  const lines = linesOf(readFileSync("docs/use/quick-start.md", "utf8"));
   const { appVersion } = load(textOf("chart/Chart.yaml")) as { appVersion: string };
   const repository = /image\.repository=(\S+)$/m.exec(lines.join("\n"))?.[1] ?? "";
   const image = `${repository}:${appVersion}`;
@@ -91,7 +94,7 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
 });
 
 test("troubleshooting asks for the Lease and the Deployment that there are", () => {
-  const text = readFileSync("docs/troubleshooting.md", "utf8");
+  const text = readFileSync("docs/use/troubleshoot.md", "utf8");
   const lease = leaseIn("kube-system").split("/").at(-1) ?? "";
   assert.ok(text.includes(`kubectl get lease -n kube-system ${lease}\n`), lease);
   const [, deployment = ""] = /^ {2}name: (\S+)$/m.exec(textOf("base/deployment.yaml")) ?? [];

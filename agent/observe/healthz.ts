@@ -19,7 +19,7 @@ export async function askHealthz(port: number, address = auto): Promise<boolean>
 
 /**
  * Whether healthz answers 200 within two seconds. Over a bare socket: node:http takes
- * a fifth of the agent's start and 2 MiB (docs/decisions/0007), for a status line.
+ * a fifth of the agent's start and 2 MiB (docs/inside/decisions/agent-cost.md), for a status line.
  */
 function askAt(host: string, port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -6,8 +6,8 @@
  *
  * Each contender raises a flag of its own, a listening socket under a name that nobody uses twice,
  * and only then looks for others: of two, the later one sees the other's, whatever the order
- * (docs/decisions/0019). One common path could not be taken over from a dead holder without a
- * moment in which a third comes in.
+ * (docs/inside/decisions/node-lock.md). One common path could not be taken over from a dead holder
+ * without a moment in which a third comes in.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, renameSync, unlinkSync } from "node:fs";

@@ -4,7 +4,7 @@
  * may not be forged is said by the container's end (word.ts).
  *
  * HTTP by hand, as much as a probe needs: node:http costs twice the CPU at a probe a second, and a
- * fifth of the start (docs/decisions/0007).
+ * fifth of the start (docs/inside/decisions/agent-cost.md).
  */
 import { createServer, type Socket } from "node:net";
 import { statusOf } from "#contract/agent-codes.ts";

@@ -14,7 +14,7 @@ export interface Bench {
   simulated(nodes: number): Promise<Simulated>;
   /** Does something once, for several measurements. */
   once<T>(key: string, make: () => Promise<T>): Promise<T>;
-  /** A picture beside docs/performance.md, written with its table. */
+  /** A picture beside docs/inside/performance.md, written with its table. */
   picture(name: string, svg: string): void;
 }
 

@@ -43,7 +43,7 @@ test("the page says the day in UTC, whatever the machine's zone", (t) => {
 test("a page without a place for the table is refused", () => {
   assert.throws(
     () => withResults("nothing", run("abc"), []),
-    /docs\/performance\.md: the lines .* are missing/,
+    /docs\/inside\/performance\.md: the lines .* are missing/,
   );
 });
 

@@ -1,11 +1,12 @@
 /**
- * docs/performance.md: its table and its pictures are measured, everything else is written by hand.
+ * docs/inside/performance.md: its table and its pictures are measured, everything else is written
+ * by hand.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { BenchResult } from "./result.ts";
 import { saidOf, table, type BenchRun } from "./table.ts";
 
-const page = "docs/performance.md";
+const page = "docs/inside/performance.md";
 const [begin, end] = ["<!-- measured: npm run bench -- --write -->", "<!-- /measured -->"];
 
 /** Puts the run's table and pictures into the page, in the place of those before. */
@@ -15,8 +16,8 @@ export function writePage(
   pictures: ReadonlyMap<string, string>,
 ): void {
   writeFileSync(page, withResults(readFileSync(page, "utf8"), run, results));
-  mkdirSync("docs/performance", { recursive: true });
-  for (const [name, svg] of pictures) writeFileSync(`docs/performance/${name}.svg`, svg);
+  mkdirSync("docs/inside/performance", { recursive: true });
+  for (const [name, svg] of pictures) writeFileSync(`docs/inside/performance/${name}.svg`, svg);
 }
 
 /** Pure part. No row of another run stays: one build for all of them. */

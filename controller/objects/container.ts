@@ -13,9 +13,10 @@ import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
 /**
  * Node's flags. They keep V8's heap small: a 1 MiB Secret needs 12 MiB of it, and 26 MiB with the
  * largest config.json beside it, rolled back. No flag changes how V8 compiles, such as
- * --optimize-for-size, because Node's own code cache is refused then (docs/decisions/0007). Node's
- * permission model is a second barrier: the agent may write the kubelet's file, our folder beside
- * it and its termination message, start no process and load no native code.
+ * --optimize-for-size, because Node's own code cache is refused then
+ * (docs/inside/decisions/agent-cost.md). Node's permission model is a second barrier: the agent may
+ * write the kubelet's file, our folder beside it and its termination message, start no process and
+ * load no native code.
  */
 const nodeFlags = [
   "--max-old-space-size=32",
@@ -187,9 +188,9 @@ const confined: NonNullable<V1Container["securityContext"]> = {
 
 /**
  * The init container. It looks once, before the agent starts, for other places where the kubelet
- * may have credentials (docs/decisions/0017). Only this container has the node's root directory,
- * read-only and for a moment. Node allows it to open only these paths and to write to the pod's own
- * directory. Neither limit keeps it from a socket (SECURITY.md).
+ * may have credentials (docs/inside/decisions/untouched-nodes.md). Only this container has the
+ * node's root directory, read-only and for a moment. Node allows it to open only these paths and to
+ * write to the pod's own directory. Neither limit keeps it from a socket (SECURITY.md).
  */
 export function firstContainer(agent: Agent): V1Container {
   const { root, pod } = names.mountPaths;

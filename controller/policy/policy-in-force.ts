@@ -125,7 +125,7 @@ function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalP
 /**
  * The sources of a deleted object, if its replacement names none. Deleting an object must withdraw
  * nothing. The API server's default is also an empty list, and nobody owns the fields of an empty
- * list, so a declared empty list looks the same (docs/decisions/0030).
+ * list, so a declared empty list looks the same (docs/inside/decisions/policy-object.md).
  */
 function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec | undefined) {
   const sources = accepted?.spec.sources ?? [];

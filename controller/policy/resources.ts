@@ -6,7 +6,7 @@ export type Resources = Readonly<Record<string, string>>;
 
 /**
  * The highest requests and limits that admission allows for an agent. Agents have a high priority
- * and could evict other pods (docs/decisions/0054).
+ * and could evict other pods (docs/inside/decisions/admission-bounds.md).
  */
 export const mostResources: Resources = { cpu: "1", memory: "1Gi", "ephemeral-storage": "1Gi" };
 

@@ -2,7 +2,7 @@
  * All troubles that last and need to be reported, in one table. Each row has the reason of its
  * Event, which repeats while the trouble lasts and is also the metric's label, and the condition of
  * GlobalPullSecret that it changes, with the reason there. Nothing else is reported
- * (docs/decisions/0024).
+ * (docs/inside/decisions/lasting-failures.md).
  */
 import type { ConditionType, Reason, TroubleReason } from "#api/reasons.ts";
 

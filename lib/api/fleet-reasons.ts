@@ -5,28 +5,28 @@
 
 /** Conditions of a FleetSecret → what it means when it is True. */
 export const fleetConditions = {
-  Ready: "Clusters are selected, and every one of them has what the source says.",
-  Reconciling: "Not Ready, and the program goes on by itself.",
-  Stalled: "Not Ready, and only a person can go on. Never together with Reconciling.",
-  Warning: "The object asks for what not everybody intends. It changes no other condition.",
+  Ready: "Clusters are selected, and every one of them has the source's content.",
+  Reconciling: "Not Ready, and the program continues by itself.",
+  Stalled: "Not Ready, and you have to act. Never together with Reconciling.",
+  Warning: "The object may do more than you intend. It changes no other condition.",
 } as const;
 
 /** Reasons of Ready and Reconciling. */
 export const fleetReasons = {
   Done: "Ready: nothing is left to do.",
-  Progressing: "Clusters wait, are at it, or are leaving.",
+  Progressing: "Clusters wait, are changing, or are leaving.",
   NoClusters: "No cluster is selected; look at the labels.",
-  Unreachable: "Some clusters cannot be reached; all others have it.",
+  Unreachable: "Some clusters cannot be reached; all others have the Secret.",
   Paused: "`spec.managementState` is Paused.",
-  Refused: "Some clusters cannot take it; the others are served.",
+  Refused: "Some clusters refuse the Secret; the others are served.",
 } as const;
 
-/** Reasons when only a person can go on. */
+/** Reasons when you have to act. */
 export const fleetStalledReasons = {
-  InventoryUnreadable: "It cannot be read which clusters are selected; everything stays as it is.",
-  SourceMissing: "There is no such Secret; what is placed stays.",
-  SourceUnreadable: "The Secret may not be read; what is placed stays.",
-  SourceRefused: "The Secret may not be brought anywhere; what is placed stays.",
+  InventoryUnreadable: "The inventory of clusters cannot be read; nothing changes.",
+  SourceMissing: "The source does not exist; copies stay.",
+  SourceUnreadable: "The program may not read the source; copies stay.",
+  SourceRefused: "The source is invalid, or of a type that is not copied; copies stay.",
   Halted:
     "The canary and one more cluster, or more than `spec.rollout.maxFailures`, refuse the content; no other gets it.",
   TooManyClusters: "More clusters are selected than one object serves.",
@@ -37,29 +37,29 @@ export const fleetWarningReasons = {
   EveryNamespace: "`namespaceSelector` selects every namespace.",
   EveryProfile: "`clusterProfiles.selector` selects every profile.",
   ByClusterAPI: "`via` is ClusterResourceSet, which neither repairs, removes nor proves.",
-  None: "There is nothing to warn of.",
+  None: "No warning.",
 } as const;
 
 /** Conditions of a joined cluster's ClusterProfile → what it means when it is True. */
 export const joinedConditions = {
-  Joined: "The cluster takes the token that its join made. One that is away stays as it was.",
-  ControlPlaneHealthy: "Its API server says that it is ready.",
-  AccountGuarded: "Admission policies there hold its account to its task.",
+  Joined: "The cluster accepts the token of its join. A cluster that is away keeps its last state.",
+  ControlPlaneHealthy: "Its API server is ready.",
+  AccountGuarded: "Admission policies there bound its account.",
 } as const;
 
 /** Reasons of these conditions. */
 export const joinedReasons = {
-  TokenAccepted: "Joined: the API server takes the token.",
-  TokenExpired: "Joined: the token has run out. Join it again.",
-  TokenRefused: "Joined: the API server refuses the token. Join it again.",
-  NoCredential: "Joined: there is no way to the cluster, or one that is refused.",
+  TokenAccepted: "Joined: the API server accepts the token.",
+  TokenExpired: "Joined: the token has expired. Join the cluster again.",
+  TokenRefused: "Joined: the API server refuses the token. Join the cluster again.",
+  NoCredential: "Joined: the credential for the cluster is missing or refused.",
   NotReached: "Joined: the cluster has not been reached yet.",
   Ready: "ControlPlaneHealthy: `/readyz` answers ok.",
   NotReady: "ControlPlaneHealthy: `/readyz` answers something else.",
   Unreachable: "ControlPlaneHealthy: the API server cannot be reached.",
-  NotAsked: "It was not asked: there is no way or token, or its API server is not ready.",
-  PoliciesInPlace: "AccountGuarded: they are there, as the join made them.",
-  PoliciesMissing: "AccountGuarded: they are gone, or changed. Join it again.",
+  NotAsked: "Not checked: the credential is missing, or the API server is not ready.",
+  PoliciesInPlace: "AccountGuarded: the policies are as the join made them.",
+  PoliciesMissing: "AccountGuarded: the policies are missing or changed. Join the cluster again.",
 } as const;
 
 export type FleetConditionType = keyof typeof fleetConditions;

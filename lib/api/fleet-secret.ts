@@ -29,15 +29,15 @@ export type FleetSecretSpec = Readonly<{
    */
   clusterAPI?: ClusterAPISource;
   /**
-   * The clusters, as ClusterProfiles declare them. To select is to authorise: whoever may write a
+   * The clusters, as ClusterProfiles declare them. Selecting is authorising: anyone who can write a
    * ClusterProfile of these managers in these namespaces, or the Secret with its credential,
    * decides who gets the Secret.
    */
   clusterProfiles?: ClusterProfilesSource;
   /**
-   * Who brings the Secret. Direct: this controller, which follows, proves, repairs and takes away.
-   * ClusterResourceSet: Cluster API's own controller, told by an object beside each Cluster; it
-   * proves, repairs and takes away nothing. Default: Direct.
+   * Who brings the Secret. Direct: this controller, which follows, proves, repairs and removes.
+   * ClusterResourceSet: Cluster API's own controller, by an object beside each Cluster. It does not
+   * prove, repair or remove. Default: Direct.
    */
   via?: "Direct" | "ClusterResourceSet";
   /**
@@ -59,8 +59,8 @@ export type FleetSecretSpec = Readonly<{
    */
   conflicts?: "Refuse" | "Adopt";
   /**
-   * What becomes of the Secret in a cluster that is no longer served: Delete takes away what was
-   * placed there, Orphan leaves it. Default: Delete.
+   * The fate of the Secret in a cluster that is no longer served: Delete removes it, Orphan leaves
+   * it. Default: Delete.
    */
   removalPolicy?: "Delete" | "Orphan";
   /** How long a removal waits. */
@@ -79,15 +79,15 @@ export type FleetSecretReference = Readonly<{
  */
 export type ClusterAPISource = Readonly<{
   /**
-   * What the clusters of a namespace are called, as their label cluster.x-k8s.io/cluster-name says.
-   * Namespace: there is one, of its namespace's name. Name: there may be several, and each Cluster
-   * has a name of its own. Default: Namespace.
+   * The names of the clusters in a namespace, as in their label cluster.x-k8s.io/cluster-name.
+   * Namespace: there is one, with its namespace's name. Name: there may be several, each with a
+   * name of its own. Default: Namespace.
    */
   clusterNameLabelValue?: "Namespace" | "Name";
   /**
-   * Which namespaces are served. To select is to authorise: whoever may label a Namespace so
-   * decides who gets the Secret. An empty one, {} in full, selects every namespace, which status
-   * says.
+   * Which namespaces are served. Selecting is authorising: anyone who can label Namespaces decides
+   * who gets the Secret. An empty selector, {}, selects every namespace, with a warning in the
+   * status.
    */
   namespaceSelector: NamespaceSelector;
   /**
@@ -98,13 +98,14 @@ export type ClusterAPISource = Readonly<{
 }>;
 
 /**
- * Which namespaces are served. To select is to authorise: whoever may label a Namespace so decides
- * who gets the Secret. An empty one, {} in full, selects every namespace, which status says.
+ * Which namespaces are served. Selecting is authorising: anyone who can label Namespaces decides
+ * who gets the Secret. An empty selector, {}, selects every namespace, with a warning in the
+ * status.
  */
 export type NamespaceSelector = Readonly<{
   /** The labels that a namespace must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
-  /** Conditions on labels, all of which must hold. */
+  /** Conditions on labels. All must hold. */
   matchExpressions?: readonly LabelExpression[];
 }>;
 
@@ -125,12 +126,12 @@ export type LabelExpression = Readonly<{
 export type ClusterSelector = Readonly<{
   /** The labels that a Cluster must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
-  /** Conditions on labels, all of which must hold. */
+  /** Conditions on labels. All must hold. */
   matchExpressions?: readonly LabelExpression[];
 }>;
 
 /**
- * The clusters, as ClusterProfiles declare them. To select is to authorise: whoever may write a
+ * The clusters, as ClusterProfiles declare them. Selecting is authorising: anyone who can write a
  * ClusterProfile of these managers in these namespaces, or the Secret with its credential, decides
  * who gets the Secret.
  */
@@ -150,7 +151,7 @@ export type ClusterProfilesSource = Readonly<{
 export type ClusterProfileSelector = Readonly<{
   /** The labels that a ClusterProfile must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
-  /** Conditions on labels, all of which must hold. */
+  /** Conditions on labels. All must hold. */
   matchExpressions?: readonly LabelExpression[];
 }>;
 
@@ -257,10 +258,10 @@ export type ClusterStatus = Readonly<{
    */
   name: string;
   /**
-   * Waiting: its turn has not come. Progressing: it is being changed, or has not proved it yet.
-   * Done: it has what the Secret says, read back there, and its nodes have it where they are asked.
-   * Failed: it answers and refuses, was too late, or its kubeconfig cannot be used. Unreachable: it
-   * does not answer, and is served when it does. Leaving: it is no longer selected.
+   * Waiting: its turn has not come. Progressing: it is changing, or has not proved the content yet.
+   * Done: the Secret was read back there, and its nodes have it if they count. Failed: it refuses,
+   * was too late, or its kubeconfig cannot be used. Unreachable: it does not answer, and is served
+   * when it does. Leaving: it is no longer selected.
    */
   state: "Waiting" | "Progressing" | "Done" | "Failed" | "Unreachable" | "Leaving";
   /** Why, with a code where there is one. */
@@ -273,11 +274,11 @@ export type ClusterStatus = Readonly<{
 export type FleetFailure = Readonly<{
   /** The cluster's name, as in clusters. */
   name: string;
-  /** The code, explained in docs/errors.md. */
+  /** The code, explained in docs/reference/errors.md. */
   reason: string;
   /**
-   * What failed, and what to do. Of a cluster's answer it has the HTTP status and reason, and
-   * nothing of its body.
+   * The failure, and what to do. It contains the HTTP status and reason of a cluster's answer,
+   * never its body.
    */
   message: string;
   /** Since when it fails so. */

@@ -8,7 +8,7 @@ import type { ConditionType } from "./reasons.ts";
 
 /**
  * How the pull secrets of kube-system reach every node, and how far they are. There is one, named
- * cluster: the controller makes it where nobody has, and never writes its spec.
+ * cluster: the controller creates it if it is missing, and never writes its spec.
  */
 export type GlobalPullSecret = Readonly<{
   /** globalpullsecret.io/v1alpha1. */
@@ -34,9 +34,10 @@ export type GlobalPullSecret = Readonly<{
  */
 export type GlobalPullSecretSpec = Readonly<{
   /**
-   * Whether the nodes follow the Secrets. Managed: every change is rolled out. Paused: no change
-   * is, a withdrawal included, and what is in force stays in repair. Withdrawn: nodes are given
-   * back what they had, our objects are deleted, and the user's Secrets stay. Default: Managed.
+   * Whether the nodes follow the Secrets. Managed: every change is rolled out. Paused: no change is
+   * rolled out, including a withdrawal, and the content in force is kept in repair. Withdrawn: the
+   * agents restore the nodes, our objects are deleted, and the user's Secrets stay. Default:
+   * Managed.
    */
   managementState?: "Managed" | "Paused" | "Withdrawn";
   /**
@@ -57,8 +58,8 @@ export type GlobalPullSecretSpec = Readonly<{
    */
   sources?: readonly SourceSpec[];
   /**
-   * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes says
-   * which modes may be asked for.
+   * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes limits
+   * the modes.
    */
   delivery?: DeliverySpec;
   /** How fast a change goes over the nodes, and what stops it. */
@@ -76,19 +77,19 @@ export type SourceSpec = Readonly<{
   name: string;
   /**
    * The Secret, in kube-system, of type kubernetes.io/dockerconfigjson. The controller needs the
-   * right to read it, by name; where that is missing, status says how to grant it.
+   * right to read it, by name. If the right is missing, the status shows how to grant it.
    */
   secretRef: SecretReference;
   /**
-   * Which source's credential is used where several have one for the same registry: the highest's.
-   * Of equal ones the first by name, with a warning. Default: 0.
+   * The highest source's credential is used if several have one for the same registry. Equal
+   * priorities are ordered by name, with a warning. Default: 0.
    */
   priority?: number;
 }>;
 
 /**
  * The Secret, in kube-system, of type kubernetes.io/dockerconfigjson. The controller needs the
- * right to read it, by name; where that is missing, status says how to grant it.
+ * right to read it, by name. If the right is missing, the status shows how to grant it.
  */
 export type SecretReference = Readonly<{
   /** The Secret's name. */
@@ -96,8 +97,8 @@ export type SecretReference = Readonly<{
 }>;
 
 /**
- * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes says
- * which modes may be asked for.
+ * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes limits
+ * the modes.
  */
 export type DeliverySpec = Readonly<{
   /**
@@ -247,7 +248,7 @@ export type SourceStatus = Readonly<{
   accepted: "True" | "False" | "Unknown";
   /** Why, in one word. */
   reason: string;
-  /** Why, in a sentence with what to do. Codes are those of docs/errors.md. */
+  /** Why, in a sentence with what to do. Codes are those of docs/reference/errors.md. */
   message: string;
 }>;
 
@@ -259,7 +260,7 @@ export type RegistryStatus = Readonly<{
   source: string;
   /** The sources that have a credential for this registry, too, which is not used. */
   shadows?: readonly string[];
-  /** When the credential ends, if it tells: a JWT, or a token of Amazon ECR. */
+  /** When the credential expires, if it contains that: a JWT, or a token of Amazon ECR. */
   expires?: string;
 }>;
 
@@ -292,8 +293,8 @@ export type NodeFailure = Readonly<{
   /** The node's name. */
   node: string;
   /**
-   * The code that the agent gave, explained in docs/errors.md. Absent when its container did not
-   * come so far as to give one.
+   * The code that the agent gave, explained in docs/reference/errors.md. Absent when its container
+   * did not come so far as to give one.
    */
   code?: string;
   /** What failed, and what to do. */

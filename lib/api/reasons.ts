@@ -8,30 +8,29 @@
 export const conditions = {
   Ready:
     "The sources as last read are accepted, and their revision is on every node that can be served.",
-  Reconciling: "Not Ready, and the controller goes on by itself.",
-  Stalled: "Not Ready, and only a person can go on. Never together with Reconciling.",
+  Reconciling: "Not Ready, and the controller continues by itself.",
+  Stalled: "Not Ready, and you have to act. Never together with Reconciling.",
   SourcesAccepted:
-    "Every source is accepted. One of `spec.sources` that is not turns this one, and no other.",
+    "Every source is accepted. A refused one of `spec.sources` changes only this condition.",
   RolledOut:
-    "The published revision is on every node that can be served, whatever waits to follow it.",
+    "The published revision is on every node that can be served, even if newer content waits.",
   NodesLeftOut:
-    "There are nodes that cannot be served now; ten are named. They make no other condition False.",
+    "Some nodes cannot be served now; ten are named. No other condition depends on this one.",
 } as const;
 
 /** Reasons when Ready is True. */
 export const readyReasons = {
-  InForce: "Every node that can be served has what the Secrets say, as last read.",
-  NoNodes: "The same, but no node of the cluster should have it.",
-  NoSource: "Nothing is declared, and nothing of ours is left.",
-  Withdrawn: "`spec.managementState` is Withdrawn, and the nodes have given back what was ours.",
-  NodesAwaited:
-    "Withdrawn too, but nodes that cannot be served now restore their files only when they return.",
+  InForce: "Every node that can be served has the content of the Secrets, as last read.",
+  NoNodes: "The same, but no node of the cluster is selected.",
+  NoSource: "No source is declared, and no object of ours is left.",
+  Withdrawn: "`spec.managementState` is Withdrawn, and our entries are gone from all nodes.",
+  NodesAwaited: "Withdrawn as well, but absent nodes restore their files only when they return.",
 } as const;
 
-/** Reasons when the controller goes on by itself, so Ready is False or Unknown. */
+/** Reasons when the controller continues by itself, so Ready is False or Unknown. */
 export const reconcilingReasons = {
-  Starting: "No run has finished looking yet.",
-  StartingAgents: "The agents are being started; they touch nothing yet.",
+  Starting: "The controller has not finished its first run.",
+  StartingAgents: "The agents are starting, and change nothing yet.",
   OneNodeFirst: "A revision is granted to one node, which must prove it before the others.",
   RollingOut: "A revision is granted to the other nodes.",
   RollingOutLater: "A change waits until `spec.rollout.minInterval` is over.",
@@ -39,13 +38,13 @@ export const reconcilingReasons = {
     "A rollout cannot begin, because every node is away; it begins by itself when one returns.",
   WithdrawalAwaited:
     "The Secret is deleted, and may be created again until the grace period is over.",
-  Withdrawing: "The nodes are giving back our entries, or our objects are being deleted.",
-  OriginalUnknown: "The original has never been read, and cannot be now.",
+  Withdrawing: "The agents remove our entries, or our objects are being deleted.",
+  OriginalUnknown: "The original has never been read, and cannot be read now.",
   RequestUnanswered:
     "The API server has not answered our requests for minutes, or is too busy. Ready is Unknown.",
 } as const;
 
-/** Reasons when only a person can go on, so Ready is False. */
+/** Reasons when you have to act, so Ready is False. */
 export const stalledReasons = {
   Paused: "`spec.managementState` is Paused, and a change or a withdrawal waits.",
   SourceRejected:
@@ -53,16 +52,16 @@ export const stalledReasons = {
   NotAllowed:
     "The spec asks for what the installer does not allow; the previous policy stays in force.",
   UnsupportedCluster: "Another operator owns the nodes' pull secrets.",
-  ForeignObject: "An object under one of our names is somebody else's.",
+  ForeignObject: "An object with one of our names was made by another client.",
   RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",
-  WriteContested: "Another client undoes our writes of an object again and again; it is named.",
+  WriteContested: "Another client keeps undoing our writes of an object; the message names it.",
   PodsRefused: "The agents' pods cannot be created.",
   Halted:
     "More nodes failed than `spec.rollout.maxFailures`. All keep what they have until you change the Secret or request a retry.",
   NoNodeCanBeServed:
     "A rollout cannot begin, because no node can be served; `status.failures` has the reasons.",
   UpgradeRefused:
-    "Agents' pods of an older version may not be deleted. RolledOut tells whether the nodes have the revision.",
+    "The controller may not delete agents' pods of an older version. RolledOut reports whether the nodes have the revision.",
   Overdue: "A withdrawal has not moved for `spec.withdrawal.deadline`.",
 } as const;
 
@@ -78,23 +77,23 @@ export const otherReasons = {
 
 /** Reasons in `status.sources`: why a source is accepted or not. */
 export const sourceReasons = {
-  Accepted: "It is in order, and what it says now is in force.",
+  Accepted: "It is valid, and its present content is in force.",
   Rejected: "It is refused; its last accepted document stays in force.",
-  LeftOut: "It is in order, but does not fit together with higher sources.",
-  Missing: "There is no such Secret.",
+  LeftOut: "It is valid, but does not fit together with higher sources.",
+  Missing: "The Secret does not exist.",
   WithdrawalAwaited: "It was deleted, and may be created again until the grace period is over.",
   Forbidden: "The controller has no right to read it.",
-  Unreadable: "The API server does not answer for it.",
+  Unreadable: "The API server does not answer the request for it.",
 } as const;
 
-/** Reasons of Events that tell news, each once. */
+/** Reasons of Events that report news, each once. */
 export const newsReasons = {
-  Accepted: "What additional-pull-secret says now is taken, with so many registries.",
-  AcceptedWithWarnings: "It is taken, and something in it may surprise.",
-  RolledOut: "A revision is on every node that can be served; those that could not be are named.",
-  WithdrawalAwaited: "The Secret is deleted; its entries are taken back after the grace period.",
-  Removing: "A revision takes the entries back from every node.",
-  Removed: "The nodes have given everything back, and our objects are deleted.",
+  Accepted: "The content of additional-pull-secret is accepted, with this number of registries.",
+  AcceptedWithWarnings: "It is accepted, with warnings.",
+  RolledOut: "A revision is on every node that can be served; the message names the other nodes.",
+  WithdrawalAwaited: "The Secret is deleted; its entries are removed after the grace period.",
+  Removing: "A revision removes the entries from every node.",
+  Removed: "Our entries are gone from all nodes, and our objects are deleted.",
   NodesLeftBehind: "The removal ended without nodes that may keep the entries.",
 } as const;
 
@@ -106,18 +105,20 @@ export const troubleReasons = {
   SourceRejected: "One of `spec.sources` is refused, missing, left out or cannot be read.",
   PolicyNotAllowed: "The spec asks for what the installer does not allow.",
   UnsupportedCluster: "Another operator owns the nodes' file.",
-  ForeignObject: "An object under one of our names is somebody else's.",
+  ForeignObject: "An object with one of our names was made by another client.",
   RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",
-  WriteContested: "Another client undoes our writes of an object again and again; it is named.",
+  WriteContested: "Another client keeps undoing our writes of an object; the message names it.",
   RequestUnanswered:
     "The API server has not answered our requests for minutes, or is too busy for them.",
-  ObjectMutated: "Other people's admission changes what we declare; nothing that nodes get.",
+  ObjectMutated: "Admission changes an object that we declare, but nothing that nodes get.",
   PodsRefused: "Nodes have no agent, because its pod cannot be created.",
   RolloutHalted: "Nodes failed with a revision. It is granted to no other node.",
-  UpgradeRefused: "Agents' pods of an older version may not be deleted; it quotes why.",
+  UpgradeRefused:
+    "The controller may not delete agents' pods of an older version; the message has the reason.",
   NodesFailed: "Nodes failed with the revision in force. The other nodes have it.",
-  NoNodeCanBeServed: "A rollout cannot begin: no node can be served, for the reasons it quotes.",
-  RemovalOverdue: "A removal makes no progress, whatever its step.",
+  NoNodeCanBeServed:
+    "A rollout cannot begin, because no node can be served; the message has the reasons.",
+  RemovalOverdue: "A removal makes no progress.",
   NodesAwaited: "A removal waits for nodes that are away.",
 } as const;
 

@@ -2,31 +2,31 @@
 
 /** Condition → what it means when it is True. */
 export const syncConditions = {
-  Ready: "The Secret in the management cluster holds what is declared.",
-  Stalled: "Not Ready, and only a person can go on.",
-  Warning: "It is served, and soon will not be. It changes no other condition.",
+  Ready: "The Secret in the management cluster is as declared.",
+  Stalled: "Not Ready, and you have to act.",
+  Warning: "It is served, but may not be soon. It changes no other condition.",
 } as const;
 
-/** Reasons when it is Ready, or when the program goes on by itself. */
+/** Reasons when it is Ready, or when the program continues by itself. */
 export const syncReasons = {
-  Synced: "Ready: the Secret holds what is declared.",
-  Waiting: "The copy is there, and its Secret is not told of yet.",
-  Leaving: "The object is deleted, and what was made of it is not gone yet.",
-  Unreachable: "The cluster in which something is to be made does not answer.",
+  Synced: "Ready: the Secret is as declared.",
+  Waiting: "The copy exists, and does not report its Secret yet.",
+  Leaving: "The object is deleted, and its copy or Secret still exists.",
+  Unreachable: "The other cluster does not answer.",
 } as const;
 
-/** Reasons when only a person can go on. */
+/** Reasons when you have to act. */
 export const syncStalledReasons = {
-  Invalid: "What is declared cannot be a Secret of its type, or is too much.",
-  Copied: "It is itself a copy from another cluster, and is not copied on.",
-  Foreign: "An object under the name is somebody else's.",
-  Refused: "The API server, or admission, refuses or changes it, or somebody keeps undoing it.",
+  Invalid: "The content is not valid for its type, or too large.",
+  Copied: "It is a copy from another cluster, and is not copied again.",
+  Foreign: "An object with the name was made by another client.",
+  Refused: "The API server or admission refuses or changes it, or another client keeps undoing it.",
 } as const;
 
 /** Reasons of Warning. */
 export const syncWarningReasons = {
   TokenEnds: "The token for the management cluster ends soon, and could not be renewed.",
-  None: "There is nothing to warn of.",
+  None: "No warning.",
 } as const;
 
 export type SyncConditionType = keyof typeof syncConditions;

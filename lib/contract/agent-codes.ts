@@ -127,7 +127,7 @@ export const catalogue = {
   providerUnfit: [
     "GPS235",
     "the kubelet's credential provider is not there, or not as it has to be",
-    "nothing is changed; install flags, script and configuration as docs/delivery-node.md says",
+    "nothing is changed; install flags, script and configuration as docs/use/delivery-node.md says",
   ],
   portTaken: [
     "GPS240",

@@ -1,8 +1,9 @@
-/** Where a code is explained: the anchor of docs/errors.md that has its name. */
+/** Where a code is explained: the anchor of this page that has its name. */
+export const codesPage = "docs/reference/errors.md";
 
-/** `GPS218` → `docs/errors.md#gps218`. */
+/** `GPS218` → `docs/reference/errors.md#gps218`. */
 export function helpOf(code: string): string {
-  return `docs/errors.md#${code.toLowerCase()}`;
+  return `${codesPage}#${code.toLowerCase()}`;
 }
 
 /** The place that explains the first code in the text; undefined when it has none. */

@@ -74,7 +74,7 @@ export const servedKeys = {
   sources: "served.sources",
 } as const;
 
-/** How a credential on a node's disk reaches its kubelet; docs/delivery.md compares them. */
+/** How a credential on a node's disk reaches its kubelet; docs/use/delivery.md compares them. */
 export const deliveryModes = ["Restart", "Reread", "CredentialProvider"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 

@@ -19,8 +19,8 @@ test("a line with a code, in its message or beside it, has the place that explai
   assert.deepEqual(shown, [
     [30, "started", undefined, {}],
     [30, "started", undefined, { node: "n1" }],
-    [40, "GPS305 rollout: halted", "docs/errors.md#gps305", {}],
-    [40, "GPS305 rollout: halted", "docs/errors.md#gps305", { event: "RolloutHalted" }],
-    [50, "a run failed", "docs/errors.md#gps402", { error }],
+    [40, "GPS305 rollout: halted", "docs/reference/errors.md#gps305", {}],
+    [40, "GPS305 rollout: halted", "docs/reference/errors.md#gps305", { event: "RolloutHalted" }],
+    [50, "a run failed", "docs/reference/errors.md#gps402", { error }],
   ]);
 });

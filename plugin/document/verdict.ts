@@ -115,5 +115,7 @@ export function verdictOn(bytes: Uint8Array, protection: Protection): Good {
 export const explainedIn = (problems: readonly Problem[]): string =>
   `explained in ${[...new Set(problems.map(({ code }) => code))].map(helpOf).join(", ")}`;
 
-/** One line for people, which begins with the code under which docs/errors.md explains it. */
+/**
+ * One line for people, which begins with the code under which docs/reference/errors.md explains it.
+ */
 export const codedLine = (one: Problem): string => `${one.code} ${formatProblem(one)}`;

@@ -32,7 +32,7 @@ export type Preflight = Readonly<{
 
 /**
  * Seconds of one step of a rollout with the default probation of 5 s: four nodes, one by one, took
- * 36.8 s (docs/performance.md).
+ * 36.8 s (docs/inside/performance.md).
  */
 const stepSeconds = 9;
 
@@ -46,7 +46,9 @@ const cloud = {
   note: "CredentialProvider is taken: the cloud's own provider is configured (GPS235)",
 } as const satisfies Omit<Kind, "distribution">;
 
-/** The first row that fits a node. docs/delivery-node.md and README.md say how each is known. */
+/**
+ * The first row that fits a node. docs/use/delivery-node.md and README.md say how each is known.
+ */
 const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
   [
     ({ os }) => os === "windows",

@@ -114,7 +114,7 @@ export function applying(on: () => Rig): void {
     const first = await person.ok(apply(" --clusters east,west"));
     assert.equal(rows(first, "created"), 2 * count, first);
     assertShown(
-      "clusters.md",
+      "extend/clusters.md",
       "kubectl pull-secret clusters apply -f manifests --clusters east,west",
       first,
     );
@@ -141,7 +141,11 @@ export function applying(on: () => Rig): void {
     assert.match(of("west").join("\n"), /rolebindings\S*\/reader +missing/);
     assert.match(of("west").join("\n"), /deployments\S*\/web +differs/);
     assert.equal(rows(of("here").join("\n"), "missing"), count, out);
-    assertAmong("clusters.md", "kubectl pull-secret clusters apply -f manifests --check", out);
+    assertAmong(
+      "extend/clusters.md",
+      "kubectl pull-secret clusters apply -f manifests --check",
+      out,
+    );
     assert.equal(await home.cluster.get("namespace", "web"), undefined);
     assert.equal(await west.get("rolebinding", "reader", "-n", "web"), undefined);
     const written = auditOf(west, { since }).filter(

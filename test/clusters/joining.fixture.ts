@@ -118,14 +118,18 @@ export function joining(on: () => Rig): void {
     await on().person.ok("clusters join east --context admin@east");
     await on().person.ok("clusters join west --context west");
     const joined = await on().person.ok("clusters join here --context host");
-    assertAmong("clusters.md", "kubectl pull-secret clusters join here --context host", joined);
+    assertAmong(
+      "extend/clusters.md",
+      "kubectl pull-secret clusters join here --context host",
+      joined,
+    );
     for (const name of ["east", "west", "here"])
       for (const type of ["Joined", "ControlPlaneHealthy", "AccountGuarded"])
         await untilCondition(on().home.cluster, name, [type, "True"]);
     const shown = await on().person.ok("clusters list");
     for (const name of ["east", "west", "here"])
       assert.match(shown, new RegExp(`^ *${name} +True +True +True +v1\\.\\d+\\.\\d+`, "m"));
-    assertShown("clusters.md", "kubectl pull-secret clusters list", shown);
+    assertShown("extend/clusters.md", "kubectl pull-secret clusters list", shown);
     // No token is in what was shown, nor in anything that is printed from here on.
     for (const name of ["east", "west"]) {
       const token = Buffer.from(

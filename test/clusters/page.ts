@@ -1,4 +1,4 @@
-/** What docs/clusters.md shows as printed, held against what a run prints. */
+/** What docs/extend/clusters.md shows as printed, held against what a run prints. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -31,7 +31,7 @@ export function removing(on: () => Rig): void {
     const metadata = { name: "fleet-pull-secret", namespace: "kube-system" };
     await east.apply({ ...theirs, metadata });
     const out = await person.ok("clusters remove east --yes");
-    assertShown("clusters.md", "kubectl pull-secret clusters remove east", out);
+    assertShown("extend/clusters.md", "kubectl pull-secret clusters remove east", out);
     assert.equal(await joinedIn(east), false);
     const ours = ["global-pull-secret-joined"];
     for (const kind of ["role", "rolebinding", "clusterrole", "clusterrolebinding"])

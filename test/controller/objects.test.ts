@@ -101,7 +101,7 @@ test("H7, H24: an invalid Secret gets a Warning with its key path, and nothing i
   assert.equal(event.type, "Warning");
   assert.match(
     event.message,
-    /^GPS1\d\d additional: .*\(nothing is deployed\) \[docs\/errors\.md#gps1\d\d\]$/,
+    /^GPS1\d\d additional: .*\(nothing is deployed\) \[docs\/reference\/errors\.md#gps1\d\d\]$/,
   );
   await stays(
     "nothing is deployed",

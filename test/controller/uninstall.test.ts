@@ -1,6 +1,6 @@
 /**
- * Every order in which a person may take the product away, with the commands of docs/uninstall.md:
- * each ends, and what stays is what the page says.
+ * Every order in which a person may take the product away, with the commands of
+ * docs/use/uninstall.md: each ends, and what stays is what the page says.
  */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
@@ -16,7 +16,7 @@ import { document, ownPaths, paths } from "./plane.ts";
 import { statusOf } from "./steer.ts";
 
 const root = join(import.meta.dirname, "../..");
-const page = readFileSync(join(root, "docs/uninstall.md"), "utf8");
+const page = readFileSync(join(root, "docs/use/uninstall.md"), "utf8");
 const crd = "crd/globalpullsecrets.globalpullsecret.io";
 const content = document({ "quay.io": "robot:one" });
 
@@ -142,7 +142,7 @@ longTest(
     await served();
     await kubectl("delete", crd, "--timeout=60s");
     assert.equal(await left(), ownPaths.length);
-    await follow("The definition went first");
+    await follow("The CRD went first");
     await stop();
     assert.equal(await left(), 0);
     assert.equal(await installation(), "");

@@ -1,4 +1,4 @@
-/** The flags that docs/delivery-node.md puts into kubeadm's file, and kubeadm's own code. */
+/** The flags that docs/use/delivery-node.md puts into kubeadm's file, and kubeadm's own code. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const given = [
   'KUBELET_KUBEADM_ARGS="--v=2 --hostname-override=n1 --pod-infra-container-image=pause:3.10"\n',
   'KUBELET_KUBEADM_ARGS="--pod-infra-container-image=pause:3.10"\n',
 ];
-const [flags] = pageOf("delivery-node.md").blocksBelow("### kubeadm");
+const [flags] = pageOf("use/delivery-node.md").blocksBelow("### kubeadm");
 
 for (const text of given)
   test(`keeps the flags of the page's snippet when kubeadm upgrades a node with ${text.slice(22, 60)}`, async () => {

@@ -13,9 +13,9 @@ export function prepare(node: Node): void {
   node.writeFile(kubeadmFile, kubeadmFlags());
 }
 
-/** The same, by the snippet of docs/delivery-node.md for nodes that kubeadm set up. */
+/** The same, by the snippet of docs/use/delivery-node.md for nodes that kubeadm set up. */
 export function prepareByPage(node: Node): void {
-  const page = pageOf("delivery-node.md");
+  const page = pageOf("use/delivery-node.md");
   const [files] = page.blocksBelow("### A machine image");
   const [flags] = page.blocksBelow("### kubeadm");
   node.writeFile(kubeadmFile, 'KUBELET_KUBEADM_ARGS="--v=2"\n');

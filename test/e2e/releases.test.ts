@@ -51,7 +51,7 @@ async function isReady(): Promise<boolean> {
 /** Installs a version over the other one and waits until every node has its agent. */
 async function replaceWith(release: string | undefined, revision: number): Promise<void> {
   const [before] = await images();
-  // kubectl apply leaves them, and 0.2 has other agents (docs/install.md).
+  // kubectl apply leaves them, and 0.2 has other agents (docs/use/install.md).
   if (release !== undefined)
     await cluster.kubectl("delete", "validatingadmissionpolicies", "--all");
   await product.installProduct(cluster, { ...(release && { release }), wish });

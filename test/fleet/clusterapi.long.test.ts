@@ -49,7 +49,7 @@ const delivered = (word: string, target?: string) =>
   });
 
 test("K4, K5, K6, K9: Cluster API's own controller delivers what the object keeps beside the Cluster, follows a rotation, and its owner on the Secret is left alone", async () => {
-  // What docs/fleet.md says of this way: somebody else's Secret is overwritten.
+  // What docs/extend/fleet.md says of this way: somebody else's Secret is overwritten.
   await guest.apply(pullSecret("pull-secret", document({ "theirs.example": "a:b" })));
   await declareCluster({ home, guest, name, labels: labelled });
   await source("1");

@@ -25,8 +25,8 @@ let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, cluster] = await Promise.all([fleet.startHome(), startCluster({ nodes: 1 })]);
-  // What docs/sources.md has an administrator grant for a further source: before the installation,
-  // whose status would else say Forbidden until the controller asks again.
+  // What docs/use/sources.md has an administrator grant for a further source: before the
+  // installation, whose status would else say Forbidden until the controller asks again.
   const role = `global-pull-secret-source-${name}`;
   const asks = ["--verb=get,list,watch", "--resource=secrets", `--resource-name=${name}`];
   await cluster.kubectl("create", "role", role, ...its, ...asks);

@@ -1,4 +1,4 @@
-/** docs/fleet.md's walk-through, as it stands, on a management cluster and two guests. */
+/** docs/extend/fleet.md's walk-through, as it stands, on a management cluster and two guests. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ test("K2, K3, K6, K8: the page's walk-through runs as it stands, and prints what
   const auths = { "registry.example.com": { username: "robot", password } };
   writeFileSync(join(desk.folder, "pull-secret.json"), JSON.stringify({ auths }));
   await using controller = fleet.startFleet(home);
-  const blocks = pageOf("fleet.md").blocksBelow("## Walk-through");
+  const blocks = pageOf("extend/fleet.md").blocksBelow("## Walk-through");
   assert.equal(blocks.filter(({ printed }) => printed !== undefined).length, 3);
   assert.ok(!(await follow(desk, blocks)).includes(password));
   const document = (await fleet.targetIn(guests[1]!))?.data?.[".dockerconfigjson"] ?? "";

@@ -46,7 +46,7 @@ afterEach(async () => {
   await plane.freeLease(on);
 });
 
-/** What docs/sources.md has an administrator grant for a further source. */
+/** What docs/use/sources.md has an administrator grant for a further source. */
 const its = { name: "fleet-source", namespace: "kube-system" };
 const group = "rbac.authorization.k8s.io";
 const readRights = [

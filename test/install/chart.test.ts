@@ -51,7 +51,7 @@ test("helm template with an image alone is kubectl kustomize manifests, object b
   assert.deepEqual(await released(), byName(await kustomized({ resources: ["."] })));
 });
 
-for (const page of ["README.md", "docs/quick-start.md"])
+for (const page of ["README.md", "docs/use/quick-start.md"])
   test(`the line of ${page} for helm gives these objects, with the image that it names`, async () => {
     const line = linesOf(readFileSync(page, "utf8")).find((one) => one.startsWith("helm "));
     const template = line?.replace("helm install ", "helm template ") ?? "";

@@ -324,7 +324,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L31",
     effect: "a recipe reads the log of one pod, which may be the one that stands by",
-    file: "docs/syncsecret.md",
+    file: "docs/extend/tenants.md",
     text: "-l app.kubernetes.io/name=global-pull-secret-sync-tenant --tail=-1",
     instead: "deployment/global-pull-secret-sync-tenant",
     test: "tools/rules/sync-page.test.ts",
@@ -343,7 +343,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L32",
     effect: "the page does not say who is to create SyncSecrets",
-    file: "docs/syncsecret.md",
+    file: "docs/extend/tenants.md",
     text: "- **Creation**: ",
     instead: "- ",
     test: "tools/rules/sync-page.test.ts",

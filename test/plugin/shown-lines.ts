@@ -34,15 +34,15 @@ const pages = [
   "SECURITY.md",
   "CONTRIBUTING.md",
   "SUPPORT.md",
-  ...globSync("docs/**/*.md", { exclude: ["docs/decisions/**"] }),
+  ...globSync("docs/**/*.md", { exclude: ["docs/inside/decisions/**"] }),
 ].toSorted();
 
 /** Every such command, in the order of the pages. */
 export const shownLines = (): readonly Shown[] => pages.flatMap(shownIn);
 
-/** The GlobalPullSecret that docs/install.md shows. */
+/** The GlobalPullSecret that docs/use/install.md shows. */
 export function example(): string {
-  const page = readFileSync("docs/install.md", "utf8");
+  const page = readFileSync("docs/use/install.md", "utf8");
   const [, text = ""] = /^```yaml\n# globalpullsecret\.yaml\n(.*?)^```/ms.exec(page) ?? [];
   return text;
 }
@@ -73,7 +73,7 @@ export const notRun: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ["clusters apply -f sealed/west.yaml --clusters west", "wait --context east"].map((line) => [
       `kubectl pull-secret ${line}`,
-      "needs both clusters of docs/sealed.md, which test/e2e/two-clusters follows",
+      "needs both clusters of docs/extend/sealed.md, which test/e2e/two-clusters follows",
     ]),
   ),
   "kubectl pull-secret uninstall": "asks a person; run with --yes in uninstall.ts, last of all",

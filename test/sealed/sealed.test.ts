@@ -158,7 +158,7 @@ test("M10: with a pair of one's own in both clusters, as the page gives it, one 
   const desk = deskAt(join(folder, "desk"), { contexts });
   const shared = JSON.stringify({ auths: { "shared.example": { auth } } });
   writeFileSync(join(desk.folder, "additional.json"), shared);
-  const blocks = pageOf("sealed.md").blocksBelow("## One file for all clusters");
+  const blocks = pageOf("extend/sealed.md").blocksBelow("## One file for all clusters");
   const [make, bring, sealing, apply] = blocks.map(({ body }) =>
     // Where these tests have Sealed Secrets, and what its Deployment is called there.
     body

@@ -1,10 +1,10 @@
-/** docs/syncsecret.md, with both clusters of a rig. */
+/** docs/extend/tenants.md, with both clusters of a rig. */
 import { mkdtempSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { deskAt, pageOf, type Desk } from "../page.ts";
 import type { Rig } from "./rig.ts";
 
-export const { blocksBelow, yamlOf } = pageOf("syncsecret.md");
+export const { blocksBelow, yamlOf } = pageOf("extend/tenants.md");
 
 /** A new desk; its folder also has the tenant's audit log, and goes with the management cluster. */
 export function deskFor({ tenant, management, output }: Rig): Desk {

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { ClusterOptions } from "../cluster/cluster.ts";
 import { pageOf } from "../page.ts";
 
-const { yamlOf } = pageOf("syncsecret.md");
+const { yamlOf } = pageOf("extend/tenants.md");
 
 export function sealedOptions(): ClusterOptions {
   const encryption = JSON.stringify(yamlOf("encryption.yaml"));

@@ -13,7 +13,7 @@ test("the runbook of every alert is a heading of a page", () => {
   }
 });
 
-test("alerts and panels ask for metrics that docs/metrics.md has", () => {
+test("alerts and panels ask for metrics that docs/reference/metrics.md has", () => {
   const page = metricsPage();
   const asked = [...alerts, ...panels].flatMap(({ expr }) =>
     Array.from(expr.matchAll(/global_pull_secret_(\w+)/g), ([, name = ""]) => name),

@@ -1,5 +1,5 @@
 /** The alerts of the component monitoring, as one table, and the PrometheusRule that has them. */
-import { helpOf } from "#contract/help.ts";
+import { codesPage, helpOf } from "#contract/help.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import { troubles, type TroubleKind } from "#controller/status/troubles.ts";
 
@@ -17,7 +17,7 @@ export type Alert = Readonly<{
 /** Anchor of a code, as a runbook. */
 const codeOf = (kind: keyof typeof catalogue): string => helpOf(catalogue[kind][0]);
 /** The Event has one of many codes. */
-const ofSources = "docs/errors.md#pull-secrets";
+const ofSources = `${codesPage}#pull-secrets`;
 
 /** What lasts → how long it may, what is wrong, where the page about it is. */
 const lasting: Readonly<Record<TroubleKind, readonly [string, string, string]>> = {
@@ -65,7 +65,7 @@ export const alerts: readonly Alert[] = [
     for: "5m",
     severity: "critical",
     summary: "No controller works. Nodes keep what they have",
-    runbook: "docs/troubleshooting.md#the-controller-does-not-start-or-has-no-leader",
+    runbook: "docs/use/troubleshoot.md#the-controller-does-not-start-or-has-no-leader",
   },
   {
     alert: "GlobalPullSecretRolloutSlow",
@@ -73,7 +73,7 @@ export const alerts: readonly Alert[] = [
     for: "2h",
     severity: "warning",
     summary: "A rollout takes more than two hours",
-    runbook: "docs/troubleshooting.md#the-secret-is-there-but-nothing-happens",
+    runbook: "docs/use/troubleshoot.md#the-secret-is-there-but-nothing-happens",
   },
   {
     alert: "GlobalPullSecretNodesLeftOut",
@@ -81,7 +81,7 @@ export const alerts: readonly Alert[] = [
     for: "30m",
     severity: "warning",
     summary: "Nodes do not get the credential",
-    runbook: "docs/troubleshooting.md#one-node-does-not-get-the-credential",
+    runbook: "docs/use/troubleshoot.md#one-node-does-not-get-the-credential",
   },
   {
     alert: "GlobalPullSecretCredentialExpires",
@@ -89,7 +89,7 @@ export const alerts: readonly Alert[] = [
     for: "1m",
     severity: "critical",
     summary: "A credential ends within 15 minutes, or has ended",
-    runbook: "docs/registries.md#short-lived-tokens",
+    runbook: "docs/recipes/registries.md#short-lived-tokens",
   },
   {
     alert: "GlobalPullSecretTenantTokenExpires",
@@ -97,7 +97,7 @@ export const alerts: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: "The token of a tenant's side ends within six hours",
-    runbook: "docs/syncsecret.md#metrics",
+    runbook: "docs/extend/tenants.md#metrics",
   },
   {
     alert: "GlobalPullSecretFleetClusterAway",
@@ -113,7 +113,7 @@ export const alerts: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: "A cluster of the fleet does not take the Secret",
-    runbook: "docs/errors.md#fleet",
+    runbook: `${codesPage}#fleet`,
   },
   {
     alert: "GlobalPullSecretSyncErrors",
@@ -121,7 +121,7 @@ export const alerts: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: "SyncSecrets are not copied",
-    runbook: "docs/errors.md#syncsecrets",
+    runbook: `${codesPage}#syncsecrets`,
   },
 ];
 

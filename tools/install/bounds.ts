@@ -1,7 +1,8 @@
 /**
- * The ValidatingAdmissionPolicies that bound the controller's own account (docs/decisions/0054).
- * They are written from the objects that the controller declares, so that policy and template
- * cannot disagree. A field of the template is pinned, unless agent-template.ts names it as free.
+ * The ValidatingAdmissionPolicies that bound the controller's own account
+ * (docs/inside/decisions/admission-bounds.md). They are written from the objects that the
+ * controller declares, so that policy and template cannot disagree. A field of the template is
+ * pinned, unless agent-template.ts names it as free.
  */
 import { dump } from "js-yaml";
 import * as names from "#contract/names.ts";
@@ -83,7 +84,7 @@ dyn(object.spec).all(f, f == 'tolerations' ||
  * annotation of that name. `images:` of an overlay sets the first one, as manifests/base configures
  * it, and the chart sets all of them from its values. A ServiceAccount is the parameter because the
  * API server follows these all the time, in order to authenticate; of a Deployment it would keep
- * what it had read before the policy was last deleted (docs/decisions/0054).
+ * what it had read before the policy was last deleted (docs/inside/decisions/admission-bounds.md).
  */
 export const installed = {
   "agent-image": "",
@@ -249,7 +250,7 @@ ${unnamedOfTemplate}.join(', ')`,
 variables.containers.map(c, c.name + ' ' + ${ofContainer}.join(', ')).join('; ')`,
     },
     {
-      // By tag, or by a digest of the same repository (docs/decisions/0031).
+      // By tag, or by a digest of the same repository (docs/inside/decisions/image-digest.md).
       expression: `variables.containers.all(c, c.image == variables.image ||
   !variables.image.contains('@') && c.image.startsWith(variables.repository + '@') &&
   c.image.substring(size(variables.repository)).matches('^@sha256:[0-9a-f]{64}$'))`,

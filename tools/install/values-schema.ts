@@ -101,7 +101,7 @@ const properties = described({
     name,
   ),
   flags: group(
-    "The controller's flags, in camelCase; what is absent is as docs/configuration.md says.",
+    "The controller's flags, in camelCase; what is absent is as docs/reference/configuration.md says.",
     Object.fromEntries(Object.entries(flagValues).map(([key, flag]) => [key, flagSchema(flag)])),
   ),
   controller: group("The controller's pods.", {

@@ -20,7 +20,9 @@ test("a code stands for one problem", () => {
 
 test("every code has one anchor, what happens by itself, and what to do", () => {
   const parts = errorsPage().split(/^### /m).slice(1);
-  const anchors = parts.map((part) => `docs/errors.md#${part.split("\n")[0]?.toLowerCase()}`);
+  const anchors = parts.map(
+    (part) => `docs/reference/errors.md#${part.split("\n")[0]?.toLowerCase()}`,
+  );
   assert.deepEqual(anchors.toSorted(), all.map(([code]) => helpOf(code)).toSorted());
   for (const part of parts)
     assert.match(
@@ -41,9 +43,9 @@ test("a text ends with the place of its first code, also when it is cut", () => 
   assert.equal(withHelp("ready", 10), "ready");
   assert.equal(
     withHelp("a: GPS305 failed; b: GPS218 rolled back", 1024),
-    "a: GPS305 failed; b: GPS218 rolled back [docs/errors.md#gps305]",
+    "a: GPS305 failed; b: GPS218 rolled back [docs/reference/errors.md#gps305]",
   );
   const cut = withHelp(`GPS305 ${"x".repeat(2000)}`, 1024);
   assert.equal(cut.length, 1024);
-  assert.match(cut, /x… \[docs\/errors\.md#gps305\]$/);
+  assert.match(cut, /x… \[docs\/reference\/errors\.md#gps305\]$/);
 });

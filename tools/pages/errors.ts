@@ -1,4 +1,4 @@
-/** docs/errors.md: every code of every catalogue, with an anchor of its own. */
+/** docs/reference/errors.md: every code of every catalogue, with an anchor of its own. */
 import type { Catalogue } from "#contract/catalogue.ts";
 import { catalogue as agent, type AgentCode } from "#contract/agent-codes.ts";
 import { helpOf } from "#contract/help.ts";
@@ -63,7 +63,7 @@ const isWarning = (code: string): boolean => Number(code.slice("GPS".length)) >=
 /** The page: a section for each catalogue, and in it one for each code. */
 export function errorsPage(): string {
   const parts = [
-    `# Every code\n\nThe same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of them end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential. If you know a symptom but no code, begin with [troubleshooting](troubleshooting.md).`,
+    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. The same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of them end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential. If you know a symptom but no code, begin with [troubleshooting](../use/troubleshoot.md).`,
     sections
       .map(({ title }) => `[${title}](#${title.toLowerCase().replace(" ", "-")})`)
       .join(" · "),

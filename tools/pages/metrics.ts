@@ -1,4 +1,4 @@
-/** docs/metrics.md: metrics, and what lasts. */
+/** docs/reference/metrics.md: metrics, and lasting failures. */
 import type { NodeState } from "#controller/rollout/facts.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { alerts } from "#tools/install/alerts.ts";
@@ -6,7 +6,7 @@ import { table, type Row } from "./markdown.ts";
 
 const states: Readonly<Record<NodeState, string>> = {
   current: "has proved the revision",
-  changing: "is granted the revision and has not proved it, or its grant is being taken back",
+  changing: "is granted the revision and has not proved it, or its grant is being revoked",
   waiting: "will be granted the revision",
   starting: "its agent is starting",
   failed: "the revision failed there, took too long, or the node went away while it changed",
@@ -14,7 +14,7 @@ const states: Readonly<Record<NodeState, string>> = {
     "cannot be served, so no rollout waits for it: away, not started, not Ready, unfit, or its grant is refused by admission",
 };
 
-/** The page of metrics, and of the Events and conditions of what lasts. */
+/** The page of metrics, and of the Events and conditions of lasting failures. */
 export function metricsPage(): string {
   const rows = Object.values(troubles).map(({ event, condition, reason }): Row => [
     event,
@@ -23,7 +23,7 @@ export function metricsPage(): string {
   ]);
   return `# Metrics, conditions, Events
 
-At \`:8080/metrics\` of the controller, each name with \`global_pull_secret_\` before it. A series that has nothing to speak of is absent.
+After this page you can scrape the programs and alert on what matters. The controller serves metrics at \`:8080/metrics\`, each name with the prefix \`global_pull_secret_\`. A series without a subject is absent.
 
 ${table(
   [
@@ -35,9 +35,9 @@ ${table(
     "`nodes{state}`",
   ],
   [
-    ["nothing is declared, nothing is there", "0", "absent", "absent", "absent", "absent"],
+    ["nothing is declared or deployed", "0", "absent", "absent", "absent", "absent"],
     [
-      "a Secret is refused that was never in force",
+      "a Secret is refused and was never in force",
       "as before, 0",
       "absent",
       "0",
@@ -45,36 +45,36 @@ ${table(
       "absent",
     ],
     ["a rollout is under way", "N", "0", "1 or 0", "there", "there"],
-    ["a rollout is out", "N", "1", "1 or 0", "there", "there"],
-    ["nodes give back, or are waited for", "N", "absent", "absent", "there", "there"],
+    ["a rollout is complete", "N", "1", "1 or 0", "there", "there"],
+    ["a withdrawal is under way", "N", "absent", "absent", "there", "there"],
     ["objects are deleted", "N", "absent", "absent", "absent", "absent"],
   ],
 )}
 
-\`source_accepted{source}\` is there for \`additional\` while the Secret is, for \`original\` while one is asked for. \`credential_expiry_timestamp_seconds{source}\` is there if a credential of the source tells when it ends: a JWT, or a token of Amazon ECR. \`nodes_desired\` and
-\`nodes_available\` are the DaemonSet's own totals; \`nodes_updated\` counts nodes that have proved the revision. Besides: \`reconcile_total{namespace,result}\`,
+\`source_accepted{source}\` exists for \`additional\` while the Secret exists, and for \`original\` if one is configured. \`credential_expiry_timestamp_seconds{source}\` exists if a credential of the source has an expiry: a JWT, or a token of Amazon ECR. \`nodes_desired\` and
+\`nodes_available\` are the DaemonSet's own totals. \`nodes_updated\` counts nodes that have proved the revision. Other metrics: \`reconcile_total{namespace,result}\`,
 \`reconcile_duration_seconds{namespace}\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
 \`build_info{version}\`, and \`leader\`, 1 in the controller that holds the Lease.
 
 ## Nodes by state
 
-\`nodes{state}\` counts the agents' pods by what became of the published revision on their nodes. All six states are there once the pods have been read.
+\`nodes{state}\` counts the agents' pods by the state of the published revision on their nodes. All six states exist once the pods have been read.
 
 ${table(
   ["state", "meaning"],
   Object.entries(states).map(([state, meaning]): Row => [state, meaning]),
 )}
 
-## What lasts
+## Lasting failures
 
-For as long as it lasts \`trouble{reason}\` is 1, GlobalPullSecret's status has it ([what that says](status.md)), and the Event (Warning, on
-\`additional-pull-secret\`) is repeated every half hour ([why](decisions/0024-whatever-lasts-is-told.md)).
+While a failure lasts, \`trouble{reason}\` is 1, [GlobalPullSecret's status](../use/operate.md) reports it, and the Event (Warning, on
+\`additional-pull-secret\`) is repeated every half hour ([why](../inside/decisions/lasting-failures.md)).
 
 ${table(["Event, `reason`", "condition", "its reason"], rows)}
 
 ## Alerts and a dashboard
 
-The component \`manifests/components/monitoring\` (chart: \`monitoring.enabled\`) adds a metrics Service, a PodMonitor, a PrometheusRule and a Grafana dashboard as a ConfigMap with the label \`grafana_dashboard\`. It needs the CRDs of the Prometheus operator. Each alert has a \`runbook_url\`. It begins with \`docs/\`; set the chart's value \`monitoring.docs\` to the address where you serve these pages. Tests run every alert with Debian's promtool. A real Prometheus sees a rollout, a halt and a stopped controller fire their alerts and end them. The operator itself and Grafana are not run here.
+The component \`manifests/components/monitoring\` (chart: \`monitoring.enabled\`) adds a metrics Service, a PodMonitor, a PrometheusRule and a Grafana dashboard as a ConfigMap with the label \`grafana_dashboard\`. It needs the CRDs of the Prometheus operator. Each alert has a \`runbook_url\`. It begins with \`docs/\`; set the chart's value \`monitoring.docs\` to the address where you serve these pages. Tests run every alert with Debian's promtool, and some with a real Prometheus. They do not run the operator or Grafana.
 
 If your Prometheus has no operator, it finds the Service by its \`prometheus.io/scrape\` annotation. Copy \`spec.groups\` of the PrometheusRule into a rule file.
 
@@ -84,24 +84,24 @@ ${table(
     `\`${alert}\``,
     time,
     severity,
-    `[${summary}](${runbook.replace("docs/", "")})`,
+    `[${summary}](${runbook.replace(/^docs\/(reference\/)?/, (_, here?: string) => (here ? "" : "../"))})`,
   ]),
 )}
 
-## Of the other programs
+## The other programs
 
-At \`:8080/metrics\` of each, with the same prefix.
+Each serves metrics at \`:8080/metrics\`, with the same prefix.
 
 ${table(
-  ["program", "metric", "what it tells"],
+  ["program", "metric", "meaning"],
   [
     [
-      "[fleet](fleet.md)",
+      "[fleet](../extend/fleet.md)",
       "`fleet_clusters{object,state}`",
       "clusters of each FleetSecret; the states are those of status, and `GivenUp`. Worth an alert: `Failed` above 0",
     ],
     [
-      "[SyncSecret](syncsecret.md#metrics), each side",
+      "[SyncSecret](../extend/tenants.md#metrics), each side",
       "`sync_secret_reconcile_total{namespace,result}`",
       "`success`, `conflict` or `error`. Worth an alert: `error` growing for 15 minutes",
     ],

@@ -15,6 +15,8 @@ export function plugin(): string {
 
 const intro = `# kubectl pull-secret
 
+After this page you can run every command of the plugin, and use its output in scripts.
+
 \`npm run build\` makes \`dist/kubectl-pull_secret\`. kubectl finds it when \`dist\` is on your \`PATH\`:
 
 \`\`\`sh
@@ -25,37 +27,36 @@ kubectl pull-secret version
 To keep it, add that line to your shell's profile with the path of the checkout, or link to the file
 from a folder of your \`PATH\`.
 
-It starts the bundle beside it, \`dist/kubectl-pull_secret.cjs\`, with the Node that npm installed in
-the checkout. To use the plugin on another machine, copy the bundle there as
-\`kubectl-pull_secret\`: it is one executable file. It then needs Node 22.15 or newer on the
-\`PATH\`; for commands on files alone Node 20 is enough. A release has it as an archive, with a manifest for
-krew on Linux and macOS:
+It starts the bundle \`dist/kubectl-pull_secret.cjs\` with the Node that npm installed in the checkout.
+To use the plugin on another machine, copy the bundle there as \`kubectl-pull_secret\`. It is one
+executable file and needs Node 22.15 or newer on the \`PATH\`, or Node 20 for commands on files alone.
+A release has an archive, with a manifest for krew on Linux and macOS:
 \`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION.tar.gz\`.
 
-Commands that reach a cluster use your kubeconfig, and its rights. Those that only show need no right
-on Secrets: \`status\` and \`wait\` read GlobalPullSecret, which \`wait\` compares with the Secrets'
-versions where you may get these; \`nodes\` lists pods and Events in kube-system.
+Commands that reach a cluster use your kubeconfig and its rights. Commands that only show something
+need no right on Secrets: \`status\` and \`wait\` read GlobalPullSecret, and \`nodes\` lists pods and
+Events in kube-system. \`wait\` also compares the Secrets' versions if you may read them.
 
 | Exit code | Meaning                                                      |
 | --------- | ------------------------------------------------------------ |
 | 0         | done, perhaps with warnings on standard error                |
-| 1         | refused, or failed; standard error says why and what to do   |
+| 1         | refused or failed; standard error gives the reason and the next step |
 | 2         | the command line is wrong, or a file cannot be read          |
-| 3         | not yet, in the time that \`--timeout\` gives                  |
+| 3         | not yet, within \`--timeout\`                                |
 
-Only \`merge --show-credentials\` prints credentials; \`merge --output-file\` writes them to a file with
-mode 0600. \`withdraw\`, \`uninstall\`,
-\`remove\` of a Secret's last registry and \`clusters remove\` ask first, because they take credentials
-off nodes; without a terminal they need \`--yes\`. Flags may stand before the command, as with kubectl. Colours
-are for terminals only, unless \`NO_COLOR\` is set or \`TERM\` is \`dumb\`.
+Only \`merge --show-credentials\` prints credentials. \`merge --output-file\` writes them to a file with
+mode 0600. \`withdraw\`, \`uninstall\`, \`remove\` of a Secret's last registry and \`clusters remove\` ask
+first, because they remove credentials from nodes. Without a terminal they need \`--yes\`. Flags may
+stand before the command. Colours are for terminals only; \`NO_COLOR\` and \`TERM=dumb\` disable them.
 
 With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
-managed fields, and \`nodes\` a list of \`{node, pod, revision, ready, code, message}\`; what is not
-known is absent. \`check\` prints \`{accepted, problems, warnings, registries}\`, the first two lists of
-\`{code, source, path, message, next}\` and the last of \`{registry, answer, why}\`, of which two are
-there with \`--login\`. \`explain\` of an object prints a list, \`uninstall\` \`{deleted, kept}\`.
+managed fields. \`nodes\` prints a list of \`{node, pod, revision, ready, code, message}\`; unknown
+values are absent. \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
+warnings are lists of \`{code, source, path, message, next}\`. Registries is a list of
+\`{registry, answer, why}\`, with the last two only for \`--login\`. \`explain\` of an object prints a
+list, and \`uninstall\` prints \`{deleted, kept}\`.
 
-\`check --login\` tells a registry its credential when that asks for it, over TLS; what a redirect to
-another host leads to is told nothing. Plain HTTP is for loopback addresses, and for hosts that
-\`--plain-http\` names.
+\`check --login\` sends a credential only over TLS, and only to a registry that requests it. It sends
+nothing to the target of a redirect to another host. Plain HTTP is for loopback addresses, and for
+hosts in \`--plain-http\`.
 `;

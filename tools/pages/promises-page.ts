@@ -1,6 +1,6 @@
 /**
- * docs/promises.md: each promise, the tests that show it and the commands that run them. It is read
- * from the names of the tests.
+ * docs/reference/promises.md: each promise, the tests that show it and the commands that run them.
+ * It is read from the names of the tests.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -53,7 +53,7 @@ function shownIn(showing: readonly NamedTest[]): string {
   return tiers
     .flatMap((tier) => {
       const files = new Set(showing.filter((one) => one.tier === tier).map(({ file }) => file));
-      const links = Array.from(files, (file) => `[${file}](../${file})`);
+      const links = Array.from(files, (file) => `[${file}](../../${file})`);
       return links.length === 0
         ? []
         : [[`\`${commandOf[tier]}\``, links.join("<br>")].join("<br>")];
@@ -68,11 +68,11 @@ export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
     return `| ${key} | ${sentence} | ${shownIn(showing)} |`;
   });
   const described = Object.entries(prose).map(
-    ([key, { sentence, page }]) => `| ${key} | ${sentence} | [${page}](${page}) |`,
+    ([key, { sentence, page }]) => `| ${key} | ${sentence} | [${page}](../${page}) |`,
   );
   return `# Every promise, and the tests that show it
 
-The name of a test that shows a promise begins with the promise's number. The third column lists the test files and the command that runs them. \`npm test\` needs only the checkout. The other two commands use real parts: control planes, nodes with systemd and a kubelet, a registry ([the three tiers](testing.md#three-tiers)).
+The name of a test that shows a promise begins with the promise's number. The third column lists the test files and the command that runs them. \`npm test\` needs only the checkout. The other two commands use real parts: control planes, nodes with systemd and a kubelet, a registry ([the three tiers](../inside/testing.md#three-tiers)).
 
 Each promise also has a deliberate breakage in \`test/mutants\`: one changed line that makes a test fail. \`npm run docs\` writes this page from the names of the tests, and a unit test compares the two.
 
@@ -80,7 +80,7 @@ Each promise also has a deliberate breakage in \`test/mutants\`: one changed lin
 | --- | --- | --- |
 ${rows.join("\n")}
 
-## Said, not shown
+## Stated, not shown
 
 No test can fail for these.
 

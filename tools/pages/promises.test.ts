@@ -39,7 +39,7 @@ test("every number in a test's name is that of a promise, and stands at its begi
 });
 
 test("what is only said stands under a heading of its page, and on the page of promises as such", () => {
-  const [shown = "", said = ""] = promisesPage([]).split("## Said, not shown");
+  const [shown = "", said = ""] = promisesPage([]).split("## Stated, not shown");
   for (const [number, { page, sentence }] of Object.entries(prose)) {
     const [file = "", anchor = ""] = page.split("#");
     const headings = [...readFileSync(`docs/${file}`, "utf8").matchAll(/^#+ (.*)$/gm)];
@@ -50,7 +50,7 @@ test("what is only said stands under a heading of its page, and on the page of p
         .replaceAll(" ", "-"),
     );
     assert.ok(anchors.includes(anchor), `${number}: ${page}`);
-    assert.ok(said.includes(`| ${number} | ${sentence} | [${page}](${page}) |`), number);
+    assert.ok(said.includes(`| ${number} | ${sentence} | [${page}](../${page}) |`), number);
     assert.ok(!shown.includes(`| ${number} |`), number);
   }
 });
@@ -64,7 +64,7 @@ test("each promise has the command of every tier that shows it, the lowest tier 
   const shownBy = (number: string) =>
     new RegExp(`^\\| ${number} \\| [^|]+ \\| (.*) \\|$`, "m").exec(page)?.[1];
   const [unit, real] = ["agent/b.test.ts", "test/e2e/a.test.ts"].map(
-    (file) => `[${file}](../${file})`,
+    (file) => `[${file}](../../${file})`,
   );
   assert.equal(shownBy("H1"), `\`npm test\`<br>${unit}<br>\`npm run test:cluster\`<br>${real}`);
   assert.equal(shownBy("H2"), `\`npm run test:cluster\`<br>${real}`);

@@ -95,15 +95,15 @@ type Prose = Readonly<{ sentence: string; page: string }>;
 export const prose: Readonly<Record<string, Prose>> = {
   K10: {
     sentence: "Beside Cluster API no add-on is needed: one object and one controller do it.",
-    page: "fleet.md#few-pieces-and-air-gapped",
+    page: "extend/fleet.md#few-pieces-and-air-gapped",
   },
   K13: {
     sentence: "Objections to a credential on the nodes are answered.",
-    page: "fleet.md#few-pieces-and-air-gapped",
+    page: "extend/fleet.md#few-pieces-and-air-gapped",
   },
   M12: {
     sentence: "Which problems of secrets are solved, and which are not, is said of each.",
-    page: "clusters.md#which-problems-are-solved",
+    page: "extend/clusters.md#which-problems-are-solved",
   },
 };
 

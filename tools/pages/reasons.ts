@@ -8,12 +8,12 @@ import { table } from "./markdown.ts";
 export function reasonsPage(): string {
   return `# Conditions and reasons
 
-Scripts and alerts may compare these names: none is ever changed, or used for anything else. The
-messages beside them are for people, and do change.
+After this page you can use conditions and Events in scripts and alerts. The names never change
+their meaning. The messages beside them do change.
 
 ## Conditions
 
-Of GlobalPullSecret \`cluster\`; [how to read them](../status.md).
+Conditions of GlobalPullSecret \`cluster\` ([how to read them](../use/operate.md)).
 
 ${named("condition", reasons.conditions, "when it is True")}
 
@@ -21,44 +21,44 @@ ${named("condition", reasons.conditions, "when it is True")}
 
 ${named("reason", reasons.readyReasons)}
 
-## The controller goes on by itself
+## The controller continues by itself
 
 Reconciling is True with these, and Ready False or Unknown.
 
 ${named("reason", reasons.reconcilingReasons)}
 
-## A person has to act
+## You have to act
 
 Stalled is True with these, and Ready False.
 
 ${named("reason", reasons.stalledReasons)}
 
-## Of other conditions only
+## Other conditions
 
 ${named("reason", reasons.otherReasons)}
 
-## Of one source
+## One source
 
-In \`status.sources[].reason\`.
+These are in \`status.sources[].reason\`.
 
 ${named("reason", reasons.sourceReasons)}
 
-## Events that tell news
+## News
 
-On \`additional-pull-secret\`, each once.
+Each Event appears once, on \`additional-pull-secret\`.
 
 ${named("reason", reasons.newsReasons)}
 
-## Events that last
+## Lasting failures
 
-Warnings on \`additional-pull-secret\`, repeated every half hour; [the conditions and the metric that
-go with them](../metrics.md).
+These Events are Warnings on \`additional-pull-secret\`, repeated every half hour; [the conditions and the metric that
+go with them](metrics.md).
 
 ${named("reason", reasons.troubleReasons)}
 
 ## FleetSecret
 
-[How to read them](../fleet.md).
+[How to read them](../extend/fleet.md).
 
 ${named("condition", fleet.fleetConditions, "when it is True")}
 
@@ -70,13 +70,13 @@ Stalled is True with these, and Ready False:
 
 ${named("reason", fleet.fleetStalledReasons)}
 
-Of Warning:
+Reasons of Warning:
 
 ${named("reason", fleet.fleetWarningReasons)}
 
 ## ClusterProfile of a joined cluster
 
-[How to join one](../clusters.md).
+[How to join one](../extend/clusters.md).
 
 ${named("condition", fleet.joinedConditions, "when it is True")}
 
@@ -84,11 +84,11 @@ ${named("reason", fleet.joinedReasons)}
 
 ## SyncSecret
 
-[How to use one](../syncsecret.md).
+[How to use one](../extend/tenants.md).
 
 ${named("condition", sync.syncConditions, "when it is True")}
 
-Reasons of Ready, or of what goes on by itself:
+Reasons of Ready and Reconciling:
 
 ${named("reason", sync.syncReasons)}
 
@@ -96,7 +96,7 @@ Stalled is True with these, and Ready False:
 
 ${named("reason", sync.syncStalledReasons)}
 
-Warning has these; it changes no other condition:
+Reasons of Warning, which changes no other condition:
 
 ${named("reason", sync.syncWarningReasons)}
 `;

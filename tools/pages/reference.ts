@@ -17,7 +17,7 @@ export const reference = (): string =>
   pageOf(ourCrd(), {
     place: "short name `gps`, cluster-scoped, one only: `cluster`",
     explain: "gps",
-    status: "What the conditions mean: [status](../status.md).",
+    status: "[Operate](../use/operate.md) explains the conditions.",
   });
 
 /** docs/reference/fleetsecret.md. */
@@ -25,7 +25,7 @@ export const fleetReference = (): string =>
   pageOf(ourCrd(fleetCrdFile), {
     place: "namespaced",
     explain: "fleetsecret",
-    status: "How it is used: [fleet](../fleet.md).",
+    status: "[Many clusters](../extend/fleet.md) explains its use.",
   });
 
 /** docs/reference/syncsecret.md. */
@@ -33,7 +33,7 @@ export const syncReference = (): string =>
   pageOf(ourCrd(syncCrdFile), {
     place: "namespaced",
     explain: "syncsecret",
-    status: "How it is used: [tenants' secrets](../syncsecret.md).",
+    status: "[Tenants' secrets](../extend/tenants.md) explains its use.",
   });
 
 type Words = Readonly<{ place: string; explain: string; status: string }>;

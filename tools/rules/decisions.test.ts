@@ -4,20 +4,28 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { moved } from "#controller/policy/config.ts";
 
-const folder = join(import.meta.dirname, "../../docs/decisions");
-const pages = readdirSync(folder).filter((name) => /^\d{4}-/.test(name));
+const folder = join(import.meta.dirname, "../../docs/inside/decisions");
+const pages = readdirSync(folder).filter((name) => name !== "README.md");
 const textOf = (page: string): string => readFileSync(join(folder, page), "utf8");
 
-test("the index names every decision once, in order, with a status", () => {
-  const index = readFileSync(join(folder, "README.md"), "utf8");
-  const rows = [...index.matchAll(/^\| \[(\d{4})\]\(([^)]+)\) \| ([^|]+) \| [^|]+ \|$/gm)];
-  assert.deepEqual(
-    rows.map(([, , page]) => page),
-    pages.toSorted(),
-  );
-  for (const [, number, page = "", title] of rows) {
-    assert.ok(page.startsWith(`${number}-`), page);
-    assert.equal(textOf(page).split("\n")[0], `# ${Number(number)}. ${title}`);
+test("the index has each decision once, by its title and after a question", () => {
+  const index = textOf("README.md").replaceAll(/\n {2}/g, " ");
+  const rows = [...index.matchAll(/^- [A-Z][^[]*\? \[([^\]]+)\]\(([^)]+)\)$/gm)];
+  assert.deepEqual(new Set(rows.map(([, , page]) => page)), new Set(pages));
+  assert.equal(rows.length, pages.length);
+  for (const [, title, page = ""] of rows)
+    assert.equal(textOf(page).split("\n")[0], `# ${title}`, page);
+});
+
+test("each decision ends with how to tell that it was wrong", () => {
+  for (const page of pages) {
+    const [, last = ""] =
+      /^## (.*)$/m.exec(
+        textOf(page)
+          .split(/^(?=## )/m)
+          .at(-1) ?? "",
+      ) ?? [];
+    assert.equal(last, "How to tell that it was wrong", page);
   }
 });
 

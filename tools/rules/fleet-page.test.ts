@@ -1,4 +1,7 @@
-/** What docs/fleet.md and docs/hosted.md count and answer, held against manifests and tests. */
+/**
+ * What docs/extend/fleet.md and docs/extend/hosted.md count and answer, held against manifests and
+ * tests.
+ */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +10,7 @@ import { kustomizationOf, objectsOf, textOf, type KubeObject } from "../install/
 
 const root = join(import.meta.dirname, "../..");
 const pageOf = (name: string) => readFileSync(join(root, "docs", name), "utf8");
-const page = pageOf("fleet.md");
+const page = pageOf("extend/fleet.md");
 
 /** Every object of a folder of manifests/, as its kustomization lists them. */
 function objectsIn(folder: string): KubeObject[] {
@@ -42,7 +45,7 @@ for (const folder of ["fleet", "hosted"])
     const kinds = objectsIn(folder).map(({ kind }) => kind);
     const many = (kind: unknown) => kinds.filter((one) => one === kind).length;
     const counted = kinds.map((kind) => `${kind} ${many(kind)}`);
-    const told = rowsUnder("| kind | how many | what for |", pageOf(`${folder}.md`)).map(
+    const told = rowsUnder("| kind | how many | what for |", pageOf(`extend/${folder}.md`)).map(
       ([kind, count]) => `${kind} ${count}`,
     );
     assert.deepEqual(new Set(told), new Set(counted));
@@ -89,7 +92,7 @@ function imagesOf(value: unknown): string[] {
 test("every answer to an objection on the page names a test that there is", () => {
   const rows = rowsUnder("| objection to a credential on the nodes | answer | shown by |");
   for (const [objection, , shown = ""] of rows) {
-    const [, file = ""] = /\]\(\.\.\/([^)]+\.test\.ts)\)/.exec(shown) ?? [];
+    const [, file = ""] = /\]\(\.\.\/\.\.\/([^)]+\.test\.ts)\)/.exec(shown) ?? [];
     assert.ok(existsSync(join(root, file)) && file !== "", `${objection}: ${shown}`);
   }
 });
@@ -110,7 +113,7 @@ test("what the page says of the bench has the names of its rows, and no table of
 });
 
 test("K7, M4: where a promise is narrowed, both pages name the tools for other resources", () => {
-  for (const text of [page, pageOf("clusters.md")])
+  for (const text of [page, pageOf("extend/clusters.md")])
     for (const tool of ["https://fluxcd.io", "https://argo-cd.readthedocs.io", "/sveltos/"])
       assert.ok(text.includes(tool), tool);
 });

@@ -34,7 +34,7 @@ function stated(part: string): string | undefined {
 
 test("every unit that is known is on the page, and every code and flag on it is known", () => {
   for (const unit of kubeletUnits) assert.ok(page.includes(`\`${unit}\``), unit);
-  const errors = readFileSync("docs/errors.md", "utf8");
+  const errors = readFileSync("docs/reference/errors.md", "utf8");
   for (const [code] of page.matchAll(/GPS\d+/g)) assert.ok(errors.includes(`### ${code}\n`), code);
   for (const [, flag = ""] of page.matchAll(/`--([a-z-]+)/g))
     assert.ok(Object.hasOwn(flags, flag), flag);

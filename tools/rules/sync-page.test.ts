@@ -1,11 +1,11 @@
-/** What docs/syncsecret.md tells to do, held against manifests and against itself. */
+/** What docs/extend/tenants.md tells to do, held against manifests and against itself. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { kustomizationOf, manifests, objectsOf, textOf } from "../install/yaml.ts";
 
-const page = readFileSync(join(import.meta.dirname, "../../docs/syncsecret.md"), "utf8");
+const page = readFileSync(join(import.meta.dirname, "../../docs/extend/tenants.md"), "utf8");
 const commands = page.replaceAll("\\\n", "");
 
 const practices = [

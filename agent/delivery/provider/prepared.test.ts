@@ -1,4 +1,4 @@
-/** What the snippets of docs/delivery-node.md make of a node. */
+/** What the snippets of docs/use/delivery-node.md make of a node. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
@@ -14,7 +14,7 @@ import { kubeadmFile, namesProvider } from "#test/faults/provider.ts";
 import { pageOf } from "#test/page.ts";
 import { readInstalled } from "./installation.ts";
 
-const page = pageOf("delivery-node.md");
+const page = pageOf("use/delivery-node.md");
 const bodies = (heading: string) => page.blocksBelow(heading).map(({ body }) => body);
 const directory = "/var/lib/kubelet";
 const env = `${directory}/${kubeadmFile}`;

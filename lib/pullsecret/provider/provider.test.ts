@@ -93,7 +93,7 @@ for (const [change, why] of refused)
   });
 
 test("the page shows the script, the configuration and an empty answer as they are", () => {
-  const page = new URL("../../../docs/delivery-node.md", import.meta.url);
+  const page = new URL("../../../docs/use/delivery-node.md", import.meta.url);
   const shown = readFileSync(page, "utf8").replaceAll(/^ +/gm, "");
   for (const one of [script, providerConfig([], "All"), answerOf(new Map()).toString()])
     assert.ok(shown.includes(one.replaceAll(/^ +/gm, "")), one);

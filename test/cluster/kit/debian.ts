@@ -16,7 +16,7 @@ const needed: Readonly<Record<string, string>> = {
   "/usr/bin/nsenter": "util-linux",
   "/usr/bin/zsh": "zsh", // complete the plugin's commands, as bash does
   "/usr/bin/fish": "fish",
-  "/usr/bin/jq": "jq", // reads the audit log, as docs/syncsecret.md tells
+  "/usr/bin/jq": "jq", // reads the audit log, as docs/extend/tenants.md tells
   "/usr/bin/perl": "perl-base", // hashes the registry's passwords (bcrypt)
 };
 

@@ -54,7 +54,7 @@ async function untilNoPods(management: Cluster): Promise<void> {
 }
 
 export function hosted(on: () => BothClusters): void {
-  test("H8: docs/hosted.md, as it stands: a pod beside the control plane serves the guest's node, and takes all of it away", async () => {
+  test("H8: docs/extend/hosted.md, as it stands: a pod beside the control plane serves the guest's node, and takes all of it away", async () => {
     const { management, guest, image } = on();
     const node = nodeOf(guest);
     await prepareHosted(on());
@@ -68,7 +68,7 @@ export function hosted(on: () => BothClusters): void {
       join(desk.folder, "pull-secret.json"),
       document({ [guest.registry.host]: `robot:${password}` }),
     );
-    const { blocksBelow } = pageOf("hosted.md");
+    const { blocksBelow } = pageOf("extend/hosted.md");
     const edited = (text: string) => withImage(text, image);
     const told = await follow(desk, blocksBelow("## Walk-through"), edited);
     assert.ok(!told.includes(password));

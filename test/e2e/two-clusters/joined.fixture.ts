@@ -94,13 +94,13 @@ export function joined(on: () => BothClusters): void {
     assertNothingTold(desk, "sealed-web", told);
   });
 
-  test("M8, M11: docs/sealed.md, as it stands: what is sealed for two clusters is on the nodes of both, and goes with its file", async () => {
+  test("M8, M11: docs/extend/sealed.md, as it stands: what is sealed for two clusters is on the nodes of both, and goes with its file", async () => {
     const { management, guest } = on();
     const { host } = management.registry;
     await Promise.all(clusters().map((cluster) => product.installProduct(cluster)));
     for (const cluster of clusters()) assert.ok(!(host in auths(nodeOf(cluster))));
     writeFileSync(join(desk.folder, "additional.json"), documentOf(host, "robot"));
-    const { blocksBelow } = pageOf("sealed.md");
+    const { blocksBelow } = pageOf("extend/sealed.md");
     let told = "";
     for (const part of ["Once for each cluster", "Each time the credential changes", "Later"])
       told += await follow(desk, blocksBelow(`## ${part}`));

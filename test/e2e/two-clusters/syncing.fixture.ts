@@ -12,10 +12,10 @@ import { newDesk, password, root, withImage, type BothClusters } from "./rig.ts"
 const sides = ["management", "tenant"] as const;
 
 export function syncing(on: () => BothClusters): void {
-  const { blocksBelow } = pageOf("syncsecret.md");
+  const { blocksBelow } = pageOf("extend/tenants.md");
   let desk: Desk;
 
-  test("L33: docs/syncsecret.md's walk-through, as it stands, with both programs as pods", async () => {
+  test("L33: docs/extend/tenants.md's walk-through, as it stands, with both programs as pods", async () => {
     const { management, guest, image } = on();
     desk = newDesk({ contexts: { tenant: guest, management } });
     rmSync(join(desk.folder, "manifests"));

@@ -103,7 +103,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS235: [
     untouched,
-    "Install the kubelet's flags, script and configuration as [docs/delivery-node.md](delivery-node.md) shows.",
+    "Install the kubelet's flags, script and configuration as [docs/use/delivery-node.md](../use/delivery-node.md) shows.",
   ],
   GPS240: [
     "The agent does everything else, and tries the port again at most every 10 s. Until then its pod is not Ready.",

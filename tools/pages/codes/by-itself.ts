@@ -65,7 +65,8 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS449: "All of them are served.",
   GPS451: "The cluster's own controller rolls the Secret out.",
   GPS452: "No other cluster waits for it.",
-  GPS453: "It counts as a refusal of the content. [Enough refusals](fleet.md) halt the rollout.",
+  GPS453:
+    "It counts as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
   GPS454: "The cluster counts as Done.",
   GPS455: "No other cluster waits for it.",
   GPS456: "The cluster counts as Failed, and the next one is served.",
@@ -79,7 +80,8 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS471: "The copy is not copied on.",
   GPS473: "It is tried again in pauses that grow to a minute and a half.",
   GPS474: "It is written once a minute.",
-  GPS475: "It counts as a refusal of the content. [Enough refusals](fleet.md) halt the rollout.",
+  GPS475:
+    "It counts as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
   GPS476: "The cluster is not written to. Other clusters do not wait for it.",
   GPS477: "The renewal is tried again each minute. Copies that are there stay.",
   GPS478: "The tenant's side deletes the copy later.",

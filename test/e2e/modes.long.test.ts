@@ -1,6 +1,7 @@
 /**
- * Another mode of delivery in mid-rollout, both ways, on real kubelets that were prepared for mode
- * CredentialProvider: every node has one way or the other all the time, and the change ends.
+ * Switching the delivery mode in the middle of a rollout, in both directions, on real kubelets that
+ * were prepared for mode CredentialProvider. Every node can pull through one of the two modes all
+ * the time, and the change ends.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -34,7 +35,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** The credential of the registry in both ways of a node; config.json is read first. */
+/** The registry's credential in both transports of a node. Reads config.json first. */
 function waysOf(node: Node): Readonly<Record<"file" | "answer", string | undefined>> {
   const file = auths(node)[cluster.registry.host]?.auth;
   const text = node.readFile(providerFiles.answer)?.toString() ?? '{"auth":{}}';
@@ -57,7 +58,7 @@ async function publishedMode(): Promise<string> {
   return Buffer.from(secret?.data[names.secretKeys.mode] ?? "", "base64").toString();
 }
 
-/** Lets no node wait for the five minutes after which its kubelet has read its file again. */
+/** Spares every node the five minutes after which its kubelet has read its file again. */
 async function hurry(signal: AbortSignal): Promise<void> {
   const done = new Map<Node, number>();
   const renamedOn = (node: Node) => {
@@ -67,7 +68,7 @@ async function hurry(signal: AbortSignal): Promise<void> {
   for (;;) {
     const isNew = (node: Node) => ![undefined, done.get(node)].includes(renamedOn(node));
     const next = await until(
-      "a node has a new file, or all have it",
+      "a node has a new file, or all nodes have it",
       () => (signal.aborted ? "over" : cluster.nodes.find(isNew)),
       { timeout: 300_000 },
     );
@@ -78,7 +79,10 @@ async function hurry(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** A new password, and the mode changed when one node alone has it; until the nodes have it so. */
+/**
+ * Writes a new password, changes the mode when only one node has it, and waits until all nodes have
+ * it in the new mode.
+ */
 async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise<void> {
   const additional = randomBytes(18).toString("base64url");
   await cluster.registry.setUsers({ ...cluster.registry.users, additional });
@@ -99,8 +103,8 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
     assert.equal(has(from), 1);
     await product.steerProduct(cluster, by(to));
     const hurried = from === "Reread" || to === "Reread" ? hurry(over.signal) : undefined;
-    // The first node ends what it has begun before another content is published.
-    await until("it is published so", async () => (await publishedMode()) === to);
+    // The first node finishes what it has begun before other content is published.
+    await until("it is published in the new mode", async () => (await publishedMode()) === to);
     await product.rolledOut(cluster);
     over.abort();
     await hurried;
@@ -109,7 +113,7 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
     clearInterval(watch);
     over.abort();
   }
-  assert.deepEqual([...without], [], "a node had neither way");
+  assert.deepEqual([...without], [], "a node had the credential in neither transport");
 }
 
 let tags = 0;
@@ -122,7 +126,7 @@ async function arePulled(): Promise<void> {
   for (const [, name] of pods) await untilState(cluster, name, "Running");
 }
 
-test("from Restart to CredentialProvider: at most the first node's kubelet is restarted, and the next pull uses the answer", async () => {
+test("restarts at most the first node's kubelet from Restart to CredentialProvider, and the next pull uses the provider's answer", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("Restart", "CredentialProvider");
   await arePulled();
@@ -132,7 +136,7 @@ test("from Restart to CredentialProvider: at most the first node's kubelet is re
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("from CredentialProvider to Restart: every kubelet is restarted with its file, and the answers are emptied", async () => {
+test("restarts every kubelet with its file from CredentialProvider to Restart, and empties the answers", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("CredentialProvider", "Restart");
   await arePulled();
@@ -141,7 +145,7 @@ test("from CredentialProvider to Restart: every kubelet is restarted with its fi
   assert.ok(now.every((kubelet, at) => kubelet !== before[at]));
 });
 
-test("from Restart to Reread: at most the first node's kubelet is restarted", async () => {
+test("restarts at most the first node's kubelet from Restart to Reread", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("Restart", "Reread");
   const now = await kubelets(cluster);
@@ -149,7 +153,7 @@ test("from Restart to Reread: at most the first node's kubelet is restarted", as
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("from Reread to Restart: the first node ends what it has begun, and then every node has it", async () => {
+test("lets the first node finish what it has begun from Reread to Restart, then serves every node", async () => {
   await changeInMidRollout("Reread", "Restart");
   await arePulled();
 });

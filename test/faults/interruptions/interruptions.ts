@@ -34,7 +34,7 @@ const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>
   GPS224: [0, /^GPS224 /],
 };
 
-/** Waits until the agent is ready, or not, with the change's code. False if it ended instead. */
+/** Waits until the agent is Ready or NotReady with the change's code. False if it ended instead. */
 async function settles(agent: AgentProcess, { code }: Change): Promise<boolean> {
   let shows = false;
   const wanted = code === "GPS219" || code === "GPS254" ? "5nn" : 200;
@@ -48,14 +48,18 @@ async function settles(agent: AgentProcess, { code }: Change): Promise<boolean> 
   return shows;
 }
 
-/** Runs the next agent until its readiness has the change's code; after its own end, one more. */
+/**
+ * Runs the next agent until its readiness has the change's code. If that agent ends by itself, runs
+ * one more.
+ */
 async function carryOn(place: AgentPlace, change: Change): Promise<void> {
   const { code } = change;
   const [exit, message = /^$/] = endings[code] ?? [];
   for (let lives = exit === undefined ? 1 : 2; lives > 0; lives -= 1) {
     await using next = await begin(place, change);
     if (await settles(next, change)) {
-      // An agent that is killed between its end's message and this mark ends so again.
+      // If an agent is killed between its termination message and this mark, the next one ends with
+      // the same message.
       if (code === "GPS224")
         assert.doesNotMatch(readFileSync(join(place.node.pod, "word"), "latin1"), /^said /m);
       return;
@@ -105,7 +109,7 @@ async function record(change: Change): Promise<Recorded> {
     asked: restarts.filter(({ at }) => at < after.at).length,
     last: after === end,
   }));
-  // Staged files make no difference here: after a kill they are there, and are swept.
+  // Staged files make no difference here. They exist after a kill, and are removed.
   const key = ({ disk, asked, last }: State) =>
     JSON.stringify([
       asked,
@@ -122,7 +126,7 @@ type Journal = Readonly<{
   quarantine?: Readonly<{ since: number }>;
 }>;
 
-/** The journal on a disk; empty if there is none, or it is torn. */
+/** The journal on a disk; empty if it is absent or torn. */
 function journalOf(disk: Disk): Journal {
   const file = disk.get(nodeFiles.journal);
   if (file === undefined || file === "directory" || file.bytes.length === 0) return {};
@@ -130,8 +134,8 @@ function journalOf(disk: Disk): Journal {
 }
 
 /**
- * The disk as if the power had failed just now: a quarantine must not end while other cases run.
- * `years`: by which the clock is off, as not every node has a battery for it.
+ * The disk as if the power had failed just now, because a quarantine must not end while other cases
+ * run. `years`: the error of the clock, because not every node has a battery for it.
  */
 function redated({ disk, at }: State, years: number): Disk {
   const { calls, quarantine, ...rest } = journalOf(disk);
@@ -148,14 +152,14 @@ function redated({ disk, at }: State, years: number): Disk {
 
 const records = new Map<Change, Promise<Recorded>>();
 
-/** The record of a change; made once. */
+/** The record of a change, made once. */
 function recordOf(change: Change): Promise<Recorded> {
   const known = records.get(change) ?? record(change);
   records.set(change, known);
   return known;
 }
 
-/** The agent gets the signal at the point, and the next agent goes on. */
+/** The agent gets the signal at the point, and the next agent continues. */
 async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"): Promise<boolean> {
   const isWhole = await wholeness(change);
   await using place = await placeOf(change);
@@ -207,7 +211,7 @@ async function booted(change: Change, state: State, years = 0): Promise<boolean>
   return true;
 }
 
-/** The bus hangs up after the message. Counts all messages, and those before the restart. */
+/** The bus hangs up after the message. Counts all messages, and the messages before the restart. */
 async function hungUp(change: Change, message = Infinity): Promise<Record<"all" | "sure", number>> {
   await using place = await placeOf(change, { cut: "hangs up" });
   const { relay, systemd } = place;
@@ -270,7 +274,7 @@ export type Interruption = Readonly<{
   when: string;
   /** All cases of a change, in the order of their points. */
   casesOf: (change: Change) => Promise<readonly Case[]>;
-  /** Changes that it is combined with; by default all. */
+  /** Changes with which it is combined. Default: all. */
   of?: (change: Change) => boolean;
 }>;
 
@@ -278,7 +282,7 @@ const isPlain = ({ answer, before, breaks }: Change) => !answer && !before && !b
 
 export const interruptions = {
   killed: { when: "the agent is killed", casesOf: killed },
-  ended: { when: "the agent is told to end", casesOf: ended },
+  ended: { when: "the agent gets SIGTERM", casesOf: ended },
   rebooted: { when: "the node loses its power and boots", casesOf: rebooted },
   misdated: {
     when: "the node boots with its clock a year off",
@@ -290,7 +294,7 @@ export const interruptions = {
 
 /**
  * Runs the cases, three at a time because agents mostly wait. Fails with all failures, and if more
- * than `most` cases did not meet their point.
+ * than `most` cases did not reach their point.
  */
 export async function runAll(
   t: TestContext,

@@ -1,7 +1,7 @@
 /**
- * Many nodes that cannot start the agent, or whose pod nobody may create, on a real API server with
- * the real DaemonSet controller: all others are served, at first and at a change, and so are these
- * once they can.
+ * Many nodes that cannot start the agent, or whose pod the API server refuses, on a real API server
+ * with the real DaemonSet controller. All other nodes are served, at first and at a change. These
+ * nodes are served once they can be.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -72,7 +72,7 @@ const cases = [
   { size: 100, stuck: 30, bare: 10 },
 ];
 for (const { size, stuck, bare } of cases)
-  test(`serves all others where of ${size} nodes ${stuck} cannot start the agent and ${bare} have no pod`, async (t) => {
+  test(`serves all others if of ${size} nodes ${stuck} cannot start the agent and ${bare} have no pod`, async (t) => {
     isMended = false;
     await refuseBare();
     const kinds = { stuck, bare, well: size - stuck - bare };
@@ -100,7 +100,8 @@ for (const { size, stuck, bare } of cases)
     await using controller = plane.startController(on.kubeconfig);
     await plane.declare(on, content("one"));
     await untilServed("one");
-    // After the others: a refused pod makes the DaemonSet controller leave others out for minutes.
+    // After the others, because a refused pod makes the DaemonSet controller skip other nodes for
+    // minutes.
     for (const name of names) if (isBare(name)) await kubelets.add(name);
     await plane.declare(on, content("two"));
     await untilServed("two");
@@ -113,7 +114,7 @@ for (const { size, stuck, bare } of cases)
     // A Node that joins makes the DaemonSet controller try all of them again at once.
     names.push(`well-${size}-late`);
     await kubelets.add(`well-${size}-late`);
-    await until("these have it as well", () => have("two").length === names.length, {
+    await until("these nodes have it as well", () => have("two").length === names.length, {
       timeout: 240_000,
       seen: () => `${have("two").length} have it`,
     });

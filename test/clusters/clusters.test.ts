@@ -1,6 +1,6 @@
 /**
  * Clusters joined from one place: three real API servers, the plugin as it is shipped with one
- * person's kubeconfig, and the fleet's controller with the rights of manifests/fleet.
+ * user's kubeconfig, and the fleet controller with the rights of manifests/fleet.
  */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";

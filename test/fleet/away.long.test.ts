@@ -28,7 +28,7 @@ after(async () => {
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
 const source = (word: string) =>
   home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
-/** Seconds until the guest has it. */
+/** Seconds until the cluster has it. */
 async function placed(word: string, guest: fleet.GuestCluster): Promise<number> {
   const started = performance.now();
   const data = Buffer.from(documentOf(word)).toString("base64");
@@ -36,7 +36,7 @@ async function placed(word: string, guest: fleet.GuestCluster): Promise<number> 
   return (performance.now() - started) / 1000;
 }
 
-/** The guest's kubeconfig, by way of the door, which counts who knocks. */
+/** The cluster's kubeconfig through the proxy, which counts connection attempts. */
 function throughDoor(): string {
   const config = JSON.parse(far.kubeconfig) as { clusters: [{ cluster: object }] };
   const [{ cluster }] = config.clusters;
@@ -44,10 +44,10 @@ function throughDoor(): string {
   return JSON.stringify(config);
 }
 
-/** Seconds for which it is away, and the last of them in which attempts are counted. */
+/** Seconds for which it is away, and the last of them, in which attempts are counted. */
 const [away, last] = [240, 100];
 
-test("a cluster that is away for four minutes is asked ever more rarely, costs no other a moment, and has the last of two rotations within 35 s of its return", async () => {
+test("asks a cluster that is away for four minutes ever less often, delays no other, and delivers the last of two rotations within 35 s of its return", async () => {
   await fleet.declareGuest(home, "far", throughDoor(), labelled);
   await fleet.declareGuest(home, "near", near.kubeconfig, labelled);
   await home.cluster.apply(fleetSecret());
@@ -76,10 +76,13 @@ test("a cluster that is away for four minutes is asked ever more rarely, costs n
   await far.cluster.startApiServer();
   const back = await placed("3", far);
   await untilState(home, "far", "Done");
-  assert.ok(Math.max(...rotations) < 5, `the other had to wait ${rotations.join(" s, ")} s`);
+  assert.ok(
+    Math.max(...rotations) < 5,
+    `the other cluster had to wait ${rotations.join(" s, ")} s`,
+  );
   assert.ok(back < 35, `it was served ${back} s after its return`);
-  // Two loops knock, one that reads and one that watches. Their pauses grow from half a second to
-  // 30 s: nine attempts each in the first half minute at most, then two a minute.
+  // Two loops try to connect, one that reads and one that watches. Their pauses grow from half a
+  // second to 30 s: at most nine attempts each in the first half minute, then two a minute.
   assert.ok(early <= 2 * (9 + (away - last) / 30), `${early} attempts before`);
   assert.ok(late >= 3 && late <= 2 * (1 + last / 30), `${late} attempts in the last ${last} s`);
 });

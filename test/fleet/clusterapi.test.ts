@@ -1,6 +1,6 @@
 /**
- * Clusters and ClusterResourceSets by Cluster API's own definitions. What its controller would do
- * is done here by hand; that controller itself runs in clusterapi.long.test.ts.
+ * Clusters and ClusterResourceSets with Cluster API's own CRDs. These tests play its controller by
+ * hand. The controller itself runs in clusterapi.long.test.ts.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ const setPath = (where: string, version = "v1beta2") =>
   `/apis/${group}/${version}/namespaces/${where}/clusterresourcesets/crs-pull-secret`;
 type Set = KubernetesObject & Readonly<{ spec?: object }>;
 
-/** The Secret that the manifest beside the Cluster makes. */
+/** The Secret that the manifest beside the Cluster creates. */
 async function manifestIn(where: string): Promise<V1Secret> {
   const secret = await secretIn(where);
   const text = Buffer.from(secret?.data?.["manifests.yaml"] ?? "bnVsbA==", "base64").toString();
@@ -68,12 +68,12 @@ async function manifestIn(where: string): Promise<V1Secret> {
 }
 const untilHanded = (where: string, word: string) =>
   until(
-    `${where} is handed ${word}`,
+    `the manifest of ${where} contains ${word}`,
     async () => (await manifestIn(where))?.data?.[".dockerconfigjson"] === data(word),
     { seen: async () => [await fleet.objectIn(home), controller?.output()] },
   );
 
-/** As Cluster API's controller says that all is applied. */
+/** As Cluster API's controller reports that everything is applied. */
 async function applied(where: string): Promise<void> {
   const lastTransitionTime = new Date().toISOString();
   const condition = {
@@ -89,7 +89,7 @@ async function applied(where: string): Promise<void> {
   await home.cluster.kubectl("patch", ...its, "--subresource=status", "--type=merge", "-p", patch);
 }
 
-test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourceSet that a template would write, and status says what this way cannot do", async () => {
+test("K3, K4, K5: writes the Secret and the ClusterResourceSet that a template would write into each labelled namespace, and status reports the limits of this transport", async () => {
   await namespace("guest-a", labelled);
   await namespace("guest-b", {});
   await namespace("guest-c", {});
@@ -106,7 +106,7 @@ test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourc
       type: "kubernetes.io/dockerconfigjson",
     },
   );
-  // The canary: what Cluster API has not applied, it does not have.
+  // The canary does not have what Cluster API has not applied.
   await untilState(home, "guest-a", "Progressing", "GPS451");
   await namespace("guest-b", labelled);
   await untilState(home, "guest-b", "Waiting");
@@ -129,7 +129,7 @@ test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourc
   await untilHanded("guest-b", "2");
 });
 
-test("an owner that Cluster API puts on the Secret is no drift; an edit here is repaired; both objects leave with the label", async () => {
+test("does not treat Cluster API's owner on the Secret as drift, repairs an edit here, and deletes both objects when the label goes", async () => {
   await namespace("guest-a", labelled);
   await source("1");
   await home.cluster.apply(
@@ -172,7 +172,7 @@ test("an owner that Cluster API puts on the Secret is no drift; an edit here is 
   );
 });
 
-test("a ClusterResourceSet of that name that somebody wrote by hand is told and not touched", async () => {
+test("reports a handwritten ClusterResourceSet of that name and does not touch it", async () => {
   await namespace("guest-a", labelled);
   await home.cluster.apply(byHand("guest-a"));
   const before = (await home.api.get<Set>(setPath("guest-a")))?.metadata?.resourceVersion;
@@ -184,7 +184,7 @@ test("a ClusterResourceSet of that name that somebody wrote by hand is told and 
   assert.equal(await secretIn("guest-a"), undefined);
 });
 
-test("K12: with clusterNameLabelValue: Name the clusters are those that the namespace has, by their own names", async () => {
+test("K12: uses the clusters of the namespace by their own names with clusterNameLabelValue: Name", async () => {
   await namespace("guest-a", labelled);
   const kubeconfig = Buffer.from(guest.kubeconfig).toString("base64");
   const its = { namespace: "guest-a", name: "east-kubeconfig" };
@@ -218,7 +218,7 @@ test("K12: with clusterNameLabelValue: Name the clusters are those that the name
   assert.equal((await fleet.objectIn(home))?.status?.counts?.selected, 1);
 });
 
-test("a selector of everything is taken only in full, said in status, and never by ClusterResourceSet", async () => {
+test("accepts an empty selector only when written in full, reports it in status, and never uses it for ClusterResourceSet", async () => {
   const every = { namespaceSelector: {} };
   await assert.rejects(
     home.cluster.apply(fleetSecret({ clusterAPI: every, via: "ClusterResourceSet" })),
@@ -230,7 +230,7 @@ test("a selector of everything is taken only in full, said in status, and never 
   );
   await home.cluster.apply(fleetSecret({ clusterAPI: every }));
   controller = fleet.startFleet(home);
-  await until("it is said", async () => {
+  await until("the warning is in status", async () => {
     const conditions = (await fleet.objectIn(home))?.status?.conditions;
     const warning = conditions?.find(({ type }) => type === "Warning");
     return warning?.status === "True" && warning.message?.includes("every namespace is selected");

@@ -93,7 +93,7 @@ test("prints READY, REVISION, NODES and AGE in kubectl get", async () => {
   assert.deepEqual(row.split(/\s+/).slice(0, 4), ["cluster", "True", "7", "97/100"]);
 });
 
-test("lets a viewer read the object but no Secret, and lets edit and admin write neither", async () => {
+test("lets a viewer read the object but no Secret, and does not let edit and admin write it", async () => {
   for (const role of ["view", "edit", "admin"]) {
     const to = [`--clusterrole=${role}`, `--user=${role}`];
     await on.cluster.kubectl("create", "clusterrolebinding", `test-${role}`, ...to);

@@ -250,7 +250,7 @@ test("keeps serving the hosted cluster when the original may not be read, or is 
   await untilCondition(guest, "SourcesAccepted", "True");
 });
 
-/** In the Role's rule on Secrets, which is denied when it names another Secret. */
+/** Renames the original in the Role's rule on Secrets. Fails if the rule does not name `former`. */
 async function nameOriginal(former: string, name: string): Promise<void> {
   const path = "/rules/0/resourceNames/0";
   const patch = [

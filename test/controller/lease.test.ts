@@ -92,7 +92,7 @@ async function serves(word: string, published: string, within = 60_000): Promise
   return (performance.now() - begun) / 1000;
 }
 
-test("lets one of two controllers with different flags serve, and the other be Ready and name the one it waits for, without alternating", async () => {
+test("lets one of two controllers with different flags serve without alternating, while the other is Ready and names the holder of the Lease", async () => {
   const [leading, standing] = await pair();
   assert.equal(await leading.readyz(), "200 ok");
   const holder = await plane.leader(on);

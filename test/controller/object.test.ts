@@ -155,7 +155,7 @@ test("recreates the object with the defaults half a minute after it is deleted w
   assert.equal((await object()).spec?.rollout?.maxUnavailable, "10%");
   await plane.untilEvent(on, "AcceptedWithWarnings", "GPS315 team-a:");
   assert.deepEqual(await plane.published(on), before);
-  // A change of another Secret does not affect the sources. A deleted Secret does.
+  // A change of another field leaves the sources in force. A deleted Secret does not.
   await kubectl(
     "patch",
     "gps",

@@ -84,7 +84,7 @@ test("H20, H21: deletes everything when the Secret is deleted, and the Secret wi
   await plane.untilEvent(on, "Removed");
 });
 
-test("H20: counts a note that the nodes have confirmed only for the revision that withdraws", async () => {
+test("H20: accepts the note that the nodes have confirmed only for the revision that withdraws", async () => {
   const revision = await deployed();
   kubelets.starts.length = 0;
   const note = `globalpullsecret.io/released=${revision}`;

@@ -56,7 +56,7 @@ function isDrawn(file: Uint8Array, image: string): boolean {
   return new Set(tries.map(({ order }) => order)).size < tries.length;
 }
 
-/** Lookups that explain calls drawn, and those of them whose order did not vary. */
+/** Lookups whose order explain reports as random, and those of them whose order did not vary. */
 const draws = { said: 0, unseen: [] as Question[] };
 
 /**

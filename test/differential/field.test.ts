@@ -76,7 +76,7 @@ test("writes a credential alike in held() and asked()", async () => {
   assert.equal(held(Buffer.from("u"), Buffer.from("p")), "/75/70");
 });
 
-test("makes the kubelet do with each field case exactly what the case states", async () => {
+test("states for each field case what the kubelet does with it", async () => {
   const known = cases.flatMap((one) => {
     const file = one.file ?? merged(one);
     return one.image === undefined || file === undefined ? [] : [{ one, file, image: one.image }];
@@ -174,7 +174,7 @@ const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, trie
   [{ "docker.io/library": "t" }, { [hubKey]: "ours" }, "nginx", "t"],
 ];
 
-test("B04, F52: makes the kubelet on the node try ours, and all others again when ours are gone", async () => {
+test("B04, F52: lets the kubelet on the node try ours, and again all others when ours are gone", async () => {
   const rows = nodes.map(([theirs, ours, image, tried]) => {
     const before = read(fileOf(theirs));
     const { document, owned } = put(before, nothingOwned, desired(ours));

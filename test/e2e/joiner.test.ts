@@ -115,8 +115,8 @@ test("lets a pod that is there before the agent fail at its image until the cred
   assert.ok(restart && restart.up > mtimeMs, `up ${restart?.up}, written ${mtimeMs}`);
   // The new kubelet does not remember the failure or the pause after it.
   assert.ok(lastFailed <= restart.up, `failed at ${lastFailed}, restarted at ${restart.up}`);
-  // One pull by the new kubelet. Whether the last pull of the old kubelet has ended may be
-  // unreported.
+  // The new kubelet pulls once. The end of the old kubelet's last pull may never have been
+  // reported.
   const own = Math.floor(restart.up / 1000) * 1000;
   assert.equal((await pulls("early", own)).asked, 1);
 });

@@ -126,7 +126,7 @@ async function arePulled(): Promise<void> {
   for (const [, name] of pods) await untilState(cluster, name, "Running");
 }
 
-test("restarts at most the first node's kubelet from Restart to CredentialProvider, and the next pull uses the provider's answer", async () => {
+test("restarts at most the first node's kubelet when the mode changes from Restart to CredentialProvider, and the next pull uses the provider's answer", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("Restart", "CredentialProvider");
   await arePulled();
@@ -136,7 +136,7 @@ test("restarts at most the first node's kubelet from Restart to CredentialProvid
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("restarts every kubelet with its file from CredentialProvider to Restart, and empties the answers", async () => {
+test("restarts every kubelet with its file when the mode changes from CredentialProvider to Restart, and empties the answers", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("CredentialProvider", "Restart");
   await arePulled();
@@ -145,7 +145,7 @@ test("restarts every kubelet with its file from CredentialProvider to Restart, a
   assert.ok(now.every((kubelet, at) => kubelet !== before[at]));
 });
 
-test("restarts at most the first node's kubelet from Restart to Reread", async () => {
+test("restarts at most the first node's kubelet when the mode changes from Restart to Reread", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("Restart", "Reread");
   const now = await kubelets(cluster);
@@ -153,7 +153,7 @@ test("restarts at most the first node's kubelet from Restart to Reread", async (
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("lets the first node finish what it has begun from Reread to Restart, then serves every node", async () => {
+test("lets the first node finish what it has begun when the mode changes from Reread to Restart, then serves every node", async () => {
   await changeInMidRollout("Reread", "Restart");
   await arePulled();
 });

@@ -25,7 +25,7 @@ function micros(time: string): number {
 
 type Step = readonly [what: string, micros: number];
 
-test("HD, H5, H10, H11, H12: passes Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBinding, DaemonSet, agent, file, D-Bus and kubelet in this order", async () => {
+test("HD, H5, H10, H11, H12: follows the picture's order: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBinding, DaemonSet, agent, file, D-Bus, kubelet", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   const [node] = cluster.nodes;
@@ -107,7 +107,7 @@ test("HD, H5, H10, H11, H12: passes Secret, controller, global-pull-secret, Serv
     ),
     said("the agent has read its revision and is about to write", "apply"),
     ["config.json is in place", Math.round(Number(changed) * 1e6)],
-    said("the agent asks systemd over D-Bus", "restart"),
+    said("the agent calls systemd over D-Bus", "restart"),
     ["systemd stops the kubelet", micros(stopping.split(" ")[0] ?? "")],
     ["the new kubelet is started", micros(`${day}T${time}`)],
   ];

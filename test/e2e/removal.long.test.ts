@@ -42,7 +42,7 @@ test("H20: does not restore the entries when a kubelet fails without them, and r
   );
   await product.deleteAdditional(cluster);
   const said = new RegExp(`waiting for ${stuck.name};.*: to finish without them: kubectl (.*)$`);
-  // The shortest allowed deadline is as long as a wait lasts by default.
+  // The shortest allowed deadline is as long as the default timeout of a wait.
   const overdue = { timeout: 180_000 };
   const event = await product.untilEvent(cluster, "RemovalOverdue", said, overdue);
   // The node's kubelet is down, so it cannot report anything about its agent.
@@ -91,7 +91,7 @@ test("H20: waits only for the node that cannot remove the entries, and reports t
   await until(`${other.name} has removed them`, () => !(cluster.registry.host in auths(other)), {
     timeout: 120_000,
   });
-  const event = await until("the status names a command", told, {
+  const event = await until("an Event names a command", told, {
     timeout: 120_000,
     seen: () => product.events(cluster),
   });

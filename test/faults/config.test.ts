@@ -157,7 +157,7 @@ test("treats our credential as ours when the journal is gone without a trace, an
   assert.equal(systemd.restartCalls, 2);
 });
 
-test("accepts the content of a new kubelet directory that replaces the old one, and adds to its file what the old file had", async () => {
+test("treats a new kubelet directory as current when it replaces the old one, and adds our entries to its file", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   await using agent = await place.agent();

@@ -47,8 +47,8 @@ test("makes few restarts and keeps memory and descriptors constant on 10,000 qui
     after.descriptors <= before.descriptors + 2,
     `${before.descriptors} to ${after.descriptors}`,
   );
-  // Only the few changes that an observation between two restarts could see, of the 2,500 under its
-  // own number.
+  // Of the 2,500 changes under its own number, the agent can see only the few that an observation
+  // between two restarts meets.
   assert.ok(place.systemd.restartCalls <= 12, `${place.systemd.restartCalls} restarts`);
   assert.ok(agent.output.split("\n").length < 400);
 });

@@ -128,7 +128,7 @@ test("refuses a systemd that is too old to distinguish two restarts, by name, be
   }
 });
 
-test("names a file that a new config.json would hide, and begins the change once that file is replaced by config.json", async () => {
+test("names a file that a new config.json would hide, and begins the change once config.json exists", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.sees({ "/.docker/config.json": "entries", "/root/.docker/config.json": "entries" });

@@ -90,7 +90,7 @@ const hastened =
 test("ends the container after five minutes when the host's directory is removed, once the kubelet answers, and the next container recovers", async () => {
   using place = mounted();
   const { node, host } = place;
-  // A termination message does not refuse what is served, unlike a grant after ten seconds.
+  // Served content is not refused by a termination message, unlike a grant after ten seconds.
   node.mount(1, content, servedFilesFor(1, "same"));
   await using lost = await startBus(host);
   await using kubelet = await ScriptedSystemd.start(lost.address);

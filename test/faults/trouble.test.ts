@@ -230,7 +230,7 @@ test("makes few writes and no restart while another program rewrites the file al
     writeFileSync(place.node.config, '{"auths":{"b.io":{}}}');
     await sleep(100);
   }
-  // The other program is faster each time, as may happen on a slow disk. The agent reports this.
+  // On a slow disk the other program may be faster each time. The agent reports this.
   assert.ok(found >= 1 || agent.output.includes("GPS209"), "no write was tried");
   assert.ok(found <= 5, `${found} repairs in 6 s`);
   assert.equal(place.systemd.restartCalls, 1);
@@ -423,7 +423,7 @@ test("removes everything but a directory that another program made in our folder
   assert.deepEqual([node.file, ...node.kept], [undefined, "backup"]);
 });
 
-test("does not report a withdrawal after a lost journal until an administrator has looked", async () => {
+test("does not report a withdrawal as complete after a lost journal until an administrator has looked", async () => {
   await using place = await AgentPlace.make();
   {
     await using agent = await place.agent();

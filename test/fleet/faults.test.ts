@@ -98,7 +98,7 @@ test("reports a cluster whose GlobalPullSecret answers 500 by status and reason 
 });
 
 longTest(
-  "asks a cluster that stays away in growing pauses, which costs the management cluster almost nothing",
+  "retries a cluster that stays away with growing pauses, at almost no cost for the management cluster",
   async () => {
     fake.forget();
     fake.become("ill", "fails");

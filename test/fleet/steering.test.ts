@@ -134,7 +134,7 @@ for (const [whose, isNew] of [
   ["in the process that held them", false],
   ["in a new process, which has to connect first", true],
 ] as const)
-  test(`makes up for a removal that was held beyond its deadline in every cluster that answers, one after another, ${whose}`, async () => {
+  test(`catches up on an overdue removal in every cluster that answers, one after another, ${whose}`, async () => {
     const removal = { grace: "0s", deadline: "2s" };
     const oneByOne = { rollout: { canary: 0, maxConcurrency: 1 }, removal };
     await declare(oneByOne);
@@ -244,7 +244,7 @@ function pausesSince(since: string): readonly number[] {
   return times.slice(1).map((at, index) => at - (times[index] ?? 0));
 }
 
-test("delays no other cluster and asks in pauses while one refuses the write, also in a new process, and serves it once allowed", async (t) => {
+test("delays no other cluster while one refuses the write, retries with pauses, also in a new process, and serves it once allowed", async (t) => {
   t.after(() => letWrite(true));
   await letWrite(false);
   await declare();
@@ -269,7 +269,7 @@ test("delays no other cluster and asks in pauses while one refuses the write, al
   for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
 });
 
-test("asks a cluster that refuses the deletion in pauses, reports why in status, and removes the Secret once allowed", async (t) => {
+test("retries a refused deletion with pauses, reports why in status, and removes the Secret once allowed", async (t) => {
   t.after(() => letWrite(true));
   await declare();
   controller = fleet.startFleet(home);

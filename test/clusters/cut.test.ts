@@ -19,7 +19,7 @@ import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 import { profileIn, tokenIn } from "./clusters.ts";
 import { everyPoint } from "../sample.ts";
-import { define } from "./inventory.ts";
+import { installCrd } from "./inventory.ts";
 
 /** An odd step, so that half of the joins are continued and half are removed. */
 const step = everyPoint ? 1 : 9;
@@ -33,7 +33,7 @@ let hostId = "";
 
 before(async () => {
   cluster = await startCluster({ nodes: 0, apiServer: { longestToken: 3600 } });
-  await define(cluster);
+  await installCrd(cluster);
   for (const name of [clustersNamespace, "web"]) await cluster.kubectl("create", "namespace", name);
   const config = loadKubeConfig(cluster.kubeconfig);
   admin = connect(config, () => {});
@@ -106,7 +106,7 @@ const kinds = [
 ];
 
 /** The objects that a join has created there, or a FleetSecret of this host has placed. */
-async function made(): Promise<readonly string[]> {
+async function createdObjects(): Promise<readonly string[]> {
   const { items } = JSON.parse(
     await cluster.kubectl("get", kinds.join(","), "-A", "-o", "json"),
   ) as { items: KubernetesObject[] };
@@ -117,15 +117,15 @@ async function made(): Promise<readonly string[]> {
   });
 }
 
-async function nothing(where: string): Promise<void> {
-  assert.deepEqual(await made(), [], where);
+async function assertNothing(where: string): Promise<void> {
+  assert.deepEqual(await createdObjects(), [], where);
   assert.equal(await profileIn(cluster, "here"), undefined, where);
   // The garbage collector deletes it with its profile.
   await until(`${where}: the token is deleted`, async () => !(await tokenIn(cluster, "here")));
 }
 
-async function joined(where: string): Promise<void> {
-  const all = await made();
+async function assertJoined(where: string): Promise<void> {
+  const all = await createdObjects();
   // The account, its Secret, two policies with bindings, three Roles with bindings.
   assert.equal(all.length, 2 + 4 + 6, `${where}: ${all.join(", ")}`);
   assert.ok(await profileIn(cluster, "here"), where);
@@ -157,14 +157,14 @@ test("finds a join that is killed after any of its requests, and joins again or 
     const where = `killed after ${requests} requests`;
     ended = await run("clusters join", requests);
     const found = (await profileIn(cluster, "here")) !== undefined;
-    if ((await made()).length > 0) assert.ok(found, `${where}: the join is not listed`);
+    if ((await createdObjects()).length > 0) assert.ok(found, `${where}: the join is not listed`);
     if (found && requests % 2 === 0) assert.ok(await run("clusters remove"), where);
     else {
       assert.ok(await run("clusters join"), where);
-      await joined(where);
+      await assertJoined(where);
       assert.ok(await run("clusters remove"), where);
     }
-    await nothing(where);
+    await assertNothing(where);
   }
 });
 
@@ -176,7 +176,7 @@ test("finishes a removal that was killed after any of its requests with the next
     await place();
     ended = await run("clusters remove", requests);
     if (!ended) assert.ok(await run("clusters remove"), where);
-    await nothing(where);
+    await assertNothing(where);
   }
 });
 
@@ -187,6 +187,6 @@ test("can join a cluster again after its removal was killed", async () => {
     assert.equal(await run("clusters remove", requests), false);
     assert.ok(await run("clusters join"), `killed after ${requests} requests`);
     assert.ok(await run("clusters remove"));
-    await nothing(`killed after ${requests} requests`);
+    await assertNothing(`killed after ${requests} requests`);
   }
 });

@@ -10,7 +10,7 @@ const here = join(import.meta.dirname, "go");
 const modulePath = "sigs.k8s.io/cluster-inventory-api";
 
 /** Installs the ClusterProfile CRD, as an administrator would. */
-export async function define(cluster: Cluster): Promise<void> {
+export async function installCrd(cluster: Cluster): Promise<void> {
   const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
   const { Dir } = JSON.parse(told) as { Dir: string };
   const crd = "config/crd/bases/multicluster.x-k8s.io_clusterprofiles.yaml";

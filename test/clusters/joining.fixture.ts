@@ -35,7 +35,7 @@ import { assertAmong, assertShown } from "./page.ts";
 type Answer = Readonly<Record<"token" | "clientCertificateData" | "clientKeyData", string>>;
 
 /** The output of an inventory's reference reader for a profile's first provider. */
-async function answerOf(
+async function readerOutput(
   name: "secretreader" | "kubeconfig-secretreader",
   profile: ClusterProfile | undefined,
   person: Person,
@@ -141,7 +141,7 @@ export function joining(on: () => Rig): void {
 
   test("stores the token where the inventory's own secret reader finds it", async () => {
     const profile = await profileIn(on().home.cluster, "east");
-    const answer = await answerOf("secretreader", profile, on().person);
+    const answer = await readerOutput("secretreader", profile, on().person);
     const token = (await tokenIn(on().home.cluster, "east"))?.data?.["token"] ?? "";
     assert.equal(answer.token, Buffer.from(token, "base64").toString());
   });
@@ -266,7 +266,7 @@ export function joining(on: () => Rig): void {
     );
     assert.deepEqual(new Set(asked.map(({ user: one }) => one)), new Set(["admin"]));
 
-    const answer = await answerOf(
+    const answer = await readerOutput(
       "kubeconfig-secretreader",
       await profileIn(home.cluster, profile.name),
       person,

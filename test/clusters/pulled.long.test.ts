@@ -8,7 +8,7 @@ import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { freshBundle } from "#tools/build/bundle.ts";
 import { personWith, type Person } from "./clusters.ts";
-import { define } from "./inventory.ts";
+import { installCrd } from "./inventory.ts";
 
 const root = join(import.meta.dirname, "../..");
 const space = { namespace: "web" };
@@ -65,7 +65,7 @@ const work = (image: string, document: string) => [
 test("M5: runs three replicas of a private image on two nodes, and on the remaining node when the other is pulled", async () => {
   await freshBundle();
   cluster = await startCluster({ nodes: 2 });
-  await define(cluster);
+  await installCrd(cluster);
   await cluster.kubectl("apply", "-k", join(root, "manifests/fleet"));
   const image = await cluster.pushApp("team/web:1");
   person = personWith({ host: cluster });

@@ -41,7 +41,7 @@ before(async () => {
   admin = connect(config, () => {});
   for (const one of rightsOf(targets, "host/east")) await admin.apply(one.path, one.body, how);
   thief = apiWith("joined", (await requestToken(admin)).token);
-  await untilMay(thief);
+  await untilAllowed(thief);
 });
 after(() => cluster.down());
 
@@ -50,7 +50,7 @@ function apiWith(name: string, token: string): Api {
 }
 
 /** RBAC takes a moment to apply a Role. */
-const untilMay = (one: Api) =>
+const untilAllowed = (one: Api) =>
   until("its rights are in force", () =>
     one.get(path).then(
       () => true,
@@ -76,7 +76,7 @@ const request = (boundObjectRef?: object, expirationSeconds = aDay) => ({
 type Answer = Readonly<{ status: { token: string } }>;
 
 /** The user of the token, from the API server. */
-async function whose(name: string, token: string): Promise<string> {
+async function userOf(name: string, token: string): Promise<string> {
   const review = await apiWith(name, token).create<{ status: { userInfo: { username: string } } }>(
     "/apis/authentication.k8s.io/v1/selfsubjectreviews",
     { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
@@ -92,7 +92,7 @@ async function filled(): Promise<string> {
     const made = await admin.get<V1Secret>(path);
     return made?.data?.["token"];
   });
-  const user = await whose("filled", Buffer.from(token, "base64").toString());
+  const user = await userOf("filled", Buffer.from(token, "base64").toString());
   await clear();
   return user;
 }
@@ -168,7 +168,7 @@ test("creates no token of its own either, except one bound to that Secret, for a
   await refused("bound to a Node", thief.create(tokens, to("Node", bound.name)));
   await refused("for 31 days", thief.create(tokens, request(bound, 31 * aDay)));
   const { token } = await requestToken(thief);
-  const user = await whose("renewed", token);
+  const user = await userOf("renewed", token);
   assert.equal(user, "system:serviceaccount:kube-system:global-pull-secret-joined");
   await clear();
 });
@@ -189,7 +189,7 @@ test("has the same limits for the account that `fleet rbac` prints", async () =>
   await cluster.kubectl("apply", "-f", file);
   const asks = ["create", "token", "global-pull-secret-fleet", ...its];
   const guest = apiWith("fleet", (await cluster.kubectl(...asks)).trim());
-  await untilMay(guest);
+  await untilAllowed(guest);
   await until("its policy is in force", () =>
     guest.apply(path, tokenOf("default"), { ...how, dryRun: true }).then(
       () => false,

@@ -53,7 +53,7 @@ import {
   type State,
 } from "./bound-requests.ts";
 import { writeKubeconfig } from "./plane/start.ts";
-import { stampingPods, worded } from "./policies.ts";
+import { stampingPods, denyingConfigMaps } from "./policies.ts";
 
 const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }];
 
@@ -402,12 +402,12 @@ describe("beside others", () => {
         "the policy denies",
         async () => /word (?<word>\w+)/.exec(await asked())?.groups?.["word"],
       );
-    await cluster.apply(account("before"), ...worded);
+    await cluster.apply(account("before"), ...denyingConfigMaps);
     assert.equal(await word(), "before");
     const kinds = "validatingadmissionpolicybindings,validatingadmissionpolicies";
     await cluster.kubectl("delete", kinds, "worded");
     await until("the policy is gone", async () => (await asked()) === "");
-    await cluster.apply(account("now"), ...worded);
+    await cluster.apply(account("now"), ...denyingConfigMaps);
     assert.equal(await word(), "now");
     await cluster.kubectl("delete", kinds, "worded");
   });

@@ -26,7 +26,7 @@ const right = (verb: string, resource: string, namespace: string, name: string) 
  * Whole bindings of Kubernetes' own (bootstrappolicy/policy.go) that give every account its few
  * rights: its own permissions, discovery, and the issuer of tokens. Each of our accounts has them.
  */
-const everybodys: ReadonlySet<string> = new Set([
+const defaultBindings: ReadonlySet<string> = new Set([
   "system:basic-user",
   "system:discovery",
   "system:public-info-viewer",
@@ -42,7 +42,8 @@ export async function granted(
     cluster.get<List<V1RoleBinding>>("rolebindings", "-A"),
     cluster.get<List<V1ClusterRoleBinding>>("clusterrolebindings"),
   ]);
-  const others = whole?.items.filter(({ metadata }) => !everybodys.has(metadata?.name ?? "")) ?? [];
+  const others =
+    whole?.items.filter(({ metadata }) => !defaultBindings.has(metadata?.name ?? "")) ?? [];
   const bindings: readonly Binding[] = [...(local?.items ?? []), ...others];
   const ours = bindings.filter(({ subjects }) => subjects?.some((one) => isFor(one, user)));
   const rights = await Promise.all(

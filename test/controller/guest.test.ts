@@ -48,9 +48,9 @@ function mount(text: string): void {
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
-const good = () => dataKubeconfig(guest.cluster, { token: guest.token });
+const goodKubeconfig = () => dataKubeconfig(guest.cluster, { token: guest.token });
 
-function start(kubeconfig = good()): plane.Controller {
+function start(kubeconfig = goodKubeconfig()): plane.Controller {
   mount(kubeconfig);
   const controller = plane.startOnce(
     home.kubeconfig,
@@ -79,10 +79,10 @@ const holder = async () =>
       controlPlaneNamespace,
     )
   )?.spec?.holderIdentity;
-const inGroup = ({ group, resource, ...request }: AuditedRequest): AuditedRequest => {
+const withGroup = ({ group, resource, ...request }: AuditedRequest): AuditedRequest => {
   return { ...request, group, resource: [group, resource].filter(Boolean).join("/") };
 };
-const said = (controller: plane.Controller, word: string | RegExp) =>
+const untilOutput = (controller: plane.Controller, word: string | RegExp) =>
   until(`the output contains ${word}`, () => controller.output().match(word) !== null, {
     seen: controller.output,
   });
@@ -120,7 +120,7 @@ test("H3, H8: merges the hosted cluster's Secret with the original here, deliver
   const here = () =>
     auditOf(home.cluster, { since })
       .filter(({ user }) => user === account)
-      .map((one) => inGroup(one));
+      .map((one) => withGroup(one));
   assert.deepEqual(
     here().filter(({ code }) => code === 403),
     [],
@@ -162,16 +162,16 @@ test("renews an expired credential of the hosted cluster in its file, without a 
   await rotateOriginal("2");
   const controller = start(dataKubeconfig(guest.cluster, await expiredCertificate(guest.cluster)));
   await declare("3");
-  await said(controller, "401 Unauthorized");
+  await untilOutput(controller, "401 Unauthorized");
   assert.equal(controller.exited(), undefined);
-  mount(good());
+  mount(goodKubeconfig());
   await plane.untilPublished(guest, merged("3", "2"), 120_000);
   // The file is renewed with nonsense in between. The last good credential stays.
   mount("{");
   await declare("4");
   await plane.untilPublished(guest, merged("4", "2"), 120_000);
-  await said(controller, "GPS402");
-  mount(good());
+  await untilOutput(controller, "GPS402");
+  mount(goodKubeconfig());
   await declare("5");
   await plane.untilPublished(guest, merged("5", "2"), 120_000);
   assert.ok(!controller.output().includes(guest.token));
@@ -185,7 +185,7 @@ test("keeps the Lease while the hosted cluster's API server is away, and deliver
   const me = await holder();
   await guest.cluster.stopApiServer();
   await rotateOriginal("3");
-  await said(controller, /reconcile failed/);
+  await untilOutput(controller, /reconcile failed/);
   await guest.cluster.startApiServer();
   await plane.untilPublished(guest, merged("6", "3"), 180_000);
   assert.equal(await holder(), me);
@@ -199,7 +199,7 @@ test("ends in time when the hosted cluster is gone for good", async () => {
   await plane.untilPublished(guest, merged("7", "3"));
   await guest.cluster.stopApiServer();
   await rotateOriginal("4");
-  await said(controller, /reconcile failed/);
+  await untilOutput(controller, /reconcile failed/);
   const asked = Date.now();
   assert.equal(await controller.stop(), 0);
   // The Deployment's terminationGracePeriodSeconds, after which the controller would be killed.
@@ -306,7 +306,7 @@ test("ends before a request there if a kubeconfig names another cluster, so that
   mount(dataKubeconfig(home.cluster, { token }));
   await rotateOriginal("6");
   await until("it ends", () => controller.exited() === 0, { seen: controller.output });
-  await said(controller, "names another cluster");
+  await untilOutput(controller, "names another cluster");
   const asked = auditOf(home.cluster).filter(({ user }) => user.endsWith(":other-tenant"));
   assert.deepEqual(asked, []);
   assert.equal(await home.api.get<V1Secret>(paths.global), undefined);

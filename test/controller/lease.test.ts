@@ -85,7 +85,11 @@ async function pair(): Promise<[Named, Named]> {
  * Declares a change and waits this many milliseconds at most until it is served. Returns the
  * seconds.
  */
-async function serves(word: string, published: string, within = 60_000): Promise<number> {
+async function secondsUntilServed(
+  word: string,
+  published: string,
+  within = 60_000,
+): Promise<number> {
   const begun = performance.now();
   await plane.declare(on, content(word));
   await plane.untilPublished(on, published, within);
@@ -109,7 +113,7 @@ test("lets one of two controllers with different flags serve without alternating
 test("lets the other controller serve within 20 s after the leader is killed, with its own flags, and then is at rest", async () => {
   const [leading] = await pair();
   await leading.kill();
-  const seconds = await serves("two", theirs("two"), 20_000);
+  const seconds = await secondsUntilServed("two", theirs("two"), 20_000);
   // Twice the time that it may take alone, because other test files run too. A Lease of one minute
   // would still be too long.
   assert.ok(seconds < 40, `${seconds.toFixed(1)} s after the kill`);
@@ -127,7 +131,7 @@ test("releases the Lease when the leader is stopped, so that the other need not 
     holder,
     "the Lease is held, as if the leader had been killed",
   );
-  const seconds = await serves("two", theirs("two"));
+  const seconds = await secondsUntilServed("two", theirs("two"));
   t.diagnostic(`${seconds.toFixed(1)} s after its end`);
 });
 
@@ -137,7 +141,7 @@ for (const pause of everyPoint ? [0, 100] : [0]) {
     await plane.declare(on, content("two"));
     await new Promise((resolve) => setTimeout(resolve, pause));
     leading.signal("SIGSTOP");
-    await serves("three", theirs("three"));
+    await secondsUntilServed("three", theirs("three"));
     await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
     const holder = await plane.leader(on);
     const begun = now();

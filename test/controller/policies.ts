@@ -88,7 +88,7 @@ export const stampingPods: readonly object[] = policyOf("Mutating", "stamp", {
  * A policy that denies every ConfigMap of `default`. Its message contains annotation `word` of
  * ServiceAccount `worded`.
  */
-export const worded: readonly object[] = policyOf(
+export const denyingConfigMaps: readonly object[] = policyOf(
   "Validating",
   "worded",
   {

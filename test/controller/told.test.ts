@@ -41,7 +41,11 @@ async function start(): Promise<plane.Controller> {
  * A ValidatingAdmissionPolicy that denies these requests in kube-system. The API server enforces it
  * a moment later.
  */
-async function refuse(name: string, group: string, resource: string): Promise<() => Promise<void>> {
+async function imposeDenial(
+  name: string,
+  group: string,
+  resource: string,
+): Promise<() => Promise<void>> {
   const rule = {
     apiGroups: [group],
     apiVersions: ["v1"],
@@ -116,7 +120,7 @@ test("reports agents' pods that Pod Security refuses within a minute, and contin
 });
 
 test("reports a DaemonSet that a policy denies, in the policy's words", async () => {
-  const allow = await refuse("no-daemonsets", "apps", "daemonsets");
+  const allow = await imposeDenial("no-daemonsets", "apps", "daemonsets");
   try {
     await start();
     await plane.declare(on, content);
@@ -129,7 +133,7 @@ test("reports a DaemonSet that a policy denies, in the policy's words", async ()
 });
 
 test("delivers credentials in a cluster that refuses Events, and reports in status and log", async () => {
-  const allow = await refuse("no-events", "", "events");
+  const allow = await imposeDenial("no-events", "", "events");
   try {
     const controller = await start();
     await plane.declare(on, content);

@@ -17,12 +17,13 @@ const policy = "no-pods-on-bare";
 
 let on: plane.Plane;
 let kubelets: NodesDriver;
-let isMended = false;
+let isRepaired = false;
 
 before(async () => {
   on = await plane.startPlane();
   kubelets = new NodesDriver(on.api, { leaseSeconds: 120, pace: 500 }).start();
-  kubelets.behaviour = (node) => (node.startsWith("stuck") && !isMended ? "never starts" : "ready");
+  kubelets.behaviour = (node) =>
+    node.startsWith("stuck") && !isRepaired ? "never starts" : "ready";
 });
 after(async () => {
   await kubelets?.[Symbol.asyncDispose]();
@@ -73,7 +74,7 @@ const cases = [
 ];
 for (const { size, stuck, bare } of cases)
   test(`serves all others if of ${size} nodes ${stuck} cannot start the agent and ${bare} have no pod`, async (t) => {
-    isMended = false;
+    isRepaired = false;
     await refuseBare();
     const kinds = { stuck, bare, well: size - stuck - bare };
     const names = Object.entries(kinds).flatMap(([kind, count]) =>
@@ -109,7 +110,7 @@ for (const { size, stuck, bare } of cases)
     assert.match(message, /stuck|bare/);
     assert.ok(kubelets.mostAtOnce <= size / 10, `${kubelets.mostAtOnce} nodes at once`);
 
-    isMended = true;
+    isRepaired = true;
     await on.cluster.kubectl("delete", "validatingadmissionpolicybinding", policy);
     // A Node that joins makes the DaemonSet controller try all of them again at once.
     names.push(`well-${size}-late`);

@@ -46,7 +46,7 @@ function regroup(tries: readonly Held[], groups: readonly Held[][]): Held[][] {
 /**
  * No image name can match it according to identity(), except in the special cases that it names.
  */
-function isDead(key: string): boolean {
+function isUnmatchable(key: string): boolean {
   return identity(key) === undefined && !/^(?:https?:\/\/)?[^/]*\[|%/.test(key);
 }
 
@@ -98,7 +98,7 @@ function compare({ file, images }: Question, answer: OracleAnswer): void {
     }
     const tried =
       read.ok && lookup?.name !== undefined ? match(read.entries, lookup.name).tries.flat() : [];
-    assert.ok(!tried.some(({ key }) => isDead(key)), `${context}, image ${image}`);
+    assert.ok(!tried.some(({ key }) => isUnmatchable(key)), `${context}, image ${image}`);
   }
 }
 
@@ -151,7 +151,7 @@ test(`lets the kubelet read our output as the same credentials, and find them as
       protect: [],
     });
     assert.ok(alone.ok);
-    cases.push({ merged: alone, source: asMeant(bytes, parsed), images });
+    cases.push({ merged: alone, source: withoutOmissions(bytes, parsed), images });
     if (role === "additional" && earlier !== undefined) {
       const both = merge(
         [
@@ -200,7 +200,7 @@ test(`lets the kubelet read our output as the same credentials, and find them as
  * intended form. Undefined if a warning does not show which of two keys is left out, because they
  * differ only in the redacted part.
  */
-function asMeant(source: Buffer, { entries, warnings }: Accepted): Buffer | undefined {
+function withoutOmissions(source: Buffer, { entries, warnings }: Accepted): Buffer | undefined {
   const document = JSON.parse(source.toString()) as {
     auths?: Record<string, unknown> | null;
   } | null;

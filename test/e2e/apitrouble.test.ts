@@ -8,7 +8,7 @@ import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { restsFrom } from "../cluster/rest.ts";
-import { askedByController } from "./audit.ts";
+import { controllerRequests } from "./audit.ts";
 import { auths } from "./nodes.ts";
 import { outlives, stages, starts } from "./outage.ts";
 import * as product from "./product.ts";
@@ -49,7 +49,7 @@ test("makes one rollout and delivers the last change when etcd restarts and anot
   );
   const restarted = cluster.stopEtcd().then(() => cluster.startEtcd());
   const over = new AbortController();
-  const conflict = () => askedByController(cluster, since).some(({ code }) => code === 409);
+  const conflict = () => controllerRequests(cluster, since).some(({ code }) => code === 409);
   const somebody = async (name: string) => {
     for (let round = 0; !over.signal.aborted && !conflict(); round++) {
       // Each write by another client makes the controllers' next write conflict (409). etcd may be
@@ -89,7 +89,7 @@ test("sends nothing but its watches and Lease requests when the cluster is at re
     "RolledOut",
     new RegExp(`revision ${await product.revision(cluster)} is on`),
   );
-  await restsFrom((since) => askedByController(cluster, since));
+  await restsFrom((since) => controllerRequests(cluster, since));
 });
 
 test("does not flood an API server that answers 429, and delivers the change when it answers again", async () => {
@@ -139,7 +139,7 @@ test("does not flood an API server that answers 429, and delivers the change whe
   );
   using saturation = await saturate(cluster, holder);
   const refused = (since = "") =>
-    askedByController(cluster, since).filter(({ code }) => code === 429).length;
+    controllerRequests(cluster, since).filter(({ code }) => code === 429).length;
   await until(
     "the rule is in force",
     async () => {

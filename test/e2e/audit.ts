@@ -5,7 +5,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 export const controllerAccount = "system:serviceaccount:kube-system:global-pull-secret-controller";
 
 /** Without their watches and their Lease requests; from `since` (ISO 8601). */
-export function askedByController(cluster: Cluster, since = ""): AuditedRequest[] {
+export function controllerRequests(cluster: Cluster, since = ""): AuditedRequest[] {
   return auditOf(cluster, { since }).filter(
     ({ user, verb, resource }) =>
       user === controllerAccount && verb !== "watch" && resource !== "leases",

@@ -37,14 +37,14 @@ export async function assertNoLeak(
     base64(`${user}:${password}`),
   ]);
   const planted = [...values, plantedInKey];
-  for (const [place, text] of Object.entries(await everythingSaid(cluster))) {
+  for (const [place, text] of Object.entries(await allOutput(cluster))) {
     assert.ok(text.length > 50, `${place}: there is no text to search`);
     for (const credential of planted)
       assert.ok(!text.includes(credential), `a credential is in ${place}`);
   }
 }
 
-async function everythingSaid(cluster: Cluster): Promise<Record<string, string>> {
+async function allOutput(cluster: Cluster): Promise<Record<string, string>> {
   const kinds = "events,pods,daemonsets,deployments,replicasets,controllerrevisions";
   const secret = await cluster.get<{ metadata: object }>(
     "secret",

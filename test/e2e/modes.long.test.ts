@@ -11,7 +11,7 @@ import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { auths, kubelets, letReread } from "./nodes.ts";
+import { auths, kubelets, skipRereadWait } from "./nodes.ts";
 import { podOn, untilState } from "./pods.ts";
 import { prepare } from "./prepared.ts";
 import * as product from "./product.ts";
@@ -36,7 +36,7 @@ before(async () => {
 after(() => cluster?.down());
 
 /** The registry's credential in both transports of a node. Reads config.json first. */
-function waysOf(node: Node): Readonly<Record<"file" | "answer", string | undefined>> {
+function transportsOf(node: Node): Readonly<Record<"file" | "answer", string | undefined>> {
   const file = auths(node)[cluster.registry.host]?.auth;
   const text = node.readFile(providerFiles.answer)?.toString() ?? '{"auth":{}}';
   const { auth } = JSON.parse(text) as { auth: Record<string, Record<string, string>> };
@@ -45,7 +45,7 @@ function waysOf(node: Node): Readonly<Record<"file" | "answer", string | undefin
   return { file, answer };
 }
 
-const wayOf = (mode: DeliveryMode) => (mode === "CredentialProvider" ? "answer" : "file");
+const transportOf = (mode: DeliveryMode) => (mode === "CredentialProvider" ? "answer" : "file");
 
 /** The mode that global-pull-secret names. */
 async function publishedMode(): Promise<string> {
@@ -59,7 +59,7 @@ async function publishedMode(): Promise<string> {
 }
 
 /** Spares every node the five minutes after which its kubelet has read its file again. */
-async function hurry(signal: AbortSignal): Promise<void> {
+async function skipRereadWaits(signal: AbortSignal): Promise<void> {
   const done = new Map<Node, number>();
   const renamedOn = (node: Node) => {
     const text = node.readFile("global-pull-secret/journal.json")?.toString() || "{}";
@@ -74,7 +74,7 @@ async function hurry(signal: AbortSignal): Promise<void> {
     );
     if (next === "over") return;
     const renamed = renamedOn(next);
-    await letReread(next).catch(() => {});
+    await skipRereadWait(next).catch(() => {});
     done.set(next, renamedOn(next) ?? renamed ?? 0);
   }
 }
@@ -88,12 +88,12 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
   await cluster.registry.setUsers({ ...cluster.registry.users, additional });
   const { auth } = cluster.registry.auth("additional");
   const has = (mode: DeliveryMode) =>
-    cluster.nodes.filter((node) => waysOf(node)[wayOf(mode)] === auth).length;
+    cluster.nodes.filter((node) => transportsOf(node)[transportOf(mode)] === auth).length;
   const without = new Set<string>();
   const over = new AbortController();
   const watch = setInterval(() => {
     for (const node of cluster.nodes) {
-      const { file, answer } = waysOf(node);
+      const { file, answer } = transportsOf(node);
       if (file === undefined && answer === undefined) without.add(node.name);
     }
   }, 50);
@@ -102,7 +102,7 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
     await until("the first node has it", () => has(from) > 0, { every: 20 });
     assert.equal(has(from), 1);
     await product.steerProduct(cluster, by(to));
-    const hurried = from === "Reread" || to === "Reread" ? hurry(over.signal) : undefined;
+    const hurried = from === "Reread" || to === "Reread" ? skipRereadWaits(over.signal) : undefined;
     // The first node finishes what it has begun before other content is published.
     await until("it is published in the new mode", async () => (await publishedMode()) === to);
     await product.rolledOut(cluster);
@@ -130,7 +130,7 @@ test("restarts at most the first node's kubelet when the mode changes from Resta
   const before = await kubelets(cluster);
   await changeInMidRollout("Restart", "CredentialProvider");
   await arePulled();
-  for (const node of cluster.nodes) assert.equal(waysOf(node).file, undefined);
+  for (const node of cluster.nodes) assert.equal(transportsOf(node).file, undefined);
   const now = await kubelets(cluster);
   const restarted = now.filter((kubelet, at) => kubelet !== before[at]);
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
@@ -140,7 +140,7 @@ test("restarts every kubelet with its file when the mode changes from Credential
   const before = await kubelets(cluster);
   await changeInMidRollout("CredentialProvider", "Restart");
   await arePulled();
-  for (const node of cluster.nodes) assert.equal(waysOf(node).answer, undefined);
+  for (const node of cluster.nodes) assert.equal(transportsOf(node).answer, undefined);
   const now = await kubelets(cluster);
   assert.ok(now.every((kubelet, at) => kubelet !== before[at]));
 });

@@ -86,7 +86,7 @@ export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
  * over after which the kubelet has read the file again. policies.long.test.ts covers these five
  * minutes.
  */
-export async function letReread(node: Node, directory = "/var/lib/kubelet"): Promise<void> {
+export async function skipRereadWait(node: Node, directory = "/var/lib/kubelet"): Promise<void> {
   const file = `${directory}/global-pull-secret/journal.json`;
   const read = async () =>
     JSON.parse((await node.exec(["sh", "-c", `cat ${file} 2>/dev/null || true`])) || "{}");

@@ -10,7 +10,7 @@ import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { agentOn, allAtOnce, kubelets, letReread } from "./nodes.ts";
+import { agentOn, allAtOnce, kubelets, skipRereadWait } from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -136,11 +136,11 @@ test("replaces the agents in mode Reread, then writes a change to the file and w
   // The same content, published for agents of this mode.
   await product.untilServed(cluster, 2);
   await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
-  await letReread(node, directory);
+  await skipRereadWait(node, directory);
   await product.untilServed(cluster, 3);
   assert.ok("third.example" in ((await fileOf()) as object));
   await product.deleteAdditional(cluster);
-  await letReread(node, directory);
+  await skipRereadWait(node, directory);
   await product.untilRemoved(cluster);
   assert.equal(
     await node.exec(["sh", "-c", `ls -A ${directory} | grep -E 'config|global' || true`]),

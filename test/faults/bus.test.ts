@@ -27,9 +27,9 @@ import {
 } from "../harness/agent/scripted-systemd.ts";
 
 /** Longer than any answer takes, however busy the machine. */
-const patient = { question: 60_000, job: 60_000 };
+const longDeadlines = { question: 60_000, job: 60_000 };
 /** For peers that never answer. */
-const brief = { question: 400, job: 400 };
+const shortDeadlines = { question: 400, job: 400 };
 const never = new AbortController().signal;
 const recorded = () => Promise.resolve();
 
@@ -40,7 +40,7 @@ function place(t: TestContext): string {
 }
 
 /** A systemd client for one unit. */
-function open(directory: string, { stop = never, deadlines = patient } = {}) {
+function open(directory: string, { stop = never, deadlines = longDeadlines } = {}) {
   const systemd = systemdOver(
     { dbusDirectory: directory, systemdDirectory: join(directory, "none") },
     stop,
@@ -56,14 +56,14 @@ function open(directory: string, { stop = never, deadlines = patient } = {}) {
 const kubelet = "kubelet.service";
 
 /** Stops all deadlines, and lets all of them expire as soon as this method has been called. */
-function overdueAt(t: TestContext, systemd: ScriptedSystemd, member: string): void {
+function expireDeadlinesAt(t: TestContext, systemd: ScriptedSystemd, member: string): void {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const over = () => t.mock.timers.tick(patient.job);
+  const over = () => t.mock.timers.tick(longDeadlines.job);
   systemd.onCall = (call) => void (call === member && setImmediate(over));
 }
 
 /** A server in the bus's place. */
-async function impostor(
+async function fakeBus(
   directory: string,
   talk: (socket: Socket) => void,
 ): Promise<AsyncDisposable> {
@@ -226,7 +226,7 @@ test("distinguishes a refused request from a job whose end was not observed", as
     );
   }
   systemd.script = [{ after: "unchanged" }];
-  overdueAt(t, systemd, "RestartUnit");
+  expireDeadlinesAt(t, systemd, "RestartUnit");
   assert.deepEqual(await open(bus.directory).restart(recorded), { result: "unknown" });
   t.mock.timers.reset();
   systemd.script = [comesBack];
@@ -258,12 +258,12 @@ test("ends a call that is never answered at the deadline, before or after the re
   ] as const) {
     systemd.silent.clear();
     systemd.silent.add(member);
-    overdueAt(t, systemd, member);
+    expireDeadlinesAt(t, systemd, member);
     assert.ok(result in (await open(bus.directory).restart(recorded)), member);
     t.mock.timers.reset();
   }
   systemd.silent.add("Get");
-  overdueAt(t, systemd, questioned);
+  expireDeadlinesAt(t, systemd, questioned);
   await assert.rejects(open(bus.directory).unit(), CouldNotAsk);
 });
 
@@ -294,7 +294,10 @@ test('answers "could not ask" if there is no bus, no systemd, or no reply', asyn
   await using bus = await startBus(join(root, "dbus"));
   await assert.rejects(open(bus.directory).unit(), BusError, "systemd is not on the bus");
   await bus.signal("SIGSTOP");
-  await assert.rejects(open(bus.directory, { deadlines: brief }).unit(), /no answer within 0.4 s/);
+  await assert.rejects(
+    open(bus.directory, { deadlines: shortDeadlines }).unit(),
+    /no answer within 0.4 s/,
+  );
   await bus.signal("SIGCONT");
   await bus.signal("SIGKILL");
   await assert.rejects(open(bus.directory).unit(), /ECONNREFUSED/);
@@ -326,8 +329,8 @@ test('answers "could not ask" when a peer hangs up, stays silent or sends nonsen
   ];
   for (const [index, talk] of talks.entries()) {
     const root = place(t);
-    await using _peer = await impostor(root, talk);
-    const asked = open(root, { deadlines: brief }).unit();
+    await using _peer = await fakeBus(root, talk);
+    const asked = open(root, { deadlines: shortDeadlines }).unit();
     await assert.rejects(asked, CouldNotAsk, String(index));
   }
 });
@@ -335,7 +338,7 @@ test('answers "could not ask" when a peer hangs up, stays silent or sends nonsen
 test("neither ends the process nor keeps a descriptor open on random replies", async (t) => {
   const root = place(t);
   let reply: Uint8Array = new Uint8Array();
-  await using _peer = await impostor(root, (socket) => {
+  await using _peer = await fakeBus(root, (socket) => {
     socket.once("data", () => {
       socket.write("OK 1234\r\n");
       socket.once("data", () => socket.end(reply));
@@ -359,7 +362,7 @@ test("neither ends the process nor keeps a descriptor open on random replies", a
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 100 }), message), async (bytes) => {
       reply = bytes;
-      await assert.rejects(open(root, { deadlines: brief }).unit());
+      await assert.rejects(open(root, { deadlines: shortDeadlines }).unit());
     }),
     { numRuns: 200 },
   );

@@ -18,7 +18,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { AgentProcess, encode, inTime } from "../harness/agent/agent.ts";
 import { many } from "../harness/agent/deployed.ts";
-import { phaseOf, slowly } from "./phases.ts";
+import { phaseOf, slowFsync } from "./phases.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 
 const theirs = { "b.io": { auth: encode("theirs") } };
@@ -124,7 +124,7 @@ test("keeps what another program writes between our reading and our rename", asy
   await using agent = await AgentProcess.start(node, {
     revision: 1,
     healthzPort: systemd.healthzPort,
-    under: slowly,
+    under: slowFsync,
   });
   // Our bytes were computed from what was read, and are staged now.
   assert.ok(await inTime(() => phaseOf(node) === "applying"));

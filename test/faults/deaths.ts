@@ -18,7 +18,7 @@ export type Death = Readonly<{
  * makes every attempt: three, and the start with the old file. If systemd does, its own attempts
  * count too.
  */
-export async function getsItsFileBack(
+export async function assertFileRestored(
   inside: Inside,
   revision: number,
   { type, seconds, restarts }: Death,

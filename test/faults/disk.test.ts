@@ -23,7 +23,7 @@ import { basename, join } from "node:path";
 import test from "node:test";
 import { AgentProcess, encode, keeping, NodeDirectory, inTime } from "../harness/agent/agent.ts";
 import { startBus } from "../harness/agent/bus.ts";
-import { answered, installProvider } from "./provider.ts";
+import { answeredPasswords, installProvider } from "./provider.ts";
 import { until } from "../cluster/await.ts";
 import { sample } from "../sample.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
@@ -267,17 +267,17 @@ test("keeps the old answer whole while the disk is full at a rotation, and write
       await first.shows(200, "GPS200");
     }
     node.mount(2, { additional: { "a.io": long.replaceAll("x", "y") } });
-    const old = answered(node.kubelet);
+    const old = answeredPasswords(node.kubelet);
     const filler = join(node.kubelet, "filler");
     const { bavail, bsize } = statfsSync(node.kubelet);
     writeFileSync(filler, Buffer.alloc((bavail - pages) * bsize));
     const { healthzPort } = systemd;
     await using agent = await AgentProcess.start(node, { revision: 2, healthzPort });
-    const served = () => answered(node.kubelet)?.["a.io"]?.[0] === "y";
+    const served = () => answeredPasswords(node.kubelet)?.["a.io"]?.[0] === "y";
     assert.ok(await inTime(() => agent.output.includes("GPS208") || served(), 30_000), where);
     if (!served()) {
       full += 1;
-      assert.deepEqual(answered(node.kubelet), old, where);
+      assert.deepEqual(answeredPasswords(node.kubelet), old, where);
     }
     truncateSync(filler, 0);
     await agent.shows(200, "GPS200", 60_000);

@@ -12,7 +12,7 @@ import { AgentProcess, digestFor, encode, inTime } from "../harness/agent/agent.
 import { content, ours, AgentPlace } from "./place.ts";
 
 /** Resident memory in MiB and open descriptors. */
-function held({ child }: AgentProcess): Readonly<{ memory: number; descriptors: number }> {
+function resourcesOf({ child }: AgentProcess): Readonly<{ memory: number; descriptors: number }> {
   const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
   const memory = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
   return { memory, descriptors: readdirSync(`/proc/${child.pid}/fd`).length };
@@ -35,9 +35,9 @@ test("makes few restarts and keeps memory and descriptors constant on 10,000 qui
     await agent.shows(200, "GPS200", 90_000);
   };
   await change(1000);
-  const before = held(agent);
+  const before = resourcesOf(agent);
   await change(9000);
-  const after = held(agent);
+  const after = resourcesOf(agent);
   t.diagnostic(`${before.memory} to ${after.memory} MiB, ${place.systemd.restartCalls} restarts`);
   assert.ok(await inTime(() => place.node.file?.trim() === ours, 90_000));
   // Its heap may grow to 32 MiB. Keeping 9,000 changes would take far more.

@@ -46,7 +46,7 @@ export async function fresh(): Promise<Readonly<{ inside: Inside; revision: numb
 /**
  * The same, with the restart that the agent requested in progress. The restart takes three seconds.
  */
-export async function inMidRestart(): ReturnType<typeof fresh> {
+export async function duringRestart(): ReturnType<typeof fresh> {
   const agent = await fresh();
   const { inside, revision } = agent;
   await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");

@@ -101,7 +101,7 @@ test("never reaches a limit of 96 MiB with a 1 MiB Secret beside 1 MiB of others
  * Every entry is displaced by the largest Secret, beside so many with the shortest credentials, in
  * a file of at least `size` bytes.
  */
-async function throughAll(
+async function applyRollBackAndRestore(
   t: TestContext,
   size: number,
   small: number,
@@ -159,13 +159,13 @@ async function throughAll(
 }
 
 test("restores everything from a journal of version 1 with the largest files, read in the middle of a rollback", (t) =>
-  throughAll(t, 2 * 1024 * 1024 - 2000, 0, true));
+  applyRollBackAndRestore(t, 2 * 1024 * 1024 - 2000, 0, true));
 
 test("applies, rolls back and restores the largest file beside the largest Secret with every entry displaced", (t) =>
-  throughAll(t, 2 * 1024 * 1024, 0));
+  applyRollBackAndRestore(t, 2 * 1024 * 1024, 0));
 
 test("applies, rolls back and restores as many values as are accepted beside the largest Secret", (t) =>
-  throughAll(t, 0, 5200));
+  applyRollBackAndRestore(t, 0, 5200));
 
 test("keeps the same limit in the other version of cgroups, on a machine that has its memory controller there", (t) => {
   // A controller is in one hierarchy at a time, so one run can cover only one version.

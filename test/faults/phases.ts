@@ -8,7 +8,7 @@ import type { NodeDirectory } from "../harness/agent/agent.ts";
  * Goes before the agent's program: each fsync takes 300 ms more. Each phase has at least one fsync,
  * so the test can see it, even on a busy machine.
  */
-export const slowly =
+export const slowFsync =
   "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=300000".split(" ");
 
 /** Version and phase of the node's journal; `undefined` without a journal. */

@@ -220,7 +220,7 @@ function asContainer(args: readonly string[]) {
  * Runs the first container's program with the same flags that the controller gives it. Returns its
  * output.
  */
-async function look(node: NodeDirectory, root: string): Promise<unknown> {
+async function runFirstContainer(node: NodeDirectory, root: string): Promise<unknown> {
   const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
   const [container] = daemonSetOf().spec?.template.spec?.initContainers ?? [];
   assert.ok(container);
@@ -255,16 +255,16 @@ test("sees the files there but prints no content, and always exits with 0, as th
     "/root/.dockercfg": "none",
     "/.dockercfg": "entries",
   };
-  assert.deepEqual(await look(node, root), { kind: "seen", files: seen });
+  assert.deepEqual(await runFirstContainer(node, root), { kind: "seen", files: seen });
   // Root without capabilities may not read another user's private file.
   chownSync(join(root, "/.dockercfg"), 65_534, 65_534);
   chmodSync(join(root, "/.dockercfg"), 0o600);
   const files = { ...seen, "/.dockercfg": { unknown: "EACCES" } };
-  assert.deepEqual(await look(node, root), { kind: "seen", files });
+  assert.deepEqual(await runFirstContainer(node, root), { kind: "seen", files });
   put("/var/lib/kubelet/global-pull-secret/journal.json", "{}");
-  assert.deepEqual(await look(node, root), { kind: "ours" });
+  assert.deepEqual(await runFirstContainer(node, root), { kind: "ours" });
   rmSync(node.pod, { recursive: true });
-  assert.match(String(await look(node, root)), /ENOENT|ERR_ACCESS/);
+  assert.match(String(await runFirstContainer(node, root)), /ENOENT|ERR_ACCESS/);
 });
 
 test("can open nothing else as the first container's program under the DaemonSet's flags", () => {

@@ -9,7 +9,7 @@ import { answerOf } from "#pullsecret/provider/answer.ts";
 import { stays } from "../cluster/await.ts";
 import { inTime } from "../harness/agent/agent.ts";
 import { AgentPlace } from "./place.ts";
-import { answered, installProvider } from "./provider.ts";
+import { answeredPasswords, installProvider } from "./provider.ts";
 
 const { script, config, answer } = providerFiles;
 const byProvider = ["--delivery=CredentialProvider", "--restart=Never"];
@@ -56,7 +56,7 @@ test("does not confirm a withdrawal while an answer that is in no journal cannot
     assert.equal(spawnSync("umount", [path]).status, 0);
   }
   await agent.shows(200, "GPS224", 60_000);
-  assert.deepEqual(answered(node.kubelet), {});
+  assert.deepEqual(answeredPasswords(node.kubelet), {});
 });
 
 test("does not use a provider on a file system mounted noexec, and uses it once it is executable", async () => {
@@ -72,7 +72,7 @@ test("does not use a provider on a file system mounted noexec, and uses it once 
     await node.says(/noexec/);
     mount("-o", "remount,exec");
     await agent.shows(200, "GPS200", 60_000);
-    assert.deepEqual(answered(node.kubelet), { "a.io": "ours" });
+    assert.deepEqual(answeredPasswords(node.kubelet), { "a.io": "ours" });
     assert.equal(systemd.restartCalls, 0);
     await agent.end("SIGTERM");
   } finally {

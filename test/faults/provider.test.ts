@@ -12,7 +12,7 @@ import type { Node as Machine } from "../cluster/node.ts";
 import { podOn, pullRefused, untilState } from "../e2e/pods.ts";
 import { encode } from "../harness/agent/agent.ts";
 import { Inside } from "./inside.ts";
-import { answered, installProvider, kubeadmFlags } from "./provider.ts";
+import { answeredPasswords, installProvider, kubeadmFlags } from "./provider.ts";
 
 let cluster: Cluster;
 let inside: Inside;
@@ -88,7 +88,7 @@ test("serves the next pull after each of two rotations with one kubelet process,
   assert.ok(machine.readFile(providerFiles.stamp), "the script left no stamp");
   await serve({});
   await inside.shows(200, "GPS224");
-  assert.deepEqual(answered(inside.node.kubelet), {});
+  assert.deepEqual(answeredPasswords(inside.node.kubelet), {});
   await pull("late");
   await untilState(cluster, "late", ...pullRefused);
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
@@ -131,7 +131,7 @@ test("removes a node's own entry for the same registry once the kubelet has used
   await untilState(cluster, "displaced", "Running");
   await serve({});
   // First the file, then the answer.
-  const isEmpty = () => Object.keys(answered(inside.node.kubelet) ?? {}).length === 0;
+  const isEmpty = () => Object.keys(answeredPasswords(inside.node.kubelet) ?? {}).length === 0;
   await until("the answer is empty", () => Promise.resolve(isEmpty()));
   assert.equal(inside.node.file, theirs);
 });

@@ -29,7 +29,7 @@ export function installProvider(
 }
 
 /** The passwords of the answer, by registry; undefined if there is no answer. */
-export function answered(kubeletDirectory: string): Record<string, string> | undefined {
+export function answeredPasswords(kubeletDirectory: string): Record<string, string> | undefined {
   const path = join(kubeletDirectory, answer);
   if (!existsSync(path)) return undefined;
   const { auth } = JSON.parse(readFileSync(path, "utf8")) as {

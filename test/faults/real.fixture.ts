@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { fresh, inMidRestart, sharedNode } from "./machine.ts";
+import { fresh, duringRestart, sharedNode } from "./machine.ts";
 import { ours } from "./place.ts";
 
 /** How often a start of the kubelet has failed before it began. */
-const failedStarts = () => told("Control process exited");
+const failedStarts = () => timesLogged("Control process exited");
 /** How often systemd logged this of the kubelet. */
-async function told(words: string): Promise<number> {
+async function timesLogged(words: string): Promise<number> {
   await sharedNode().machine.exec(["journalctl", "--sync"]);
   return (await sharedNode().machine.journal()).split(words).length - 1;
 }
@@ -71,10 +71,10 @@ test("gets a unit out of its start limit, and the kubelet ends up running with t
     `${limited}ExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n`,
   );
   const refused = "Start request repeated too quickly";
-  const before = await told(refused);
+  const before = await timesLogged(refused);
   await inside.start(revision);
   assert.equal(await inside.ended(), "1");
-  assert.ok((await told(refused)) > before, "the limit was never reached");
+  assert.ok((await timesLogged(refused)) > before, "the limit was never reached");
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
   const jobs = await inside.jobs(revision);
@@ -104,7 +104,7 @@ test("makes up the restart that its journal owes, on the real bus", async () => 
 });
 
 test("makes one restart and becomes ready when dbus-daemon is restarted and systemd re-executed in the middle of a job", async () => {
-  const { inside } = await inMidRestart();
+  const { inside } = await duringRestart();
   const now = await inside.kubelet();
   await inside.machine.exec(["systemctl", "daemon-reexec"]);
   await inside.machine.exec(["systemctl", "restart", "dbus.service"]);

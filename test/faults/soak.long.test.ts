@@ -49,7 +49,7 @@ function start(): Promise<AgentProcess> {
 }
 
 /** The next revision, and a pod for it in the place of the last pod. */
-async function roll(password: string | undefined): Promise<void> {
+async function rotate(password: string | undefined): Promise<void> {
   await agent?.end(below(2) === 0 ? "SIGTERM" : "SIGKILL");
   revision += 1;
   node.mount(revision, password === undefined ? {} : { additional: { "a.io": password } });
@@ -84,7 +84,7 @@ type Fault = () => Promise<readonly [least: number, most: number]>;
 async function change(): Promise<number> {
   const next = below(5) === 0 ? undefined : `password${revision}`;
   const seen = Number(next !== inForce);
-  await roll(next);
+  await rotate(next);
   inForce = next;
   return seen;
 }
@@ -106,7 +106,7 @@ const comingAndGoing: Readonly<Record<string, Fault>> = {
   async "kubelet fails with it"() {
     const bad = `bad${revision}`;
     systemd.fate = () => (node.file?.includes(encode(bad)) ? crashes : comesBack);
-    await roll(bad);
+    await rotate(bad);
     assert.equal(await agent?.ended(), 1);
     assert.match(node.message, /^GPS218 /);
     systemd.fate = undefined;
@@ -170,7 +170,10 @@ let rounds = 0;
 type Held = Readonly<{ minutes: number; kib: number; descriptors: number }>;
 const held: Held[] = [];
 
-async function deal(faults: Readonly<Record<string, Fault>>, after: () => void): Promise<void> {
+async function injectFaults(
+  faults: Readonly<Record<string, Fault>>,
+  after: () => void,
+): Promise<void> {
   const end = performance.now() + half;
   const names = Object.keys(faults);
   while (performance.now() < end) {
@@ -206,7 +209,7 @@ const longEnough = 4;
 const clearGrowth = 4096;
 
 /** Prints the resources of the agent that stayed. Fails if it clearly grew. */
-function judge(): void {
+function assertNoGrowth(): void {
   const warm = held.filter(({ minutes }) => minutes >= warmUp);
   const [first, last] = [warm[0] ?? held[0], warm.at(-1) ?? held.at(-1)];
   assert.ok(first !== undefined && last !== undefined, "no round was finished");
@@ -245,12 +248,12 @@ function slope(samples: readonly Held[]): number {
 test("keeps every promise through random faults, and does not grow", async (t) => {
   t.diagnostic(`SEED=${seed}`);
   try {
-    await deal(comingAndGoing, () => {});
-    await roll("stays");
+    await injectFaults(comingAndGoing, () => {});
+    await rotate("stays");
     inForce = "stays";
     await settled();
     const began = performance.now();
-    await deal(staying, () => {
+    await injectFaults(staying, () => {
       const process = `/proc/${agent?.child.pid}`;
       const kib = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`${process}/status`, "utf8"))?.[1]);
       const minutes = (performance.now() - began) / 60_000;
@@ -262,7 +265,7 @@ test("keeps every promise through random faults, and does not grow", async (t) =
       "there is more than the journal and what was there before",
     );
     console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; every promise kept`);
-    judge();
+    assertNoGrowth();
   } finally {
     await agent?.end("SIGKILL");
   }

@@ -84,7 +84,7 @@ test("changes nothing when the host's directory is mounted over, and recovers wi
   ));
 
 /** The agent's clock runs an hour in a minute. The agent waits five minutes. */
-const hastened =
+const fastClock =
   "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
 
 test("ends the container after five minutes when the host's directory is removed, once the kubelet answers, and the next container recovers", async () => {
@@ -100,7 +100,7 @@ test("ends the container after five minutes when the host's directory is removed
     kubelet.healthy = false;
     await using agent = await AgentProcess.start(node, {
       healthzPort: kubelet.healthzPort,
-      nodeFlags: [hastened],
+      nodeFlags: [fastClock],
     });
     await agent.shows(200, "GPS262");
     // Its clock, sixty times as fast, passes seven minutes in these seven seconds.

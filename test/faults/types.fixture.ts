@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { until } from "../cluster/await.ts";
-import { type Death, getsItsFileBack, types } from "./deaths.ts";
+import { type Death, assertFileRestored, types } from "./deaths.ts";
 import { fresh } from "./machine.ts";
 import { ours } from "./place.ts";
 
@@ -33,7 +33,7 @@ const deaths: readonly Death[] = [
 test("H18: restores the old file of a kubelet that dies at once or after 3 s with the new one, whatever its unit's Type", async () => {
   for (const death of deaths) {
     const { inside, revision } = await fresh();
-    await getsItsFileBack(inside, revision, death);
+    await assertFileRestored(inside, revision, death);
   }
 });
 

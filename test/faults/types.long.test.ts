@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
-import { getsItsFileBack, types } from "./deaths.ts";
+import { assertFileRestored, types } from "./deaths.ts";
 import { Inside } from "./inside.ts";
 import { content } from "./place.ts";
 
@@ -36,7 +36,7 @@ test("H18: restores the old file of a kubelet of any Type that dies at once, aft
       revision += 1;
       await inside.fresh();
       inside.node.mount(revision, content);
-      await getsItsFileBack(inside, revision, { type, seconds, restarts });
+      await assertFileRestored(inside, revision, { type, seconds, restarts });
       t.diagnostic(`${type}, after ${seconds} s, Restart=${restarts}`);
     }
 });

@@ -10,7 +10,7 @@ import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 let home: fleet.Home;
 let far: fleet.GuestCluster;
 let near: fleet.GuestCluster;
-let door: TcpProxy;
+let proxy: TcpProxy;
 
 before(async () => {
   [home, far, near] = await Promise.all([
@@ -18,10 +18,10 @@ before(async () => {
     fleet.startGuest(),
     fleet.startGuest(),
   ]);
-  door = await TcpProxy.before(far.cluster.server);
+  proxy = await TcpProxy.before(far.cluster.server);
 });
 after(async () => {
-  await door?.[Symbol.asyncDispose]();
+  await proxy?.[Symbol.asyncDispose]();
   for (const one of [home, far, near]) one?.cluster.down();
 });
 
@@ -37,10 +37,10 @@ async function placed(word: string, guest: fleet.GuestCluster): Promise<number> 
 }
 
 /** The cluster's kubeconfig through the proxy, which counts connection attempts. */
-function throughDoor(): string {
+function throughProxy(): string {
   const config = JSON.parse(far.kubeconfig) as { clusters: [{ cluster: object }] };
   const [{ cluster }] = config.clusters;
-  Object.assign(cluster, { server: `https://127.0.0.1:${door.port}` });
+  Object.assign(cluster, { server: `https://127.0.0.1:${proxy.port}` });
   return JSON.stringify(config);
 }
 
@@ -48,7 +48,7 @@ function throughDoor(): string {
 const [away, last] = [240, 100];
 
 test("retries a cluster that is away for four minutes ever less often, delays no other, and delivers the last of two rotations within 35 s of its return", async () => {
-  await fleet.declareGuest(home, "far", throughDoor(), labelled);
+  await fleet.declareGuest(home, "far", throughProxy(), labelled);
   await fleet.declareGuest(home, "near", near.kubeconfig, labelled);
   await home.cluster.apply(fleetSecret());
   await source("1");
@@ -57,7 +57,7 @@ test("retries a cluster that is away for four minutes ever less often, delays no
   for (const name of ["far", "near"]) await untilState(home, name, "Done");
 
   await far.cluster.stopApiServer();
-  const [started, before] = [performance.now(), door.tried];
+  const [started, before] = [performance.now(), proxy.tried];
   const gone = () => (performance.now() - started) / 1000;
   await untilState(home, "far", "Unreachable", "GPS438");
   const since = async () => (await fleet.stateOf(home, "far"))?.since;
@@ -67,11 +67,11 @@ test("retries a cluster that is away for four minutes ever less often, delays no
   const so = async () =>
     (await fleet.stateOf(home, "far"))?.state === "Unreachable" && (await since()) === first;
   await stays("it is away", so, (away - last - gone()) * 1000, 1000);
-  const early = door.tried - before;
+  const early = proxy.tried - before;
   await source("3");
   rotations.push(await placed("3", near));
   await stays("it is away", so, (away - gone()) * 1000, 1000);
-  const late = door.tried - before - early;
+  const late = proxy.tried - before - early;
 
   await far.cluster.startApiServer();
   const back = await placed("3", far);

@@ -9,7 +9,7 @@ import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
-import { byHand, installDefinitions } from "./clusterapi.ts";
+import { byHand, installCrds } from "./clusterapi.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 
@@ -20,11 +20,7 @@ let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, guest] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
-  await installDefinitions(
-    home.cluster,
-    `${group}_clusterresourcesets`,
-    "cluster.x-k8s.io_clusters",
-  );
+  await installCrds(home.cluster, `${group}_clusterresourcesets`, "cluster.x-k8s.io_clusters");
   const component = join(import.meta.dirname, "../../manifests/fleet/cluster-resource-set");
   const files = ["policy", "policy-binding", "clusterrole", "clusterrolebinding"];
   for (const file of files.map((one) => `${one}.yaml`))
@@ -66,7 +62,7 @@ async function manifestIn(where: string): Promise<V1Secret> {
   const text = Buffer.from(secret?.data?.["manifests.yaml"] ?? "bnVsbA==", "base64").toString();
   return JSON.parse(text) as V1Secret;
 }
-const untilHanded = (where: string, word: string) =>
+const untilManifest = (where: string, word: string) =>
   until(
     `the manifest of ${where} contains ${word}`,
     async () => (await manifestIn(where))?.data?.[".dockerconfigjson"] === data(word),
@@ -96,7 +92,7 @@ test("K3, K4, K5: writes the Secret and the ClusterResourceSet that a template w
   await source("1");
   await home.cluster.apply(fleetSecret({ via: "ClusterResourceSet" }));
   controller = fleet.startFleet(home);
-  await untilHanded("guest-a", "1");
+  await untilManifest("guest-a", "1");
   assert.equal((await secretIn("guest-a"))?.type, `${group}/resource-set`);
   const { metadata, type } = await manifestIn("guest-a");
   assert.partialDeepStrictEqual(
@@ -112,7 +108,7 @@ test("K3, K4, K5: writes the Secret and the ClusterResourceSet that a template w
   await untilState(home, "guest-b", "Waiting");
   assert.equal(await secretIn("guest-b"), undefined);
   await applied("guest-a");
-  await untilHanded("guest-b", "1");
+  await untilManifest("guest-b", "1");
   for (const where of ["guest-a", "guest-b"]) {
     await applied(where);
     const { spec } = (await home.api.get<Set>(setPath(where, "v1beta1"))) ?? {};
@@ -125,8 +121,8 @@ test("K3, K4, K5: writes the Secret and the ClusterResourceSet that a template w
   assert.equal(warning?.status, "True");
   assert.match(warning?.message ?? "", /nothing is proved, repaired or taken away in the clusters/);
   await source("2");
-  await untilHanded("guest-a", "2");
-  await untilHanded("guest-b", "2");
+  await untilManifest("guest-a", "2");
+  await untilManifest("guest-b", "2");
 });
 
 test("does not treat Cluster API's owner on the Secret as drift, repairs an edit here, and deletes both objects when the label goes", async () => {
@@ -136,7 +132,7 @@ test("does not treat Cluster API's owner on the Secret as drift, repairs an edit
     fleetSecret({ via: "ClusterResourceSet", removal: { grace: "0s", deadline: "1h" } }),
   );
   controller = fleet.startFleet(home);
-  await untilHanded("guest-a", "1");
+  await untilManifest("guest-a", "1");
   await applied("guest-a");
   await untilState(home, "guest-a", "Done");
   const since = new Date().toISOString();
@@ -159,7 +155,7 @@ test("does not treat Cluster API's owner on the Secret as drift, repairs an edit
   await stays("it is left as it is", () => written().length === 0, 3000);
   const edit = JSON.stringify({ data: { "manifests.yaml": "e30=", other: "e30=" } });
   await home.cluster.kubectl("patch", ...its, "--type=merge", "-p", edit);
-  await untilHanded("guest-a", "1");
+  await untilManifest("guest-a", "1");
   const repaired = await secretIn("guest-a");
   assert.deepEqual(Object.keys(repaired?.data ?? {}), ["manifests.yaml"]);
   assert.equal(repaired?.metadata?.ownerReferences?.[0]?.uid, uid);

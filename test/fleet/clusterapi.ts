@@ -40,7 +40,7 @@ async function moduleFolder(): Promise<string> {
 /** All of its CRDs, for its own manager. */
 export async function installAll(cluster: Cluster): Promise<void> {
   const files = globSync(join(await moduleFolder(), "config/crd/bases/*.yaml"));
-  await installDefinitions(cluster, ...files.map((file) => basename(file, ".yaml")));
+  await installCrds(cluster, ...files.map((file) => basename(file, ".yaml")));
 }
 
 /**
@@ -119,10 +119,7 @@ export async function declareCluster({ home, guest, name, labels }: Declared): P
 }
 
 /** Installs the CRDs that a fleet uses, in both versions, without the conversion webhook. */
-export async function installDefinitions(
-  cluster: Cluster,
-  ...names: readonly string[]
-): Promise<void> {
+export async function installCrds(cluster: Cluster, ...names: readonly string[]): Promise<void> {
   const folder = await moduleFolder();
   for (const name of names) {
     const file = join(folder, "config/crd/bases", `${name}.yaml`);

@@ -46,7 +46,7 @@ async function begin(spec: Parameters<typeof fleetSecret>[0] = {}): Promise<void
 }
 
 /** The first pause of 7 s and more between two requests. */
-function longest(requests: readonly number[] = []) {
+function firstLongPause(requests: readonly number[] = []) {
   const end = requests.findIndex((at, index) => at - (requests[index - 1] ?? at) >= 7000);
   return end < 0 ? undefined : { from: requests[end - 1] ?? 0, until: requests[end] ?? 0 };
 }
@@ -108,10 +108,14 @@ longTest(
     await untilState(home, "ill", "Unreachable");
     await untilState(home, "real", "Done");
     // Constant pauses would never reach this length, because the first pause is one second.
-    const pause = await until("a pause has grown to 7 s", () => longest(fake.requests("ill")), {
-      timeout: 90_000,
-      seen: () => fake.requests("ill"),
-    });
+    const pause = await until(
+      "a pause has grown to 7 s",
+      () => firstLongPause(fake.requests("ill")),
+      {
+        timeout: 90_000,
+        seen: () => fake.requests("ill"),
+      },
+    );
     // Requests that follow an attempt, including the status write, are over after 3 s.
     const asked = auditOf(home.cluster, {
       since: new Date(pause.from + 3000).toISOString(),

@@ -21,7 +21,7 @@ let real: fleet.GuestCluster;
 let fake: FakeServer;
 let controller: ReturnType<typeof fleet.startFleet> | undefined;
 /** Names of the fake clusters of a test. */
-const ill: string[] = [];
+const hostile: string[] = [];
 
 before(async () => {
   [home, real] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
@@ -35,25 +35,25 @@ afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [real]);
-  await home.cluster.kubectl("label", "namespace", ...ill.splice(0), "capi-pull-secret-");
+  await home.cluster.kubectl("label", "namespace", ...hostile.splice(0), "capi-pull-secret-");
 });
 
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
-async function follows(word: string): Promise<void> {
+async function untilFollowed(word: string): Promise<void> {
   await home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
   const data = Buffer.from(documentOf(word)).toString("base64");
   await untilPlaced(real, { ".dockerconfigjson": data });
 }
 
 /** Adds a fake cluster with this manner. */
-async function join(name: string, manner: Manner): Promise<void> {
-  ill.push(name);
+async function addFake(name: string, manner: Manner): Promise<void> {
+  hostile.push(name);
   fake.become(name, manner);
   await fleet.declareGuest(home, name, fake.kubeconfig(name), labelled);
 }
 
 /** Seconds of processor time, and resident MiB, so far. */
-function costs(pid: number) {
+function usageOf(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const [user = 0, system = 0] = stat
     .slice(stat.lastIndexOf(")"))
@@ -67,20 +67,20 @@ function costs(pid: number) {
 for (const manner of ["floods", "bloats"] as const)
   test(`spends a tenth of a processor and bounded memory on a cluster whose watch ${manner}, reports why in status, and serves the other meanwhile`, async (t) => {
     const name = `ill-${manner}`;
-    await join(name, manner);
+    await addFake(name, manner);
     await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
     await home.cluster.apply(fleetSecret({ rollout: { canary: 0, maxConcurrency: "100%" } }));
     controller = fleet.startFleet(home, { asDeployed: true });
-    await follows("1");
+    await untilFollowed("1");
     const poured = fake.poured;
     await until("it floods its watches", () => fake.poured > poured);
     const { pid } = controller;
-    const [before, since] = [costs(pid), new Date()];
+    const [before, since] = [usageOf(pid), new Date()];
     const asked = fake.requests(name).length;
-    await follows("2");
+    await untilFollowed("2");
     const passed = () => (Date.now() - since.getTime()) / 1000;
     await until("the time is over", () => passed() >= seconds, { every: 250 });
-    const [now, took] = [costs(pid), passed()];
+    const [now, took] = [usageOf(pid), passed()];
     const found = {
       processor: (now.processor - before.processor) / took,
       mebibytes: now.mebibytes,
@@ -110,13 +110,13 @@ const quiet = {
 
 test("sends few requests to each cluster whose answers drip, whose watches drip or end at once, or that forgets what it got, and serves the other", async (t) => {
   const manners = Object.keys(quiet) as (keyof typeof quiet)[];
-  for (const manner of manners) await join(`ill-${manner}`, manner);
+  for (const manner of manners) await addFake(`ill-${manner}`, manner);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
   // By their names the hostile ones come first, so that each may be the canary.
   await home.cluster.apply(fleetSecret({ rollout: { canary: 1, maxConcurrency: 1 } }));
   controller = fleet.startFleet(home, { asDeployed: true });
   const over = Date.now() + seconds * 1000;
-  await follows("1");
+  await untilFollowed("1");
   await until("the time is over", () => Date.now() >= over, { every: 250 });
   const requestsOf = (manner: string) => fake.requests(`ill-${manner}`).length;
   const asked = manners.map((one) => [one, requestsOf(one)] as const);
@@ -128,5 +128,5 @@ test("sends few requests to each cluster whose answers drip, whose watches drip 
     assert.ok(requests < 30, `${manner}: ${requests}`);
     await until(`it ${manner}, and gets another request`, () => requestsOf(manner) > 1);
   }
-  await follows("2");
+  await untilFollowed("2");
 });

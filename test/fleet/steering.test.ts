@@ -46,7 +46,7 @@ async function placed(word: string): Promise<void> {
 const at = { rollout: { canary: 0, maxConcurrency: "100%" } };
 const declare = (spec: Parameters<typeof fleetSecret>[0] = {}) =>
   home.cluster.apply(fleetSecret({ ...at, removal: { grace: "0s", deadline: "1h" }, ...spec }));
-const drop = () =>
+const deleteObject = () =>
   home.cluster.kubectl(
     "delete",
     "fleetsecret",
@@ -94,7 +94,7 @@ test("leaves what was placed with removalPolicy Orphan, and a new object recogni
   await source("1");
   await placed("1");
   const since = new Date().toISOString();
-  await drop();
+  await deleteObject();
   await placed("1");
   assert.deepEqual(
     [a, b].map((guest) => writesIn(guest, since).length),
@@ -104,7 +104,7 @@ test("leaves what was placed with removalPolicy Orphan, and a new object recogni
   await source("2");
   await placed("2");
   await untilState(home, "guest-a", "Done");
-  await drop();
+  await deleteObject();
   for (const guest of [a, b]) assert.equal(await fleet.targetIn(guest), undefined);
 });
 
@@ -116,7 +116,7 @@ test("obeys maxConcurrency in a removal: with one at a time the second begins wh
     await placed("1");
     for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
     const since = new Date().toISOString();
-    await drop();
+    await deleteObject();
     await controller[Symbol.asyncDispose]();
     const [first, second] = [a, b].map((guest) => {
       const [one, ...more] = writesIn(guest, since);
@@ -222,7 +222,7 @@ const conditionOf = async (type: string) =>
   (await fleet.objectIn(home))?.status?.conditions?.find((one) => one.type === type);
 
 /** Whether the first cluster allows writing and deleting its target. Reading is always allowed. */
-async function letWrite(allowed: boolean): Promise<void> {
+async function allowWrites(allowed: boolean): Promise<void> {
   const verbs = [
     "get",
     "list",
@@ -245,8 +245,8 @@ function pausesSince(since: string): readonly number[] {
 }
 
 test("delays no other cluster while one refuses the write, retries with pauses, also in a new process, and serves it once allowed", async (t) => {
-  t.after(() => letWrite(true));
-  await letWrite(false);
+  t.after(() => allowWrites(true));
+  await allowWrites(false);
   await declare();
   await source("1");
   const since = new Date().toISOString();
@@ -264,19 +264,19 @@ test("delays no other cluster while one refuses the write, retries with pauses, 
   const anew = new Date().toISOString();
   await until("the new process has sent a request", () => writesIn(a, anew).length > 0);
   assert.equal((await conditionOf("Stalled"))?.status, "False");
-  await letWrite(true);
+  await allowWrites(true);
   await placed("1");
   for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
 });
 
 test("retries a refused deletion with pauses, reports why in status, and removes the Secret once allowed", async (t) => {
-  t.after(() => letWrite(true));
+  t.after(() => allowWrites(true));
   await declare();
   controller = fleet.startFleet(home);
   await source("1");
   await placed("1");
   for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
-  await letWrite(false);
+  await allowWrites(false);
   const since = new Date().toISOString();
   const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
   await home.cluster.kubectl("delete", ...its, "--wait=false");
@@ -284,7 +284,7 @@ test("retries a refused deletion with pauses, reports why in status, and removes
   await until("it got another request", () => writesIn(a, since).length > 1, { timeout: 20_000 });
   assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
   assert.equal(await fleet.targetIn(b), undefined);
-  await letWrite(true);
+  await allowWrites(true);
   await home.cluster.kubectl("wait", ...its, "--for=delete", "--timeout=30s");
   assert.equal(await fleet.targetIn(a), undefined);
 });

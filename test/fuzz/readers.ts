@@ -32,7 +32,7 @@ const encoded = Buffer.from(`u:${planted}`).toString("base64");
  * Runs `one` for `cases` seeds, starting with `from`. A failure names its seed, so that you can
  * repeat it.
  */
-function each(cases: number, from: number, one: (random: Random) => void): void {
+function forEachSeed(cases: number, from: number, one: (random: Random) => void): void {
   const clean = Object.getOwnPropertyNames(Object.prototype).join();
   for (let seed = from; seed < from + cases; seed += 1) {
     try {
@@ -51,7 +51,7 @@ function each(cases: number, from: number, one: (random: Random) => void): void 
  */
 export function fuzzDocuments(cases: number, from: number): void {
   let accepted = 0;
-  each(cases, from, (random) => {
+  forEachSeed(cases, from, (random) => {
     const bytes = Buffer.from(
       randomFile(random).toString("latin1").replaceAll("dTpw", encoded),
       "latin1",
@@ -66,9 +66,9 @@ export function fuzzDocuments(cases: number, from: number): void {
       if (!parsed.ok) continue;
       accepted += 1;
       assert.ok(readAsKubelet(bytes).ok, "accepted, but the kubelet drops it");
-      const text = writtenDown(parsed);
+      const text = serialized(parsed);
       const again = parse(Buffer.from(text), { name: role, role: "original" });
-      assert.ok(again.ok && writtenDown(again) === text, "writing and reading it again changes it");
+      assert.ok(again.ok && serialized(again) === text, "writing and reading it again changes it");
     }
   });
   assert.ok(
@@ -77,7 +77,7 @@ export function fuzzDocuments(cases: number, from: number): void {
   );
 }
 
-function writtenDown(original: Extract<ReturnType<typeof parse>, { ok: true }>): string {
+function serialized(original: Extract<ReturnType<typeof parse>, { ok: true }>): string {
   const merged = merge([{ id: "original", accepted: original }], {
     conflicts: "additional",
     protect: [],
@@ -155,7 +155,7 @@ const cuts = words('{ } [ ] , : " 0 \\ null');
  */
 export function fuzzJournals(cases: number, from: number): void {
   let through = 0;
-  each(cases, from, (random) => {
+  forEachSeed(cases, from, (random) => {
     let value: unknown = random.pick(stored);
     for (let times = random.below(3); times >= 0; times -= 1) value = mutate(random, value);
     let text = JSON.stringify(value);

@@ -314,7 +314,7 @@ const others: Readonly<Record<string, string>> = {
 };
 
 /** Value → other values that must be set for it to have an effect. */
-const needs: Readonly<Record<string, string>> = {
+const prerequisites: Readonly<Record<string, string>> = {
   "monitoring.docs": "--set=monitoring.enabled=true",
 };
 
@@ -347,7 +347,7 @@ for (const role of roles)
       const set = `--set=${path}=${value}`;
       const its = usedBy[path.split(".")[0] ?? ""];
       if (its?.includes(role)) {
-        const needed = needs[path];
+        const needed = prerequisites[path];
         const before = needed === undefined ? usual : await charted(...inRole(role), needed);
         const also = needed === undefined ? [] : [needed];
         assert.notDeepEqual(await charted(...inRole(role), ...also, set), before, path);

@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, "../../..");
 export type Controller = RunningProgram & AsyncDisposable;
 
 /** How long a controller may take to release the Lease before a test continues without that. */
-const patience = 5000;
+const releaseTimeout = 5000;
 
 /**
  * With POD_NAME in the environment, the controller finds the agents' image by itself. It is
@@ -40,7 +40,7 @@ function processOf(kubeconfig: string, flags: readonly string[]): RunningProgram
 function disposable(program: RunningProgram): Controller {
   return Object.assign(program, {
     async [Symbol.asyncDispose]() {
-      const timer = setTimeout(() => program.signal("SIGKILL"), patience);
+      const timer = setTimeout(() => program.signal("SIGKILL"), releaseTimeout);
       await program.stop();
       clearTimeout(timer);
     },

@@ -10,7 +10,7 @@ import { until } from "#test/cluster/await.ts";
 import type { Cluster } from "#test/cluster/cluster.ts";
 import { untilDeployed, writeWork } from "#test/clusters/applying.fixture.ts";
 import { untilCondition } from "#test/clusters/clusters.ts";
-import { define } from "#test/clusters/inventory.ts";
+import { installCrd } from "#test/clusters/inventory.ts";
 import { follow, pageOf, type Desk } from "#test/page.ts";
 import * as sealedSecrets from "#test/sealed/sealedsecrets.ts";
 import { auths } from "../nodes.ts";
@@ -43,7 +43,7 @@ export function joined(on: () => BothClusters): void {
     const { management, guest, image } = on();
     const [kubeseal] = await Promise.all([
       sealedSecrets.build("kubeseal"),
-      define(management),
+      installCrd(management),
       ...clusters().map(({ registry }) => registry.setUsers({ ...registry.users, ...users })),
     ]);
     desk = newDesk({
@@ -93,7 +93,7 @@ export function joined(on: () => BothClusters): void {
       });
       assert.ok(pulledBy(cluster, "web", "team/web"));
     }
-    assertNothingTold(desk, "sealed-web", told);
+    assertNoCredentials(desk, "sealed-web", told);
   });
 
   test("M8, M11: brings what is sealed for two clusters to the nodes of both, and removes it with its file, by the commands of docs/sealed.md", async () => {
@@ -114,7 +114,7 @@ export function joined(on: () => BothClusters): void {
       await untilState(cluster, "sealed", "Running");
       assert.ok(pulledBy(cluster, "robot", "team/sealed"));
     }
-    assertNothingTold(desk, "sealed", told);
+    assertNoCredentials(desk, "sealed", told);
     told = await desk.run("kubectl --context east delete -f sealed/east.yaml");
     await product.untilRemoved(management);
     assert.ok(!(host in auths(nodeOf(management))));
@@ -123,7 +123,7 @@ export function joined(on: () => BothClusters): void {
 }
 
 /** Neither the printed output nor the sealed files contain a credential. */
-function assertNothingTold({ folder }: Desk, sealed: string, printed: string): void {
+function assertNoCredentials({ folder }: Desk, sealed: string, printed: string): void {
   const files = readdirSync(join(folder, sealed));
   assert.deepEqual(files.toSorted(), ["east.yaml", "index.json", "west.yaml"]);
   const texts = files.map((file) => readFileSync(join(folder, sealed, file), "utf8"));

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { AgentProcess, encode, keeping, type MountedSources } from "#test/harness/agent/agent.ts";
 import { ageJournal, journalOf, phaseOf } from "../phases.ts";
 import { AgentPlace } from "../place.ts";
-import { answered, hasAsked, installProvider } from "../provider.ts";
+import { answeredPasswords, hasAsked, installProvider } from "../provider.ts";
 import type { Cut } from "../relay.ts";
 import { comesBack, crashes } from "#test/harness/agent/scripted-systemd.ts";
 import { type Disk, diskOf, lay } from "./disk.ts";
@@ -72,13 +72,13 @@ const mine = { "a.io": "ours" };
 function served({ node }: AgentPlace): void {
   const { auths: all } = JSON.parse(node.file ?? "{}") as { auths?: Record<string, unknown> };
   const inFile = JSON.stringify(all?.["a.io"]) === JSON.stringify({ auth: encode("ours") });
-  assert.ok(inFile || answered(node.kubelet)?.["a.io"] === "ours", "a.io is not served");
+  assert.ok(inFile || answeredPasswords(node.kubelet)?.["a.io"] === "ours", "a.io is not served");
 }
 
 /** The answer stays until the kubelet has passed probation with config.json. */
 function answers(place: AgentPlace, asked: number): void {
   served(place);
-  const answer = answered(place.node.kubelet);
+  const answer = answeredPasswords(place.node.kubelet);
   // Read after the answer, which may be emptied at any moment once the kubelet has passed.
   const phase = phaseOf(place.node) ?? "";
   if (asked === 0 || ["restarting", "settling"].includes(phase)) assert.deepEqual(answer, mine);
@@ -235,7 +235,7 @@ export async function wholeness(row: Change): Promise<(place: AgentPlace, asked:
       "our entries are in the file without a journal",
     );
     // Throws if the answer is torn.
-    answered(node.kubelet);
+    answeredPasswords(node.kubelet);
     row.always?.(place, asked);
   };
 }
@@ -251,7 +251,10 @@ function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
 export function checkFiles(place: AgentPlace, row: Change): void {
   const { kubelet, file } = place.node;
   assertOwned(place, [file === theirsIn(row) ? 0o640 : 0o600]);
-  assert.deepEqual({ file, answer: answered(kubelet) }, { file: row.file, answer: row.answer });
+  assert.deepEqual(
+    { file, answer: answeredPasswords(kubelet) },
+    { file: row.file, answer: row.answer },
+  );
 }
 
 /** The journal's phase at the end. With GPS254 the agent waits for the kubelet to reread. */

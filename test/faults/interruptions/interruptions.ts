@@ -11,7 +11,7 @@ import { before, begin, type Change, check, checkFiles, placeOf, wholeness } fro
 import { crashes, type Disk } from "./disk.ts";
 import {
   madeBy,
-  isOfLook,
+  isRepeated,
   type Point,
   pointsOf,
   recorded,
@@ -35,7 +35,7 @@ const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>
 };
 
 /** Waits until the agent is Ready or NotReady with the change's code. False if it ended instead. */
-async function settles(agent: AgentProcess, { code }: Change): Promise<boolean> {
+async function reachesCode(agent: AgentProcess, { code }: Change): Promise<boolean> {
   let shows = false;
   const wanted = code === "GPS219" || code === "GPS254" ? "5nn" : 200;
   const over = async () => {
@@ -52,12 +52,12 @@ async function settles(agent: AgentProcess, { code }: Change): Promise<boolean> 
  * Runs the next agent until its readiness has the change's code. If that agent ends by itself, runs
  * one more.
  */
-async function carryOn(place: AgentPlace, change: Change): Promise<void> {
+async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
   const { code } = change;
   const [exit, message = /^$/] = endings[code] ?? [];
   for (let lives = exit === undefined ? 1 : 2; lives > 0; lives -= 1) {
     await using next = await begin(place, change);
-    if (await settles(next, change)) {
+    if (await reachesCode(next, change)) {
       // If an agent is killed between its termination message and this mark, the next one ends with
       // the same message.
       if (code === "GPS224")
@@ -95,7 +95,7 @@ async function record(change: Change): Promise<Recorded> {
     node.root,
     recorded,
     (under) => begin(place, change, under),
-    (agent) => settles(agent, change),
+    (agent) => reachesCode(agent, change),
   );
   check(place, change);
   const restarts = requests.filter(({ name }) => name === "RestartUnit");
@@ -137,7 +137,7 @@ function journalOf(disk: Disk): Journal {
  * The disk as if the power had failed just now, because a quarantine must not end while other cases
  * run. `years`: the error of the clock, because not every node has a battery for it.
  */
-function redated({ disk, at }: State, years: number): Disk {
+function withCurrentTimes({ disk, at }: State, years: number): Disk {
   const { calls, quarantine, ...rest } = journalOf(disk);
   if (calls === undefined) return disk;
   const passed = Math.round(Date.now() - at * 1000);
@@ -178,7 +178,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
         broken.push(error);
       }
     };
-    await settles(agent, change);
+    await reachesCode(agent, change);
     // The last points are reached while it ends.
     const ended = await agent.end("SIGTERM");
     if (ended === "SIGKILL") made = point.nth;
@@ -187,10 +187,10 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
       assert.ok([0, endings[change.code]?.[0]].includes(Number(ended)), `${ended}`);
   }
   isWhole(place, systemd.restartCalls);
-  await carryOn(place, change);
+  await runNextAgent(place, change);
   if (broken.length > 0) throw broken[0];
   check(place, change);
-  assert.ok(made >= point.nth || (made > 0 && isOfLook(point)), `made ${made} times`);
+  assert.ok(made >= point.nth || (made > 0 && isRepeated(point)), `made ${made} times`);
   return made >= point.nth;
 }
 
@@ -198,13 +198,13 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
 async function booted(change: Change, state: State, years = 0): Promise<boolean> {
   const { phase, asked, last } = state;
   const isWhole = await wholeness(change);
-  await using place = await placeOf(change, { disk: redated(state, years) });
+  await using place = await placeOf(change, { disk: withCurrentTimes(state, years) });
   isWhole(place, asked);
   // An agent is not Ready before the files are durable.
   if (last) checkFiles(place, change);
   const isUndone = phase === "restoring" || phase === "reviving" || asked === change.restarts;
   const end = isUndone ? change : (change.unbroken ?? change);
-  await carryOn(place, end);
+  await runNextAgent(place, end);
   // The boot is the owed restart only if the journal shows that the file was in place before it.
   const proves = phase === "restarting" || phase === "settling" || phase === "reviving";
   check(place, end, proves || asked === change.restarts ? 0 : 1);
@@ -219,7 +219,7 @@ async function hungUp(change: Change, message = Infinity): Promise<Record<"all" 
   relay.cutAfter = message;
   let sure = 0;
   systemd.onCall = (name) => void (sure = name === "RestartUnit" ? relay.passed : sure);
-  await carryOn(place, change);
+  await runNextAgent(place, change);
   check(place, change);
   return { all: relay.passed, sure };
 }
@@ -230,14 +230,14 @@ const isTurn = ({ call }: Point) => call === "rename" || call === "RestartUnit";
 const killed = async (change: Change) =>
   (await recordOf(change)).points.map((point) => ({
     name: point.name,
-    sure: !isOfLook(point),
+    sure: !isRepeated(point),
     run: () => signalled(change, point, "KILL"),
   }));
 
 const ended = async (change: Change) =>
   (await recordOf(change)).points.filter(isTurn).map((point) => ({
     name: point.name,
-    sure: !isOfLook(point),
+    sure: !isRepeated(point),
     run: () => signalled(change, point, "TERM"),
   }));
 

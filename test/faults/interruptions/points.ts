@@ -20,16 +20,16 @@ export type Point = Place & Readonly<{ name: string; at: number }>;
 export type Request = Readonly<{ at: number; name: string; line?: undefined }>;
 
 /** All calls that change a file system; an agent makes some of them. */
-const changing = (
+const changingCalls = (
   "mkdir mkdirat pwrite64 pwritev pwritev2 chmod fchmod fchmodat chown fchown lchown fchownat link linkat symlink symlinkat " +
   "bind listen fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir"
 ).split(" ");
 
 /** The calls of a record. */
-export const recorded = ["openat", "write", ...changing];
+export const recorded = ["openat", "write", ...changingCalls];
 
 /** Files whose content decides the next step. */
-const deciding: Readonly<Record<string, (node: NodeDirectory) => string>> = {
+const decisiveFiles: Readonly<Record<string, (node: NodeDirectory) => string>> = {
   "config.json": ({ config }) => config,
   "journal.json": ({ folder }) => join(folder, "journal.json"),
 };
@@ -45,7 +45,7 @@ export function signalAt(node: NodeDirectory, place: Place, signal: "KILL" | "TE
   const { call, file, nth, heard } = place;
   if (heard) return [];
   // Only for this file, because the other threads open modules.
-  const path = file === undefined ? undefined : deciding[file]?.(node);
+  const path = file === undefined ? undefined : decisiveFiles[file]?.(node);
   const tracing = ["-e", `trace=${call}`, ...(path === undefined ? [] : ["-P", path])];
   const injecting = ["-e", `inject=${call}:signal=${signal}:when=${nth}`];
   return ["strace", "-D", "-f", "-q", "-o", seen(node), ...tracing, ...injecting];
@@ -67,9 +67,9 @@ export async function madeBy(
  * Calls and requests of each observation. The number of observations during a kubelet's probation
  * varies, but there is at least one. Every other point is reached in each run.
  */
-const ofLooks: ReadonlySet<string> = new Set(["openat", questioned]);
+const repeatedCalls: ReadonlySet<string> = new Set(["openat", questioned]);
 
-export const isOfLook = ({ call }: Place): boolean => ofLooks.has(call);
+export const isRepeated = ({ call }: Place): boolean => repeatedCalls.has(call);
 
 /** The points of a run, in their order. */
 export function pointsOf(
@@ -78,12 +78,12 @@ export function pointsOf(
   requests: readonly Request[],
 ): Point[] {
   const openedBy = ({ name, line }: Pick<Call | Request, "name" | "line">) =>
-    Object.keys(deciding).find(
-      (file) => name === "openat" && line?.includes(`"${deciding[file]?.(node)}"`),
+    Object.keys(decisiveFiles).find(
+      (file) => name === "openat" && line?.includes(`"${decisiveFiles[file]?.(node)}"`),
     );
-  const made = calls.filter((call) => changing.includes(call.name) || openedBy(call));
+  const made = calls.filter((call) => changingCalls.includes(call.name) || openedBy(call));
   assertCountable(made);
-  for (const file of Object.keys(deciding))
+  for (const file of Object.keys(decisiveFiles))
     assert.ok(
       made.some((call) => openedBy(call) === file),
       `${file} is never opened`,

@@ -1,4 +1,4 @@
-/** What the host says of a joined cluster that has no etcd, or a token that has run out. */
+/** The host's report on a joined cluster that has no etcd, or whose token has expired. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined/names.ts";
@@ -7,13 +7,13 @@ import { profileIn, untilCondition, type Rig } from "./clusters.ts";
 const its = ["east", "-n", clustersNamespace];
 
 export function ailing(on: () => Rig): void {
-  /** Any change of a profile is a hint to look. */
+  /** Any change of a profile triggers another observation. */
   const look = (why: string) =>
     on().home.cluster.kubectl("label", "clusterprofile", ...its, "--overwrite", `look=${why}`);
   const untilSaid = async (type: string, status: string, says?: RegExp) =>
     await untilCondition(on().home.cluster, "east", [type, status], says);
 
-  test("M2: a cluster without etcd is told as not ready, and as joined", async () => {
+  test("M2: reports a cluster without etcd as joined, but not ready", async () => {
     const { home, east } = on();
     await east.stopEtcd();
     try {
@@ -32,7 +32,7 @@ export function ailing(on: () => Rig): void {
       await untilSaid(type, "True");
   });
 
-  test("M2: a token that has run out is told as such, with the command that joins again", async () => {
+  test("M2: reports an expired token, with the command that joins again", async () => {
     const { person, home } = on();
     const times = [
       `${issuedAnnotation}=2026-01-01T00:00:00Z`,

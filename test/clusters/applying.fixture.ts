@@ -1,4 +1,4 @@
-/** Manifests to every joined cluster: the article's own work, with one command. */
+/** Manifests to every joined cluster: the article's own workload, with one command. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +19,8 @@ const role = (kind: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind, n
 const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
 
 /**
- * The article's work: file → its objects. A definition stands after what needs it, as files are
- * named by chance.
+ * The article's workload: file → its objects. The CRD comes after the object that needs it, because
+ * the order of file names is arbitrary.
  */
 const files: Readonly<Record<string, readonly object[]>> = {
   "a-widget.json": [
@@ -93,7 +93,9 @@ const files: Readonly<Record<string, readonly object[]>> = {
 };
 const count = Object.values(files).flat().length;
 
-/** Makes a folder of the article's work; its image is the private registry's `team/web:1`. */
+/**
+ * Creates a folder with the article's workload. Its image is the private registry's `team/web:1`.
+ */
 export function writeWork(folder: string): void {
   mkdirSync(folder);
   for (const [name, objects] of Object.entries(files))
@@ -105,11 +107,11 @@ export function applying(on: () => Rig): void {
   const rows = (out: string, state: string) =>
     out.split("\n").filter((line) => new RegExp(` ${state}(?: |$)`).test(line)).length;
 
-  test("M3, M4, M5, M6: one command brings namespace, rights, definition and Deployment to the clusters, by the caller's contexts", async () => {
+  test("M3, M4, M5, M6: brings namespace, rights, CRD and Deployment to the clusters with one command, by the caller's contexts", async () => {
     const { person, east, west } = on();
     writeWork(join(person.folder, "work"));
     const since = new Date().toISOString();
-    // A context that has the cluster's name is taken, whatever it was called when it was joined.
+    // A context with the cluster's name is used, whatever its name was at the join.
     assert.equal((await person.kubectl("config rename-context admin@east east")).code, 0);
     const first = await person.ok(apply(" --clusters east,west"));
     assert.equal(rows(first, "created"), 2 * count, first);
@@ -122,14 +124,14 @@ export function applying(on: () => Rig): void {
     const second = await person.ok(apply(" --clusters east,west"));
     // Their own controllers may have changed a Deployment's annotations, and nothing else.
     assert.ok(rows(second, "unchanged") >= 2 * count - 2, second);
-    // The tokens of the host were not used.
+    // The host's tokens were not used.
     const asked = auditOf(east, { since }).filter(
       ({ userAgent, verb }) => userAgent === "kubectl-pull-secret" && verb === "patch",
     );
     assert.deepEqual([...new Set(asked.map(({ user }) => user))], ["admin"]);
   });
 
-  test("--check writes nothing, and says who lacks what; a cluster that joined later lacks all of it", async () => {
+  test("writes nothing with --check and reports who lacks which objects: a cluster that joined later lacks all of them", async () => {
     const { person, west, home } = on();
     await west.kubectl("delete", "rolebinding", "reader", "-n", "web");
     await west.kubectl("scale", "deployment/web", "-n", "web", "--replicas=1");
@@ -153,14 +155,14 @@ export function applying(on: () => Rig): void {
         userAgent === "kubectl-pull-secret" && verb === "patch" && !uri.includes("dryRun=All"),
     );
     assert.deepEqual(written, []);
-    // Whoever scaled it owns the number now: it is taken over only where that is said.
+    // The client that scaled it owns the number now. It is taken over only with a flag.
     const owned = await person.plugin(apply(" --clusters west"));
     assert.equal(owned.code, 1);
     assert.match(owned.out, /deployments\S*\/web +failed +409 Conflict/);
     await person.ok(apply(" --clusters west --force-conflicts"));
   });
 
-  test("a cluster that fails is told, and the others go on: one that is away, and one whose context leads elsewhere", async () => {
+  test("reports a failing cluster and continues with the others: one that is away, and one whose context leads elsewhere", async () => {
     const { person, east, west } = on();
     await east.kubectl("delete", "role", "reader", "-n", "web");
     await west.stopApiServer();
@@ -186,7 +188,7 @@ export function applying(on: () => Rig): void {
     await person.ok(apply(" --clusters east,west"));
   });
 
-  test("what is no manifest stops the command before any cluster is asked, and is not quoted", async () => {
+  test("stops before the first request to a cluster if a file is not a manifest, and does not quote it", async () => {
     const { person, home, east, west } = on();
     const since = new Date().toISOString();
     writeFileSync(join(person.folder, "odd.yaml"), "a: [planted-3e1");
@@ -206,7 +208,7 @@ export function applying(on: () => Rig): void {
     }
   });
 
-  test("M13: all of it is taken away from the parent by one command, and what others made stays", async () => {
+  test("M13: deletes all of it from the host with one command, and keeps objects of others", async () => {
     const { person, east, west } = on();
     await person.ok(apply(" --clusters east,west"));
     await east.kubectl("create", "configmap", "theirs", "-n", "default");
@@ -223,12 +225,12 @@ export function applying(on: () => Rig): void {
   });
 }
 
-/** The article's work is there as declared, and three pods of it are made. */
+/** The article's workload is there as declared, and three pods of it are created. */
 export async function untilDeployed(cluster: Cluster): Promise<void> {
   const its = ["-n", "web"];
   const live = await cluster.get<V1Deployment>("deployment", "web", ...its);
   assert.equal(live?.spec?.replicas, 3);
-  await until("its pods are made", async () => {
+  await until("its pods are created", async () => {
     const pods = await cluster.get<{ items: V1Pod[] }>("pods", "-l", "app=web", ...its);
     const made = (pods?.items ?? []).filter(({ spec }) => {
       const patient = spec?.tolerations?.filter((one) => one.tolerationSeconds === seconds);

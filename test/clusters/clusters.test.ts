@@ -1,6 +1,6 @@
 /**
  * Clusters joined from one place: three real API servers, the plugin as it is shipped with one
- * person's kubeconfig, and the fleet's controller with the rights of manifests/fleet.
+ * user's kubeconfig, and the fleet controller with the rights of manifests/fleet.
  */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import * as fleet from "../fleet/fleet.ts";
 import { ailing } from "./ailing.fixture.ts";
 import { applying } from "./applying.fixture.ts";
 import { personWith, type Rig } from "./clusters.ts";
-import { define } from "./inventory.ts";
+import { installCrd } from "./inventory.ts";
 import { joining } from "./joining.fixture.ts";
 import { removing } from "./removing.fixture.ts";
 import { sealing } from "./sealing.fixture.ts";
@@ -23,7 +23,7 @@ before(async () => {
     startCluster({ nodes: 0 }),
     startCluster({ nodes: 0 }),
   ]);
-  await define(home.cluster);
+  await installCrd(home.cluster);
   const person = personWith({ host: home.cluster, "admin@east": east, west });
   rig = { home, east, west, person, controller: fleet.startFleet(home) };
 });

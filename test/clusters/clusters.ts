@@ -1,4 +1,4 @@
-/** One person's kubeconfig for several clusters, and `kubectl pull-secret` with it. */
+/** One user's kubeconfig for several clusters, and `kubectl pull-secret` with it. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,15 +24,17 @@ type Kubeconfig = Readonly<{
 
 type Ran = Readonly<{ code: number; out: string; err: string }>;
 
-/** Runs a command, a word each; `kubectl` beside it, with the same kubeconfig. */
+/**
+ * Runs a command, with arguments split at spaces, and `kubectl` beside it with the same kubeconfig.
+ */
 export type Person = Readonly<{
   folder: string;
   kubeconfig: string;
   plugin: (line: string) => Promise<Ran>;
   kubectl: (line: string) => Promise<Ran>;
-  /** What the plugin prints; fails where it does not end with 0. */
+  /** The plugin's output. Fails if the exit code is not 0. */
   ok: (line: string) => Promise<string>;
-  /** Fails where it does not end with 1, and this on standard error. */
+  /** Fails unless the exit code is 1 and standard error matches. */
   refused: (line: string, says: RegExp) => Promise<void>;
   /** From now on each run fails that prints one of these, or leaves it in a folder of files. */
   plant: (...values: readonly string[]) => void;
@@ -46,7 +48,7 @@ export type Rig = Readonly<{
   controller: ReturnType<typeof startFleet>;
 }>;
 
-/** With a context for each cluster; the first is the current one. */
+/** With a context for each cluster. The first is the current one. */
 export function personWith(contexts: Readonly<Record<string, Cluster>>): Person {
   const folder = mkdtempSync(join(tmpdir(), "clusters-"));
   const kubeconfig = join(folder, "kubeconfig");
@@ -103,7 +105,9 @@ export function personWith(contexts: Readonly<Record<string, Cluster>>): Person 
   };
 }
 
-/** What is in a person's folders of files; in the folder itself are the things they began with. */
+/**
+ * The content of a user's folders of files. The folder itself contains what the user began with.
+ */
 function writtenBelow(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.parentPath !== folder)
@@ -118,7 +122,7 @@ export const profileIn = async (host: Cluster, name: string) =>
 export const tokenIn = async (host: Cluster, name: string) =>
   await host.get<V1Secret>("secret", name, ...its);
 
-/** The profile's condition is this, and its message says so. */
+/** Waits until the profile's condition matches, with this in its message. */
 export async function untilCondition(
   host: Cluster,
   name: string,
@@ -136,12 +140,12 @@ export async function untilCondition(
   );
 }
 
-/** Whether the account of a join is in a cluster. */
+/** Whether a cluster has the account of a join. */
 export const joinedIn = async (cluster: Cluster): Promise<boolean> =>
   (await cluster.get("serviceaccount", "global-pull-secret-joined", "-n", "kube-system")) !==
   undefined;
 
-/** Names of the admission policies and bindings that a join makes, as many as there are. */
+/** Names of the admission policies and bindings that a join creates, all of them. */
 export async function guardsIn(cluster: Cluster): Promise<readonly string[]> {
   const kinds = "validatingadmissionpolicies,validatingadmissionpolicybindings";
   const names = (await cluster.kubectl("get", kinds, "-o", "name")).split("\n");

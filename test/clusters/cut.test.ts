@@ -1,7 +1,7 @@
 /**
- * Joins and removals that are killed after each of their requests: what is left is always found,
- * and the next join or removal ends as if nothing had happened. One real API server, which is host
- * and joined cluster at once, as a host may be. Every ninth request here, each in cut.long.test.ts.
+ * Joins and removals that are killed after each of their requests. What they leave is always found,
+ * and the next join or removal finishes as if nothing had happened. One real API server is both
+ * host and joined cluster, as is allowed. Every ninth request here, each one in cut.long.test.ts.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,9 +19,9 @@ import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 import { profileIn, tokenIn } from "./clusters.ts";
 import { everyPoint } from "../sample.ts";
-import { define } from "./inventory.ts";
+import { installCrd } from "./inventory.ts";
 
-/** An odd step, so that half of the joins are gone on with and half are removed. */
+/** An odd step, so that half of the joins are continued and half are removed. */
 const step = everyPoint ? 1 : 9;
 
 const joinLine = ["here", "--context", "here"];
@@ -33,7 +33,7 @@ let hostId = "";
 
 before(async () => {
   cluster = await startCluster({ nodes: 0, apiServer: { longestToken: 3600 } });
-  await define(cluster);
+  await installCrd(cluster);
   for (const name of [clustersNamespace, "web"]) await cluster.kubectl("create", "namespace", name);
   const config = loadKubeConfig(cluster.kubeconfig);
   admin = connect(config, () => {});
@@ -42,7 +42,7 @@ before(async () => {
 });
 after(() => cluster.down());
 
-/** Requests that are still let through: a process that was killed makes none. */
+/** Requests that are still allowed, because a killed process makes none. */
 type Left = { requests: number };
 
 class Killed extends Error {}
@@ -61,7 +61,7 @@ function counted(api: Api, left: Left): Api {
   });
 }
 
-/** Runs a command, which is killed after so many requests; true when it came to its end. */
+/** Runs a command and kills it after this many requests. True if it finished. */
 async function run(name: "clusters join" | "clusters remove", most = Infinity): Promise<boolean> {
   const left = { requests: most };
   const authority = readFileSync(cluster.ca).toString("base64");
@@ -105,8 +105,8 @@ const kinds = [
   "validatingadmissionpolicybindings",
 ];
 
-/** What a join has made there, or a FleetSecret of this host has placed. */
-async function made(): Promise<readonly string[]> {
+/** The objects that a join has created there, or a FleetSecret of this host has placed. */
+async function createdObjects(): Promise<readonly string[]> {
   const { items } = JSON.parse(
     await cluster.kubectl("get", kinds.join(","), "-A", "-o", "json"),
   ) as { items: KubernetesObject[] };
@@ -117,22 +117,22 @@ async function made(): Promise<readonly string[]> {
   });
 }
 
-async function nothing(where: string): Promise<void> {
-  assert.deepEqual(await made(), [], where);
+async function assertNothing(where: string): Promise<void> {
+  assert.deepEqual(await createdObjects(), [], where);
   assert.equal(await profileIn(cluster, "here"), undefined, where);
-  // With its profile, by the garbage collector.
-  await until(`${where}: no token is kept`, async () => !(await tokenIn(cluster, "here")));
+  // The garbage collector deletes it with its profile.
+  await until(`${where}: the token is deleted`, async () => !(await tokenIn(cluster, "here")));
 }
 
-async function joined(where: string): Promise<void> {
-  const all = await made();
+async function assertJoined(where: string): Promise<void> {
+  const all = await createdObjects();
   // The account, its Secret, two policies with bindings, three Roles with bindings.
   assert.equal(all.length, 2 + 4 + 6, `${where}: ${all.join(", ")}`);
   assert.ok(await profileIn(cluster, "here"), where);
   assert.ok((await tokenIn(cluster, "here"))?.data?.["token"], where);
 }
 
-/** As a FleetSecret of this host does it. */
+/** Places Secrets as a FleetSecret of this host does. */
 async function place(): Promise<void> {
   const annotations = { [fleetOwnerAnnotation]: `${hostId}/kube-system/pull-secret` };
   for (const target of targets) {
@@ -142,7 +142,7 @@ async function place(): Promise<void> {
   }
 }
 
-test("an API server that gives a token for an hour is believed, whatever was asked for", async () => {
+test("records the hour for which an API server issues a token, whatever duration was requested", async () => {
   assert.ok(await run("clusters join"));
   const { annotations = {} } = (await tokenIn(cluster, "here"))?.metadata ?? {};
   const time = (name: string) => Date.parse(annotations[name] ?? "");
@@ -151,24 +151,24 @@ test("an API server that gives a token for an hour is believed, whatever was ask
   assert.ok(await run("clusters remove"));
 });
 
-test("a join that is killed after any of its requests is found, and joined again or removed", async () => {
+test("finds a join that is killed after any of its requests, and joins again or removes it", async () => {
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;
     ended = await run("clusters join", requests);
     const found = (await profileIn(cluster, "here")) !== undefined;
-    if ((await made()).length > 0) assert.ok(found, `${where}: nobody would know`);
+    if ((await createdObjects()).length > 0) assert.ok(found, `${where}: the join is not listed`);
     if (found && requests % 2 === 0) assert.ok(await run("clusters remove"), where);
     else {
       assert.ok(await run("clusters join"), where);
-      await joined(where);
+      await assertJoined(where);
       assert.ok(await run("clusters remove"), where);
     }
-    await nothing(where);
+    await assertNothing(where);
   }
 });
 
-test("a removal that is killed after any of its requests is ended by the next, and forgets nothing that was placed", async () => {
+test("finishes a removal that was killed after any of its requests with the next one, and forgets no placed object", async () => {
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;
@@ -176,17 +176,17 @@ test("a removal that is killed after any of its requests is ended by the next, a
     await place();
     ended = await run("clusters remove", requests);
     if (!ended) assert.ok(await run("clusters remove"), where);
-    await nothing(where);
+    await assertNothing(where);
   }
 });
 
-test("a removal that is killed leaves a cluster that can be joined again", async () => {
+test("can join a cluster again after its removal was killed", async () => {
   for (const requests of everyPoint ? [12, 18, 24] : [18]) {
     assert.ok(await run("clusters join"));
     await place();
     assert.equal(await run("clusters remove", requests), false);
     assert.ok(await run("clusters join"), `killed after ${requests} requests`);
     assert.ok(await run("clusters remove"));
-    await nothing(`killed after ${requests} requests`);
+    await assertNothing(`killed after ${requests} requests`);
   }
 });

@@ -1,4 +1,4 @@
-/** SIG Multicluster's cluster inventory: its definition, and its own readers of credentials. */
+/** SIG Multicluster's cluster inventory: its CRD, and its own readers of credentials. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
@@ -9,8 +9,8 @@ import { progress, run } from "../cluster/run.ts";
 const here = join(import.meta.dirname, "go");
 const modulePath = "sigs.k8s.io/cluster-inventory-api";
 
-/** Defines ClusterProfile, as an administrator would. */
-export async function define(cluster: Cluster): Promise<void> {
+/** Installs the ClusterProfile CRD, as an administrator would. */
+export async function installCrd(cluster: Cluster): Promise<void> {
   const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
   const { Dir } = JSON.parse(told) as { Dir: string };
   const crd = "config/crd/bases/multicluster.x-k8s.io_clusterprofiles.yaml";
@@ -18,10 +18,10 @@ export async function define(cluster: Cluster): Promise<void> {
   await cluster.untilServed("clusterprofiles.multicluster.x-k8s.io");
 }
 
-/** The readers that the inventory names as reference: of a token, and of a kubeconfig. */
+/** The inventory's reference readers: of a token, and of a kubeconfig. */
 type Reader = "secretreader" | "kubeconfig-secretreader";
 
-/** Builds a reference reader, a minute for the first, once per version of the pins. */
+/** Builds a reference reader once for each version of the pins. The first build takes a minute. */
 export async function buildReader(name: Reader): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((file) => readFileSync(join(here, file), "utf8"));
   const place = join(cacheRoot, "cluster-inventory", keyOf(...pins, "quick"), name);

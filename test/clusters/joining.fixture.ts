@@ -1,4 +1,4 @@
-/** Joining: rights, tokens and conditions, and what a FleetSecret does with them. */
+/** Joining: rights, tokens and conditions, and how a FleetSecret uses them. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,8 +34,8 @@ import { assertAmong, assertShown } from "./page.ts";
 
 type Answer = Readonly<Record<"token" | "clientCertificateData" | "clientKeyData", string>>;
 
-/** What a reader that the inventory names as reference makes of a profile's first provider. */
-async function answerOf(
+/** The output of an inventory's reference reader for a profile's first provider. */
+async function readerOutput(
   name: "secretreader" | "kubeconfig-secretreader",
   profile: ClusterProfile | undefined,
   person: Person,
@@ -69,7 +69,7 @@ async function answerOf(
 }
 
 export function joining(on: () => Rig): void {
-  test("a join that one side refuses leaves nothing on either", async () => {
+  test("leaves nothing on either side when one side refuses the join", async () => {
     const account = ["serviceaccount", "nobody", "-n", "default"];
     for (const cluster of [on().home.cluster, on().east])
       await cluster.kubectl("create", ...account);
@@ -93,7 +93,8 @@ export function joining(on: () => Rig): void {
       /403/,
     );
     await on().person.refused("clusters join east --context nobody-there", /403 Forbidden/);
-    // It may write there, and give no rights that it has not: the join fails half way.
+    // This user may write there, but may not grant rights that it does not have, so the join fails
+    // half way.
     const grant = ["clusterrolebinding", "nobody", "--serviceaccount=default:nobody"];
     await on().east.kubectl("create", ...grant, "--clusterrole=view");
     const half = "clusters join east --context nobody-there";
@@ -114,7 +115,7 @@ export function joining(on: () => Rig): void {
     assert.equal(await tokenIn(on().home.cluster, "east"), undefined);
   });
 
-  test("M1, M2: each cluster is joined with one command, the host itself too, and the host says True of all", async () => {
+  test("M1, M2: joins each cluster with one command, the host itself too, and the host reports True for all", async () => {
     await on().person.ok("clusters join east --context admin@east");
     await on().person.ok("clusters join west --context west");
     const joined = await on().person.ok("clusters join here --context host");
@@ -130,7 +131,7 @@ export function joining(on: () => Rig): void {
     for (const name of ["east", "west", "here"])
       assert.match(shown, new RegExp(`^ *${name} +True +True +True +v1\\.\\d+\\.\\d+`, "m"));
     assertShown("extend/clusters.md", "kubectl pull-secret clusters list", shown);
-    // No token is in what was shown, nor in anything that is printed from here on.
+    // From here on no output may contain a token. The output so far contains none.
     for (const name of ["east", "west"]) {
       const token = Buffer.from(
         (await tokenIn(on().home.cluster, name))?.data?.["token"] ?? "",
@@ -142,14 +143,14 @@ export function joining(on: () => Rig): void {
     }
   });
 
-  test("the inventory's own secret reader finds the token where a join has put it", async () => {
+  test("stores the token where the inventory's own secret reader finds it", async () => {
     const profile = await profileIn(on().home.cluster, "east");
-    const answer = await answerOf("secretreader", profile, on().person);
+    const answer = await readerOutput("secretreader", profile, on().person);
     const token = (await tokenIn(on().home.cluster, "east"))?.data?.["token"] ?? "";
     assert.equal(answer.token, Buffer.from(token, "base64").toString());
   });
 
-  test("a FleetSecret reaches joined clusters with the rights of a join, and only those that it selects", async () => {
+  test("reaches joined clusters from a FleetSecret with the rights of a join, and only the selected ones", async () => {
     const since = new Date().toISOString();
     await on().home.cluster.kubectl(
       "label",
@@ -192,7 +193,7 @@ export function joining(on: () => Rig): void {
     );
   });
 
-  test("another manager's cluster is reached by the kubeconfig that its profile names, in that context alone, as the inventory's own reader has it", async () => {
+  test("reaches another manager's cluster by the kubeconfig that its profile names, in that context only, as the inventory's own reader does", async () => {
     const { home, west, person } = on();
     const { clusters, users } = JSON.parse(readFileSync(west.kubeconfig, "utf8")) as {
       clusters: { cluster: object }[];
@@ -269,7 +270,7 @@ export function joining(on: () => Rig): void {
     );
     assert.deepEqual(new Set(asked.map(({ user: one }) => one)), new Set(["admin"]));
 
-    const answer = await answerOf(
+    const answer = await readerOutput(
       "kubeconfig-secretreader",
       await profileIn(home.cluster, profile.name),
       person,
@@ -284,7 +285,7 @@ export function joining(on: () => Rig): void {
     await home.cluster.kubectl("delete", "secret", secret, "-n", clustersNamespace);
   });
 
-  test("the account of a join may do what FleetSecrets need there, and no more", async () => {
+  test("grants the account of a join the rights that FleetSecrets need there, and no more", async () => {
     const config = loadKubeConfig(on().east.kubeconfig);
     const east = connect(config, () => {});
     const user = "system:serviceaccount:kube-system:global-pull-secret-joined";
@@ -316,11 +317,11 @@ export function joining(on: () => Rig): void {
     assert.equal(await can("create", "serviceaccounts/token", "default"), false);
   });
 
-  test("policies that somebody deletes are told, and another join brings them back", async () => {
+  test("reports deleted policies, and restores them with another join", async () => {
     const { person, home, east } = on();
     const binding = ["validatingadmissionpolicybinding", "global-pull-secret-joined-tokens"];
     await east.kubectl("delete", ...binding);
-    // Any change of a profile is a hint to look.
+    // Any change of a profile triggers another observation.
     const its = ["clusterprofile", "east", "-n", clustersNamespace];
     await home.cluster.kubectl("label", ...its, "look=policies");
     const command = /join it again: kubectl pull-secret clusters join east --context admin@east$/;
@@ -332,7 +333,7 @@ export function joining(on: () => Rig): void {
     assert.ok(await east.get(...(binding as [string, string])));
   });
 
-  test("a name that is another cluster's, and a cluster that has another name, are refused", async () => {
+  test("refuses a name that belongs to another cluster, and a cluster that has another name", async () => {
     await on().person.refused(
       "clusters join east --context west",
       /^east: is another cluster than this context/,
@@ -345,7 +346,7 @@ export function joining(on: () => Rig): void {
     assert.deepEqual([code, /is no cluster's name/.test(err)], [2, true]);
   });
 
-  test("at half its time a token is renewed, by itself", async () => {
+  test("renews a token at half its lifetime, without a command", async () => {
     const former = await tokenIn(on().home.cluster, "west");
     const times = [
       `${issuedAnnotation}=2026-01-01T00:00:00Z`,
@@ -353,7 +354,7 @@ export function joining(on: () => Rig): void {
     ];
     const its = ["-n", clustersNamespace];
     await on().home.cluster.kubectl("annotate", "secret", "west", ...its, "--overwrite", ...times);
-    // Any change of a profile is a hint to look.
+    // Any change of a profile triggers another observation.
     await on().home.cluster.kubectl("label", "clusterprofile", "west", ...its, "look=now");
     await until("it is renewed", async () => {
       const now = await tokenIn(on().home.cluster, "west");
@@ -371,10 +372,11 @@ export function joining(on: () => Rig): void {
     }
   });
 
-  test("without the Secret that it is bound to a token is void, which is said with the command that helps", async () => {
+  test("reports a token as void without the Secret to which it is bound, with the command that repairs it", async () => {
     const bound = ["secret", "global-pull-secret-joined-token", "-n", "kube-system"];
     await on().east.kubectl("delete", ...bound);
-    // The API server believes a token for 10 s; each change of a profile is a hint to look.
+    // The API server accepts a token for 10 s. Each change of a profile triggers another
+    // observation.
     const its = ["clusterprofile", "east", "-n", clustersNamespace];
     await until(
       "it is void",
@@ -389,7 +391,7 @@ export function joining(on: () => Rig): void {
     await untilCondition(on().home.cluster, "east", ["Joined", "False"], command);
     const { out } = await on().person.plugin("clusters list");
     assert.match(out, /^ *east +False .*kubectl pull-secret clusters join east/m);
-    // By the way that its administrator has, which is a tunnel of this machine, nobody else comes.
+    // Only the administrator can use this context, because it is a tunnel on this machine.
     await using tunnel = await TcpProxy.before(on().east.server);
     const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
       clusters: { name: string; cluster: object }[];
@@ -403,7 +405,7 @@ export function joining(on: () => Rig): void {
     const rejoin = "clusters join east --context tunnel";
     const { code, err } = await on().person.plugin(rejoin);
     assert.deepEqual([code, /^GPS419 --context tunnel: .*give --server/.test(err)], [2, true], err);
-    assert.equal(tunnel.tried, 0, "nothing is asked before");
+    assert.equal(tunnel.tried, 0, "no request was sent before");
     const name = "kubernetes.default.svc";
     await on().person.ok(`${rejoin} --server ${on().east.server} --tls-server-name ${name}`);
     await untilCondition(on().home.cluster, "east", ["Joined", "True"]);

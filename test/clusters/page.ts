@@ -1,11 +1,11 @@
-/** What docs/extend/clusters.md shows as printed, held against what a run prints. */
+/** Compares the output that docs/extend/clusters.md shows with the output of a run. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const docs = join(import.meta.dirname, "../../docs");
 
-/** The rows of the block that follows the one in which this command is the last. */
+/** The rows of the output block after the block that ends with this command. */
 function printedBelow(page: string, command: string): readonly string[] {
   const text = readFileSync(join(docs, page), "utf8");
   const [, below = ""] = text.split(`${command}\n\`\`\`\n`);
@@ -15,7 +15,10 @@ function printedBelow(page: string, command: string): readonly string[] {
   return rows;
 }
 
-/** Without what differs from run to run: widths of columns, times, the version of Kubernetes. */
+/**
+ * Without the parts that differ from run to run: widths of columns, times, the version of
+ * Kubernetes.
+ */
 const rowsOf = (printed: string): readonly string[] =>
   printed
     .split("\n")
@@ -27,7 +30,7 @@ const rowsOf = (printed: string): readonly string[] =>
         .replaceAll(/\bv\d+\.\d+\.\d+\b/g, "VERSION"),
     );
 
-/** The page shows these rows and no other; where it ends with an ellipsis, these first. */
+/** The page shows exactly these rows. If it ends with an ellipsis, it shows the first of them. */
 export function assertShown(page: string, command: string, printed: string): void {
   const shown = printedBelow(page, command);
   const rows = rowsOf(printed);

@@ -1,4 +1,4 @@
-/** The article's own work on real nodes: a cluster of two of them, of which one is pulled. */
+/** The article's own workload on real nodes: a cluster of two nodes, one of which is pulled. */
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { freshBundle } from "#tools/build/bundle.ts";
 import { personWith, type Person } from "./clusters.ts";
-import { define } from "./inventory.ts";
+import { installCrd } from "./inventory.ts";
 
 const root = join(import.meta.dirname, "../..");
 const space = { namespace: "web" };
@@ -20,7 +20,7 @@ after(() => {
   if (person !== undefined) rmSync(person.folder, { recursive: true });
 });
 
-/** Private image, pull secret, and 30 s of patience with a node that is away. */
+/** Private image, pull secret, and 30 s of tolerance for a node that is away. */
 const work = (image: string, document: string) => [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: "web" } },
   {
@@ -62,10 +62,10 @@ const work = (image: string, document: string) => [
   },
 ];
 
-test("M5: three replicas of a private image run on two nodes, and when one is pulled, on the other alone", async () => {
+test("M5: runs three replicas of a private image on two nodes, and on the remaining node when the other is pulled", async () => {
   await freshBundle();
   cluster = await startCluster({ nodes: 2 });
-  await define(cluster);
+  await installCrd(cluster);
   await cluster.kubectl("apply", "-k", join(root, "manifests/fleet"));
   const image = await cluster.pushApp("team/web:1");
   person = personWith({ host: cluster });
@@ -85,7 +85,7 @@ test("M5: three replicas of a private image run on two nodes, and when one is pu
     return running.map(({ spec }) => spec?.nodeName ?? "");
   };
   await until(
-    "three run, on both nodes",
+    "three pods run, on both nodes",
     async () => {
       const nodes = await on();
       return nodes.length === 3 && new Set(nodes).size === 2;
@@ -95,13 +95,13 @@ test("M5: three replicas of a private image run on two nodes, and when one is pu
   first.stop();
   const pulled = performance.now();
   await until(
-    "three run on the node that is left",
+    "three pods run on the remaining node",
     async () => {
       const nodes = await on();
       return nodes.length === 3 && nodes.every((name) => name === second.name);
     },
     { timeout: 240_000, seen: on },
   );
-  // Not before the 30 s, which begin when the node is told to be away.
+  // Not before the 30 s, which begin when the node is reported away.
   assert.ok(performance.now() - pulled > 30_000);
 });

@@ -1,4 +1,7 @@
-/** Removing: first what is there, then what is here; the last of the tests of joined clusters. */
+/**
+ * Removing: first the objects there, then the objects here. The last of the tests of joined
+ * clusters.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clustersNamespace } from "#contract/joined/names.ts";
@@ -8,7 +11,7 @@ import { guardsIn, joinedIn, profileIn, tokenIn, type Rig } from "./clusters.ts"
 import { assertShown } from "./page.ts";
 
 export function removing(on: () => Rig): void {
-  test("a cluster that cannot be reached stays joined, until it is said to be gone", async () => {
+  test("keeps a cluster joined that cannot be reached, until --forget", async () => {
     const { person, home, west } = on();
     await west.stopApiServer();
     await person.refused("clusters remove west --yes", /no answer/);
@@ -23,7 +26,7 @@ export function removing(on: () => Rig): void {
     assert.equal(await joinedIn(west), true);
   });
 
-  test("a removal cleans there, then here: account, rights, token and what was placed, and nothing else", async () => {
+  test("cleans there, then here: account, rights, token and placed objects, and nothing else", async () => {
     const { person, home, east } = on();
     const its = ["-n", "kube-system"];
     await fleet.untilState(home, `${clustersNamespace}/east`, "Done");
@@ -39,17 +42,17 @@ export function removing(on: () => Rig): void {
     assert.deepEqual(await guardsIn(east), []);
     assert.equal(await east.get("secret", "global-pull-secret-joined-token", ...its), undefined);
     assert.equal(await east.get("secret", "pull-secret", ...its), undefined);
-    // Of the same name as a target, and somebody else's.
+    // Another owner's Secret with the name of a target.
     assert.ok(await east.get("secret", "fleet-pull-secret", ...its));
     assert.equal(await profileIn(home.cluster, "east"), undefined);
     await until(
-      "its token here is gone",
+      "its token here is deleted",
       async () => (await tokenIn(home.cluster, "east")) === undefined,
     );
     await person.refused("clusters remove east --yes", /^east: not joined; /);
   });
 
-  test("the account of another host's join is not taken over, nor deleted", async () => {
+  test("neither takes over nor deletes the account of another host's join", async () => {
     const { person, east } = on();
     const joined = ["serviceaccount", "global-pull-secret-joined", "-n", "kube-system"];
     await east.kubectl("create", ...joined);

@@ -1,4 +1,4 @@
-/** Sealed Secrets in every joined cluster, and files that each opens for itself. */
+/** Sealed Secrets in every joined cluster, and files that each cluster opens for itself. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ export function sealing(on: () => Rig): void {
     return Object.values(index.clusters).map(({ fingerprint }) => fingerprint);
   };
 
-  test("M7: Sealed Secrets is installed in every cluster by one command, in a chosen namespace", async () => {
+  test("M7: installs Sealed Secrets in every cluster with one command, in a chosen namespace", async () => {
     const { person, east, west } = on();
     const manifests = await manifestsOf();
     writeFileSync(join(person.folder, "sealed-secrets.yaml"), manifests);
@@ -50,13 +50,13 @@ export function sealing(on: () => Rig): void {
     writeFileSync(join(person.folder, "pull-secret.json"), document);
     const encoded = [auth, document].map((text) => Buffer.from(text).toString("base64"));
     person.plant(password, auth, ...encoded);
-    // A cluster without it is told, and nothing is sealed for any.
+    // A cluster without Sealed Secrets is reported, and nothing is sealed for any cluster.
     const { code, err } = await person.plugin(`${seal} ${clusters} --cluster here`);
     assert.equal(code, 1);
     assert.match(err, /^--cluster here: service\/sealed-secrets-controller in test: not found; /);
   });
 
-  test("M8, M9, M11: certificates are fetched from the clusters, and each file opens in its own", async () => {
+  test("M8, M9, M11: fetches certificates from the clusters, and each file opens in its own cluster", async () => {
     const { person, east, west } = on();
     await person.ok(`${seal} ${clusters}`);
     await person.ok(`${check} ${clusters}`);
@@ -70,7 +70,7 @@ export function sealing(on: () => Rig): void {
     }
   });
 
-  test("M11: the article's own regcred is sealed for a namespace of each cluster, and opens there", async () => {
+  test("M11: seals the article's own regcred for a namespace of each cluster, and it opens there", async () => {
     const { person, east, west } = on();
     const regcred = `${seal.replace("-o sealed", "-o sealed-web")} --secret web/regcred`;
     await person.ok(`${regcred} ${clusters}`);
@@ -84,7 +84,7 @@ export function sealing(on: () => Rig): void {
     }
   });
 
-  test("--check knows the joined clusters: one that joined later is missing, one that is not reached unknown", async () => {
+  test("checks the joined clusters with --check: one that joined later is missing, one that is not reached is unknown", async () => {
     const { person, west } = on();
     assert.equal((await person.plugin(`${check} ${clusters}`)).code, 0);
     const all = await person.plugin(check);
@@ -99,11 +99,12 @@ export function sealing(on: () => Rig): void {
     assert.match(away.err, /^west: .*no answer/m);
   });
 
-  test("a certificate that is renewed is shown before it is used, and the file from before is old, and still opens", async () => {
+  test("shows a renewed certificate before it is used, marks the previous file as old, and can still open it", async () => {
     const { person, east } = on();
     const before = readFileSync(join(person.folder, "sealed/east.yaml"), "utf8");
     await running[0]?.[Symbol.asyncDispose]();
-    // As its documentation renews a key before its time is over; the former one is kept.
+    // Sealed Secrets' documentation renews a key in this way before it expires. The previous key is
+    // kept.
     const cutoff = new Date().toUTCString().replace("GMT", "+0000");
     running[0] = await startSealedSecrets(east, "--key-cutoff-time", cutoff);
     await person.refused(
@@ -116,7 +117,7 @@ export function sealing(on: () => Rig): void {
       const { uid } = (await secretOf(east))?.metadata ?? {};
       await person.ok("clusters apply -f sealed/east.yaml --clusters east");
       await east.kubectl("delete", "secret", pullSecret, ...its);
-      await until("east opens its file once more", async () => {
+      await until("east opens its file again", async () => {
         const made = await secretOf(east);
         const isNew = made?.metadata?.uid !== uid && opens(made);
         return isNew && (await synced(east, pullSecret, "kube-system")) === "True";
@@ -129,7 +130,7 @@ export function sealing(on: () => Rig): void {
     await anew();
   });
 
-  test("one certificate given for two clusters is told", async () => {
+  test("reports one certificate given for two clusters", async () => {
     const { person } = on();
     writeFileSync(join(person.folder, "west.pem"), running[1]?.certificate ?? "");
     const given = "--cert north=west.pem --cluster west";

@@ -1,7 +1,7 @@
 /**
- * What a thief of a joined cluster's token tries: to become another account, and to outlive the
- * token's revocation. RBAC allows each of these requests, since it knows their names and not what
- * is in them; the real token controller fills what they make.
+ * What a thief with a joined cluster's token may try: to become another account, and to outlive the
+ * token's revocation. RBAC allows each of these requests, because it checks their names and not
+ * their content. The real token controller fills the Secrets that they create.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -41,7 +41,7 @@ before(async () => {
   admin = connect(config, () => {});
   for (const one of rightsOf(targets, "host/east")) await admin.apply(one.path, one.body, how);
   thief = apiWith("joined", (await requestToken(admin)).token);
-  await untilMay(thief);
+  await untilAllowed(thief);
 });
 after(() => cluster.down());
 
@@ -49,9 +49,9 @@ function apiWith(name: string, token: string): Api {
   return connect(loadKubeConfig(writeKubeconfig(cluster, name, cluster.server, token)), () => {});
 }
 
-/** RBAC takes a moment to know a Role. */
-const untilMay = (one: Api) =>
-  until("its rights are known", () =>
+/** RBAC takes a moment to apply a Role. */
+const untilAllowed = (one: Api) =>
+  until("its rights are in force", () =>
     one.get(path).then(
       () => true,
       () => false,
@@ -75,8 +75,8 @@ const request = (boundObjectRef?: object, expirationSeconds = aDay) => ({
 });
 type Answer = Readonly<{ status: { token: string } }>;
 
-/** Whose token it is, as the API server says. */
-async function whose(name: string, token: string): Promise<string> {
+/** The user of the token, from the API server. */
+async function userOf(name: string, token: string): Promise<string> {
   const review = await apiWith(name, token).create<{ status: { userInfo: { username: string } } }>(
     "/apis/authentication.k8s.io/v1/selfsubjectreviews",
     { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
@@ -84,19 +84,21 @@ async function whose(name: string, token: string): Promise<string> {
   return review.status.userInfo.username;
 }
 
-/** Whose token the token controller puts into the target; what is there is deleted then. */
+/**
+ * The user whose token the token controller puts into the target. Deletes an existing target first.
+ */
 async function filled(): Promise<string> {
   const token = await until("the token controller fills it", async () => {
     const made = await admin.get<V1Secret>(path);
     return made?.data?.["token"];
   });
-  const user = await whose("filled", Buffer.from(token, "base64").toString());
+  const user = await userOf("filled", Buffer.from(token, "base64").toString());
   await clear();
   return user;
 }
 const clear = () => cluster.kubectl("delete", "secret", target, ...its, "--ignore-not-found");
 
-/** An admission policy refuses it: RBAC would say 403. */
+/** An admission policy refuses it. RBAC would answer 403. */
 async function refused(what: string, made: Promise<unknown>): Promise<void> {
   const status = await made.then(
     () => "made",
@@ -105,9 +107,11 @@ async function refused(what: string, made: Promise<unknown>): Promise<void> {
   assert.equal(status, 422, what);
 }
 
-/** Of another account, by a Secret that Kubernetes fills: made, or turned into one. */
+/**
+ * A token of another account, through a Secret that Kubernetes fills: created, or changed into one.
+ */
 async function refusedAll(as: Api): Promise<void> {
-  // Somebody else may: the policies judge this account alone.
+  // Other users may, because the policies apply to this account only.
   await admin.apply(path, tokenOf("default"), how);
   const other = tokenOf("replicaset-controller");
   await refused("another account's name on one that is there", as.apply(path, other, how));
@@ -123,7 +127,7 @@ async function refusedAll(as: Api): Promise<void> {
     await assert.rejects(made, { status: 403 });
   }
   assert.equal(await admin.get(path), undefined);
-  // What a fleet places it may.
+  // It may write what a fleet places.
   for (const type of ["kubernetes.io/dockerconfigjson", "Opaque"]) {
     const data = { ".dockerconfigjson": Buffer.from('{"auths":{}}').toString("base64") };
     const { metadata } = await as.apply<V1Secret>(path, secret(type, {}, data), how);
@@ -131,23 +135,23 @@ async function refusedAll(as: Api): Promise<void> {
   }
 }
 
-test("with RBAC alone the account has any other account's token, and one of its own that nothing revokes", async () => {
+test("gets any other account's token with RBAC alone, and a token of its own that nothing revokes", async () => {
   await thief.apply(path, tokenOf("replicaset-controller"), how);
   const user = await filled();
   assert.equal(user, "system:serviceaccount:kube-system:replicaset-controller");
   const unbound = await thief.create<Answer>(tokens, request());
   await cluster.kubectl("delete", "secret", bound.name, ...its);
   const kept = apiWith("kept", unbound.status.token);
-  await until("the bound one is void", () =>
+  await until("the bound token is void", () =>
     thief.get(path).then(
       () => false,
       (error: unknown) => error instanceof ApiError && error.status === 401,
     ),
   );
-  assert.equal(await kept.get(path), undefined, "and this one still opens");
+  assert.equal(await kept.get(path), undefined, "the other token still opens");
 });
 
-test("held by the policies of a join it makes no token of another account", async () => {
+test("creates no token of another account under the policies of a join", async () => {
   for (const one of [...guardsOf("host/east"), ...rightsOf(targets, "host/east")])
     await admin.apply(one.path, one.body, how);
   thief = apiWith("joined", (await requestToken(admin)).token);
@@ -155,7 +159,7 @@ test("held by the policies of a join it makes no token of another account", asyn
   await refusedAll(thief);
 });
 
-test("nor one of its own but as it should: bound to that Secret, for 30 days at most", async () => {
+test("creates no token of its own either, except one bound to that Secret, for at most 30 days", async () => {
   await thief.apply(path, secret("Opaque"), how);
   const to = (kind: string, name: string) => request({ ...bound, kind, name });
   await refused("bound to nothing", thief.create(tokens, request()));
@@ -164,12 +168,12 @@ test("nor one of its own but as it should: bound to that Secret, for 30 days at 
   await refused("bound to a Node", thief.create(tokens, to("Node", bound.name)));
   await refused("for 31 days", thief.create(tokens, request(bound, 31 * aDay)));
   const { token } = await requestToken(thief);
-  const user = await whose("renewed", token);
+  const user = await userOf("renewed", token);
   assert.equal(user, "system:serviceaccount:kube-system:global-pull-secret-joined");
   await clear();
 });
 
-test("it changes neither the policies nor its rights", async () => {
+test("changes neither the policies nor its rights", async () => {
   for (const one of [...guardsOf("host/east"), ...rightsOf(targets, "host/east")]) {
     if (one.path === path) continue;
     await assert.rejects(thief.apply(one.path, one.body, how), { status: 403 }, one.path);
@@ -178,14 +182,14 @@ test("it changes neither the policies nor its rights", async () => {
   }
 });
 
-test("what `fleet rbac` prints holds its account to the same", async () => {
+test("has the same limits for the account that `fleet rbac` prints", async () => {
   const { out } = await call(["fleet rbac", "--target", `kube-system/${target}`]);
   const file = join(cluster.directory, "fleet-rbac.yaml");
   writeFileSync(file, out);
   await cluster.kubectl("apply", "-f", file);
   const asks = ["create", "token", "global-pull-secret-fleet", ...its];
   const guest = apiWith("fleet", (await cluster.kubectl(...asks)).trim());
-  await untilMay(guest);
+  await untilAllowed(guest);
   await until("its policy is in force", () =>
     guest.apply(path, tokenOf("default"), { ...how, dryRun: true }).then(
       () => false,
@@ -196,7 +200,7 @@ test("what `fleet rbac` prints holds its account to the same", async () => {
   await assert.rejects(guest.create(tokens, request(bound)), { status: 403 });
 });
 
-test("where the policies are not in force a join says so, and goes no further", async () => {
+test("reports policies that are not in force, and stops the join", async () => {
   for (const { name } of joinedGuards)
     await cluster.kubectl("delete", "validatingadmissionpolicybinding", name);
   await until("they are no longer in force", () =>

@@ -1,6 +1,6 @@
 /**
- * SECURITY.md's table of who is trusted with what, on a real API server: each actor impersonated,
- * with no more rights than its row says.
+ * SECURITY.md's table of trusted actors, on a real API server. Each actor is impersonated, with
+ * exactly the rights of its row.
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ after(() => on[Symbol.asyncDispose]());
 afterEach(async () => {
   for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
   await plane.wipe(on);
-  // What an actor wrote into it must not steer the next test.
+  // An actor's writes must not steer the next test.
   await kubectl("delete", "gps", "cluster", "--ignore-not-found");
 });
 
@@ -31,7 +31,7 @@ const kubectl = (...args: string[]) => on.cluster.kubectl(...args);
 const system = ["-n", "kube-system"];
 const controller = "system:serviceaccount:kube-system:global-pull-secret-controller";
 
-/** A user with this right in kube-system (or, of what has no namespace, everywhere). */
+/** A user with this right in kube-system, or everywhere for resources without a namespace. */
 async function userWith(name: string, verbs: string, resource: string, where = system) {
   const kind = where.length > 0 ? ["role", "rolebinding"] : ["clusterrole", "clusterrolebinding"];
   const [role = "", binding = ""] = kind;
@@ -50,7 +50,7 @@ async function start(...flags: string[]): Promise<plane.Controller> {
   return one;
 }
 
-/** As this user, a pull secret with this text. */
+/** Writes a pull secret with this text as this user. */
 async function declareAs(user: string, text: string, name = "additional-pull-secret") {
   const stringData = JSON.stringify({ ".dockerconfigjson": text });
   const there = await on.api.get(`${paths.secrets}/${name}`);
@@ -65,7 +65,7 @@ async function declareAs(user: string, text: string, name = "additional-pull-sec
 
 const published = async () => (await plane.published(on))?.document ?? "";
 
-/** Row → what is shown of it. The names are those of SECURITY.md's first column. */
+/** Row → the test of it. The names are those of SECURITY.md's first column. */
 const rows: Readonly<Record<string, () => Promise<void>>> = {
   async "who may write Secrets in kube-system"() {
     const user = "secret-writer";
@@ -90,7 +90,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
     }
     await declareAs(user, document({ "safe.example": "w:3" }));
     await plane.untilEvent(on, "Rejected", "safe.example");
-    assert.ok((await published()).includes(pair), "what was accepted last stays");
+    assert.ok((await published()).includes(pair), "the last accepted content stays");
     assert.equal(await may(user, "patch", "globalpullsecrets.globalpullsecret.io/cluster"), false);
   },
 
@@ -124,7 +124,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
       ["patch", "daemonsets.apps/global-pull-secret-syncer"],
       ["list", "nodes"],
       ["list", "pods"],
-      // Admission bounds these two: see manifests/.
+      // Admission bounds these two (see manifests/).
       ["patch", "pods"],
       ["delete", "pods"],
     ] as const;
@@ -155,9 +155,11 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
     await patch({ rollout: { maxUnavailable: "50%" }, sources, protectedRegistries: [] });
     await plane.untilEvent(on, "SourceRejected", "GPS311 theirs:");
     await plane.untilEvent(on, "Rejected", "safe.example");
-    assert.equal(await published(), "", "what only it asked for is nowhere");
+    assert.equal(await published(), "", "what only it requested is nowhere");
     await plane.declare(on, document({ "quay.io": "a:1" }));
-    await until("what may be is published", async () => (await published()).includes("quay.io"));
+    await until("the allowed part is published", async () =>
+      (await published()).includes("quay.io"),
+    );
     await patch({ managementState: "Paused" });
     await untilCondition(on, "Ready", "True", "Paused");
     for (const what of ["secrets/somebodys", "daemonsets.apps/global-pull-secret-syncer"])
@@ -183,7 +185,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
     await kubectl("create", "-f", file, `--as=${user}`);
     const one = await start();
     await plane.declare(on, document({ "quay.io": "a:1" }));
-    await until("it stands by", () => one.output().includes("nobody"));
+    await until("it is on standby", () => one.output().includes("nobody"));
     await stays(
       "nothing is deployed",
       async () => (await on.api.get(paths.state)) === undefined,
@@ -209,7 +211,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** Rows whose actor is no API client, or has a file of its own. */
+/** Rows whose actor is not an API client, or has its own test file. */
 const elsewhere: Readonly<Record<string, string>> = {
   "who holds `view`": "test/controller/api.test.ts",
   "who may patch pods in kube-system": "agent/decide/grant.test.ts",
@@ -232,9 +234,9 @@ const elsewhere: Readonly<Record<string, string>> = {
 };
 
 for (const [actor, shown] of Object.entries(rows))
-  test(`${actor}: can what SECURITY.md says, and no more`, shown);
+  test(`${actor}: can do what SECURITY.md states, and nothing more`, shown);
 
-test("every row of SECURITY.md's table is shown, here or in the file that is named", () => {
+test("covers every row of SECURITY.md's table, here or in the named file", () => {
   const root = join(import.meta.dirname, "../..");
   const text = readFileSync(join(root, "SECURITY.md"), "utf8");
   const table = text.split("## Who is trusted with what")[1]?.split("\n## ")[0] ?? "";

@@ -1,5 +1,5 @@
 /**
- * Other people's admission changes what we write: it is neither fought nor allowed to stop a
+ * Admission of other owners changes our writes. The controller neither fights it nor lets it stop a
  * rollout.
  */
 import assert from "node:assert/strict";
@@ -46,15 +46,15 @@ const writes = (since: string) =>
   plane.requests(on, since).filter(({ verb }) => verb === "patch" || verb === "update");
 const now = () => new Date().toISOString();
 
-/** A rollout to two nodes takes some ten turns; each writes once and asks once before. */
+/** A rollout to two nodes takes about ten turns. Each turn sends one read and one write. */
 const mostWrites = 60;
 
-/** There were five seconds with three writes at most, none of them before now. */
+/** Five seconds had at most three writes, and none of them came before now. */
 async function untilIdle(): Promise<void> {
   const begun = Date.now();
   const last = () => writes(new Date(Date.now() - 5000).toISOString()).length;
   const rests = () => Date.now() - begun >= 5000 && last() <= 3;
-  await until("it rests", rests, { every: 500, seen: () => `${last()} writes in 5 s` });
+  await until("it is at rest", rests, { every: 500, seen: () => `${last()} writes in 5 s` });
 }
 
 async function rollsOut(word: string): Promise<number> {
@@ -67,7 +67,7 @@ async function rollsOut(word: string): Promise<number> {
   return revision;
 }
 
-test("policies that add a label, an annotation, an env, a volume and a toleration: rollouts, changes and the removal go on, and the API server has peace", async () => {
+test("finishes rollouts, changes and the removal without flooding the API server beside policies that add a label, an annotation, an env, a volume and a toleration", async () => {
   const added = policies.onDaemonSets(...Object.values(policies.additions));
   await policies.impose(on, "additions", added);
   await steer(on, 1);
@@ -81,20 +81,20 @@ test("policies that add a label, an annotation, an env, a volume and a toleratio
   await untilIdle();
   await policies.withdraw(on, "additions", added);
   const last = await rollsOut("three");
-  // What was inserted into a list that we declare whole goes within a minute, when the API server
-  // is asked again; what stands beside ours may stay.
-  await until("the toleration goes", async () => (await tolerations())?.join() === "every", {
+  // Items inserted into a list that we declare as a whole are removed within a minute, at the next
+  // read of the API server. Items beside our own may stay.
+  await until("the toleration is removed", async () => (await tolerations())?.join() === "every", {
     timeout: 90_000,
     seen: tolerations,
   });
   await untilIdle();
-  assert.equal(kubelets.order(last).length, names.length, "a node was granted it again");
+  assert.equal(kubelets.order(last).length, names.length, "a node got its grant again");
   await plane.clear(on);
   assert.equal(await controller.stop(), 0);
 });
 
 longTest(
-  "a policy that changes the update strategy stops an upgrade, the log shows what to do, and rollouts go on",
+  "stops an upgrade and continues rollouts under a policy that changes the update strategy, and the log shows what to do",
   async () => {
     await steer(on, 1);
     const former = plane.startController(on.kubeconfig);
@@ -106,7 +106,7 @@ longTest(
     await using controller = plane.startController(on.kubeconfig, "--healthz-port", "10249");
     const line =
       /admission changes spec\.updateStrategy\.type of daemonsets\/global-pull-secret-syncer: exempt/;
-    await until("it is said", () => line.test(controller.output()));
+    await until("the log reports it", () => line.test(controller.output()));
     const isUpgraded = async () => JSON.stringify(await podSpec()).includes("10249");
     await stays("the DaemonSet is not written", async () => !(await isUpgraded()), 3000);
     await policies.withdraw(on, "rolling", rolling);
@@ -115,13 +115,13 @@ longTest(
   },
 );
 
-test("a policy that changes what global-pull-secret says is told and never taken for ours: no node hears of it", async () => {
+test("reports a policy that changes the content of global-pull-secret, never treats that content as ours, and grants it to no node", async () => {
   const other = policies.onSecrets(policies.otherData);
   await policies.impose(on, "other", other);
   await steer(on, 1);
   await using controller = plane.startController(on.kubeconfig);
   await plane.declare(on, content("one"));
-  await until("it is said", () =>
+  await until("the log reports it", () =>
     /admission changes data\.\.dockerconfigjson of secrets\/global-pull-secret: exempt/.test(
       controller.output(),
     ),
@@ -132,7 +132,7 @@ test("a policy that changes what global-pull-secret says is told and never taken
 });
 
 longTest(
-  "a policy that comes while everything rests and goes again disturbs nothing, and a removal under it ends",
+  "leaves everything undisturbed when a policy comes and goes at rest, and finishes a removal under it",
   async () => {
     await steer(on, "100%");
     await using controller = plane.startController(on.kubeconfig);

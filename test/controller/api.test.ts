@@ -1,4 +1,7 @@
-/** GlobalPullSecret on a real API server: what it refuses, fills in and shows, and to whom. */
+/**
+ * GlobalPullSecret on a real API server: which specs it refuses, its defaults, its columns, and who
+ * may read it.
+ */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +26,7 @@ const objectOf = (spec: object, name = "cluster") => ({
   spec,
 });
 
-test("every wrong spec is refused as kubectl sends it, with words that tell why", async () => {
+test("refuses every wrong spec as kubectl sends it, with the reason", async () => {
   assert.ok(wrongSpecs.length >= 40);
   const surprises: string[] = [];
   for (const [spec, words] of wrongSpecs) {
@@ -34,11 +37,11 @@ test("every wrong spec is refused as kubectl sends it, with words that tell why"
   assert.equal(await on.cluster.get("gps", "cluster"), undefined);
 });
 
-test("there is one object, named cluster", async () => {
+test("allows one object, named cluster", async () => {
   await assert.rejects(on.cluster.apply(objectOf({}, "second")), /there is one GlobalPullSecret/);
 });
 
-test("an empty spec is read back as the whole policy, under the short name", async () => {
+test("returns an empty spec as the whole policy, under the short name", async () => {
   await on.cluster.apply(objectOf({}));
   const object = await on.cluster.get<{ spec: object; status: object }>("gps", "cluster");
   assert.deepEqual(object?.spec, {
@@ -53,7 +56,7 @@ test("an empty spec is read back as the whole policy, under the short name", asy
   assert.deepEqual(object?.status, { observedGeneration: -1 });
 });
 
-/** As GitOps tools apply it: what nobody owns is not taken back. */
+/** As GitOps tools apply it. A field without an owner is not removed. */
 const applied = async (delivery: object) => {
   const file = join(on.cluster.directory, "delivery.json");
   writeFileSync(file, JSON.stringify(objectOf({ delivery })));
@@ -62,7 +65,7 @@ const applied = async (delivery: object) => {
   return object?.spec.delivery;
 };
 
-test("a provider's choices are filled in, and go with it: who applies another mode without them keeps none", async () => {
+test("fills in a provider's defaults, and removes them when another mode is applied without them", async () => {
   const mode = "CredentialProvider";
   const chosen = await applied({ mode, credentialProvider: { scope: "Annotated" } });
   assert.deepEqual(chosen, { mode, credentialProvider: { scope: "Annotated" } });
@@ -74,7 +77,7 @@ test("a provider's choices are filled in, and go with it: who applies another mo
   assert.deepEqual(await applied({}), { mode: "Restart" });
 });
 
-test("kubectl get shows READY, REVISION, NODES and AGE", async () => {
+test("prints READY, REVISION, NODES and AGE in kubectl get", async () => {
   await on.cluster.apply(objectOf({}));
   const counts = { desired: 100, updated: 98, available: 97, unfit: 1, unreachable: 1, failed: 1 };
   const ready = { type: "Ready", status: "True", reason: "InForce", message: "" };
@@ -90,7 +93,7 @@ test("kubectl get shows READY, REVISION, NODES and AGE", async () => {
   assert.deepEqual(row.split(/\s+/).slice(0, 4), ["cluster", "True", "7", "97/100"]);
 });
 
-test("a viewer reads the object and no Secret; edit and admin do not write it", async () => {
+test("lets a viewer read the object but no Secret, and does not let edit and admin write it", async () => {
   for (const role of ["view", "edit", "admin"]) {
     const to = [`--clusterrole=${role}`, `--user=${role}`];
     await on.cluster.kubectl("create", "clusterrolebinding", `test-${role}`, ...to);

@@ -1,6 +1,6 @@
 /**
- * DaemonSets that the controller's account may declare, and others: the agents' template with one
- * thing changed.
+ * DaemonSets that the controller's account may or may not declare: the agents' template with one
+ * change.
  */
 import assert from "node:assert/strict";
 import type {
@@ -34,7 +34,7 @@ type Change = (
   set: V1DaemonSet,
 ) => unknown;
 
-/** The agents' template with one thing changed. */
+/** The agents' template with one change. */
 export function changed(change: Change): V1DaemonSet {
   const all = structuredClone(declared());
   const { spec, metadata } = all.spec?.template ?? {};
@@ -51,7 +51,7 @@ const given: readonly (readonly [flag: string, args: readonly string[]])[] = Obj
     return [flag, [sample].flat().map((value) => `--${flag}=${value}`)];
   });
 const isBound = (flag: string) => flag in installed;
-/** Those whose values annotations of the controller's account name. */
+/** The flags whose values are in annotations of the controller's account. */
 export const boundArguments = given.flatMap(([flag, args]) => (isBound(flag) ? args : []));
 
 function ofArguments(args: readonly string[]): V1DaemonSet {
@@ -75,7 +75,7 @@ export const flagged: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries
     ofArguments(isBound(flag) ? boundArguments : [...boundArguments, ...args]),
   ]),
 );
-/** Flag → the agents with it, where no annotation names it. */
+/** Flag → the agents with it, if no annotation names it. */
 export const unnamed: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
   given.filter(([flag]) => isBound(flag)).map(([flag, args]) => [flag, ofArguments(args)]),
 );
@@ -104,13 +104,13 @@ const withProbe =
 const containers = { "the agent": containerOf, "the first container": firstOf };
 type Place = keyof typeof containers;
 
-/** This field of one container for the other. */
+/** Copies this field from one container to the other. */
 const crossed = (of: Place, to: Place, field: keyof V1Container): [string, Change] => [
   `${field} of ${of} for ${to}`,
   (spec) => Object.assign(containers[to](spec), { [field]: containers[of](spec)[field] }),
 ];
 
-/** What one container has in this list, and the other has not, for the other. */
+/** Copies from one container to the other the items of this list that the other does not have. */
 function crossedIn(of: Place, to: Place, list: "volumeMounts" | "env"): [string, Change][] {
   const listOf = (place: Place, spec = declared().spec?.template.spec) =>
     (spec && containers[place](spec)[list]) ?? [];
@@ -135,7 +135,7 @@ export const denied: Readonly<Record<string, Change>> = {
   ]),
   "a finalizer of the DaemonSet": (_, __, { metadata }) =>
     Object.assign(metadata ?? {}, { finalizers: ["orphan"] }),
-  "an owner of the DaemonSet": (_, __, { metadata }) => {
+  "another owner of the DaemonSet": (_, __, { metadata }) => {
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "1" };
     Object.assign(metadata ?? {}, { ownerReferences: [owner] });
   },
@@ -160,7 +160,7 @@ export const denied: Readonly<Record<string, Change>> = {
   "an argument that the kubelet expands": withValue("--probation", "$(HTTP_PROXY)"),
   "a template that the kubelet expands": withValue("--template", "$(HTTP_PROXY)"),
   "a flag in the place of another": (spec) => containerOf(spec).args?.splice(6, 1, "--probation"),
-  "an argument more": (spec) => containerOf(spec).args?.push("more"),
+  "an additional argument": (spec) => containerOf(spec).args?.push("more"),
   "two arguments in one": (spec) => {
     const { args = [] } = containerOf(spec);
     containerOf(spec).args = [...args.slice(0, -2), args.slice(-2).join(" ")];
@@ -173,7 +173,7 @@ export const denied: Readonly<Record<string, Change>> = {
   "a probe of another path": withProbe({}, { path: "/readyz" }),
   "a probe of another port": withProbe({}, { port: 10_250 }),
   "a probe by TLS": withProbe({}, { scheme: "HTTPS" }),
-  "a probe that is slower": withProbe({ periodSeconds: 2 }),
+  "a slower probe": withProbe({ periodSeconds: 2 }),
   "DNS servers": (spec) => (spec.dnsConfig = { nameservers: ["10.0.0.1"] }),
   "another image": (spec) => (containerOf(spec).image = "evil.example/x:1"),
   "another tag": (spec) => (containerOf(spec).image = `${repository}:8`),
@@ -213,7 +213,7 @@ export const denied: Readonly<Record<string, Change>> = {
     (containerOf(spec).volumeMounts ?? []).forEach((mount) => (mount.subPath = "pki")),
   "another command": (spec) => (containerOf(spec).command = ["/nodejs/bin/node", "-e", "0"]),
   "the image's own command": (spec) => delete containerOf(spec).command,
-  "a command with a flag less": (spec) => containerOf(spec).command?.splice(3, 1),
+  "a command without one of its flags": (spec) => containerOf(spec).command?.splice(3, 1),
   "another command of the first container": (spec) => firstOf(spec).command?.pop(),
   "another argument of the first container": (spec) => firstOf(spec).args?.push("--x"),
   "another unit": (spec) => containerOf(spec).args?.splice(3, 1, "sshd.service"),
@@ -246,8 +246,8 @@ export const denied: Readonly<Record<string, Change>> = {
     (spec.securityContext = { seccompProfile: { type: "Unconfined" } }),
   "the node's processes": (spec) => (spec.hostPID = true),
   "the node's IPC": (spec) => (spec.hostIPC = true),
-  "a container more": (spec) => spec.containers.push({ name: "b", image }),
-  "a first container more": (spec) => spec.initContainers?.push({ name: "b", image }),
+  "an additional container": (spec) => spec.containers.push({ name: "b", image }),
+  "an additional first container": (spec) => spec.initContainers?.push({ name: "b", image }),
   "a termination message elsewhere": (spec) =>
     (containerOf(spec).terminationMessagePath = "/host/kubelet/config.json"),
   "aliases of hosts": (spec) => (spec.hostAliases = [{ ip: "10.0.0.1", hostnames: ["a"] }]),
@@ -274,7 +274,7 @@ export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
   "an address of the loopback": () => declared({ healthzAddress: "::1" }),
   "a restart by kubectl": () =>
     changed((_, { annotations }) => Object.assign(annotations ?? {}, { [restartedAt]: "now" })),
-  "what other people's admission adds: a proxy, an emptyDir, a toleration": () =>
+  "additions of other admission: a proxy, an emptyDir, a toleration": () =>
     changed((spec) => {
       containerOf(spec).env?.push({ name: "HTTPS_PROXY", value: "http://proxy.example" });
       spec.volumes?.push({ name: "scratch", emptyDir: {} });

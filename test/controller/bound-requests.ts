@@ -1,4 +1,4 @@
-/** Requests by which the controller's account would pass its bounds, and its own. */
+/** Requests by which the controller's account would exceed its bounds, and its legitimate ones. */
 import type { V1Container, V1ObjectMeta, V1Pod, V1PodSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
@@ -14,7 +14,7 @@ export const labels = { ...names.agentLabels };
 export const states = ["create", "update"] as const;
 export type State = (typeof states)[number];
 
-/** Pods that are not the agents'. */
+/** Pods that do not belong to the agents. */
 export const strangers: Readonly<Record<string, V1ObjectMeta>> = {
   "a pod without an owner": {},
   "a pod with the agents' label alone": { labels },
@@ -37,7 +37,7 @@ export const changesOfPod: Readonly<Record<string, Partial<V1Pod>>> = {
   "its image": { spec: { containers: anotherImage } },
   "its deadline": { spec: { activeDeadlineSeconds: 1 } as V1PodSpec },
   "its owners": { metadata: { ownerReferences: [] } },
-  "one owner more": {
+  "an additional owner": {
     metadata: { ownerReferences: [owner, { ...owner, name: "b", uid: "2", controller: false }] },
   },
   "its finalizers": { metadata: { finalizers: ["a.example/held"] } },
@@ -67,14 +67,14 @@ const newest = {
 const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
 
 const somebody = [{ kind: "User", name: "mallory" }];
-/** By these the account could get rights that no policy bounds. */
+/** With these the account could get rights that no policy bounds. */
 export const passing: readonly (readonly [
   what: string,
   path: string,
   body: object,
   states: readonly State[],
 ])[] = [
-  // No update changes a Secret's type, or the Role of a RoleBinding.
+  // An update cannot change a Secret's type or the Role of a RoleBinding.
   [
     "a token of another account in global-pull-secret",
     owned.global,
@@ -94,7 +94,7 @@ export const passing: readonly (readonly [
     ["create", "update"],
   ],
   [
-    "the agents' Role for somebody else",
+    "the agents' Role for another subject",
     owned.roleBinding,
     { ...roleBinding, subjects: somebody },
     ["create", "update"],

@@ -1,6 +1,6 @@
 /**
- * What the policies of manifests/ make of requests with the controller's own token, on a real API
- * server: the controller's own are admitted, and others are denied (SECURITY.md).
+ * How the policies of manifests/ treat requests with the controller's own token, on a real API
+ * server. They admit the controller's own requests and deny others (SECURITY.md).
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -53,12 +53,12 @@ import {
   type State,
 } from "./bound-requests.ts";
 import { writeKubeconfig } from "./plane/start.ts";
-import { stampingPods, worded } from "./policies.ts";
+import { stampingPods, denyingConfigMaps } from "./policies.ts";
 
 const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }];
 
 const overlay = { resources: ["."], images };
-/** Other ways to install what bounds the account. */
+/** Other ways to install the bounds of the account. */
 const others: Readonly<Record<string, (args: readonly string[]) => Promise<KubeObject[]>>> = {
   "the chart": async (args) => {
     const image = [`--set=image.repository=${repository}`, `--set-string=image.tag=${tag}`];
@@ -98,7 +98,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** What the API server answers: empty where it does as it is told. */
+/** The API server's denial; empty if it accepts the request. */
 async function refusal(asked: Promise<unknown>): Promise<string> {
   return await asked.then(
     () => "",
@@ -139,13 +139,13 @@ const versionOf = ({ metadata }: V1Pod) => ({
 const patched = (pod: V1Pod, { metadata = {}, ...body }: Partial<V1Pod>) =>
   refusal(own.patch(pathOf(pod), { metadata: { ...metadata, ...versionOf(pod) }, ...body }));
 
-/** Lets a write be one of this kind, for an object of the account. */
+/** Prepares a write of this kind for an object of the account. */
 async function prepare(state: State, path: string, body = {}): Promise<void> {
   if (state === "update") return void (await apply(path, body, false));
   const { metadata } = (await admin.get<V1DaemonSet>(path)) ?? {};
   if (metadata?.uid === undefined) return;
   await admin.remove(path, metadata.uid);
-  await until("it is gone", async () => (await admin.get(path)) === undefined);
+  await until("the object is gone", async () => (await admin.get(path)) === undefined);
 }
 
 const its = ["-n", names.namespace] as const;
@@ -178,7 +178,7 @@ async function install(objects: readonly KubeObject[]): Promise<void> {
 describe("the account", () => {
   before(async () => await install(await kustomized(overlay)));
 
-  test("grants an agent's pod, and replaces it", async () => {
+  test("grants an agent's pod a revision, and replaces the pod", async () => {
     const pod = await podOf({ labels, ownerReferences: [owner] });
     const granted = { [names.revisionAnnotation]: "1", [names.wordAnnotation]: null };
     const first = await annotate<V1Pod>(own, pathOf(pod), versionOf(pod), granted);
@@ -238,7 +238,7 @@ describe("the account", () => {
       test(`denied: ${state} ${what}`, async () => {
         await prepare("update", owned.role, role);
         await prepare(state, path, path === owned.role ? role : roleBinding);
-        // An error quotes no answer about a Secret.
+        // Errors about a Secret do not quote the API server's answer.
         assert.match(await refusal(apply(path, body)), /denied request: |secrets\/\S+ 403/);
       });
   for (const [what, [path, body]] of Object.entries(itsOwn))
@@ -247,13 +247,13 @@ describe("the account", () => {
     });
 });
 
-describe("each flag of the controller, where annotations name what they have to", () => {
+describe("each flag of the controller, if annotations name the required values", () => {
   before(async () => {
     await install(await kustomized({ ...overlay, patches: boundsOf(boundArguments) }));
   });
   for (const state of states)
     describe(`${state} the DaemonSet`, () => {
-      // An administrator's, which is as none of the flags asks.
+      // An administrator's DaemonSet, which matches none of the flags.
       before(async () => {
         await prepare("create", owned.daemonSet);
         const how = { manager: controller, force: true };
@@ -272,7 +272,7 @@ describe("beside others", () => {
     await apply(owned.daemonSet, declared(), false);
   });
 
-  test("no other account is bounded", async () => {
+  test("bounds no other account", async () => {
     const pod = await podOf({});
     const image = anotherImage[0]?.image;
     await cluster.kubectl("set", "image", `pod/${pod.metadata?.name}`, `main=${image}`, ...its);
@@ -285,16 +285,22 @@ describe("beside others", () => {
     );
   });
 
-  /** The DaemonSet as the account declares it, and nobody else. */
+  /** Creates the DaemonSet again, with only the account's declaration. */
   async function again(): Promise<void> {
     await admin.remove(owned.daemonSet, (await live()).metadata?.uid ?? "");
-    await until("it is gone", async () => (await admin.get(owned.daemonSet)) === undefined);
+    await until(
+      "the DaemonSet is gone",
+      async () => (await admin.get(owned.daemonSet)) === undefined,
+    );
     await apply(owned.daemonSet, declared(), false);
   }
 
-  test("another selector is denied", async () => {
+  test("denies another selector", async () => {
     await admin.remove(owned.daemonSet, (await live()).metadata?.uid ?? "");
-    await until("it is gone", async () => (await admin.get(owned.daemonSet)) === undefined);
+    await until(
+      "the DaemonSet is gone",
+      async () => (await admin.get(owned.daemonSet)) === undefined,
+    );
     const other = { name: "kube-dns" };
     const { spec, ...rest } = declared();
     const template = { ...spec?.template, metadata: { labels: other } };
@@ -303,7 +309,7 @@ describe("beside others", () => {
     await apply(owned.daemonSet, declared(), false);
   });
 
-  test("what somebody else has added stays, and keeps no other change from the agents", async () => {
+  test("keeps additions of others, and still allows other changes of the agents", async () => {
     const added = structuredClone(await live());
     const spec = added.spec?.template.spec;
     assert.ok(spec);
@@ -324,7 +330,10 @@ describe("beside others", () => {
     await again();
   });
 
-  /** Applies the policies of these objects, and the account, whose annotations they compare. */
+  /**
+   * Applies the policies of these objects, and the account with the annotations that the policies
+   * compare.
+   */
   async function change(objects: readonly KubeObject[]): Promise<void> {
     await cluster.apply(...objects.filter(({ kind }) => /^Validating|^ServiceA/.test(kind)));
   }
@@ -333,7 +342,7 @@ describe("beside others", () => {
   const untilDenied = (more: Partial<Agent>, told = /denied request: /) =>
     until("it is denied", async () => told.test(await applied(declared(more))));
 
-  test("an AppArmor profile of the runtime is the installer's, too", async () => {
+  test("accepts an AppArmor profile of the runtime only if the installer names it", async () => {
     const flag = "--apparmor-profile=RuntimeDefault";
     await change(await kustomized({ ...overlay, patches: boundsOf([flag]) }));
     await untilAdmitted({ appArmorProfile: "RuntimeDefault" });
@@ -341,7 +350,7 @@ describe("beside others", () => {
     await untilDenied({ appArmorProfile: "RuntimeDefault" });
   });
 
-  test("an image that is named by its digest is that one alone", async () => {
+  test("accepts an image that is named by its digest only with that digest", async () => {
     const [digest, another] = ["a", "b"].map((one) => `sha256:${one.repeat(64)}`);
     await untilAdmitted({ image: `${repository}@${another}` });
     const set = [`--set=image.repository=${repository}`, `--set=image.digest=${digest}`];
@@ -352,7 +361,7 @@ describe("beside others", () => {
     await untilAdmitted({ image: `${repository}@${another}` });
   });
 
-  test("an image that the account's annotation does not name is denied, and the answer says where it is", async () => {
+  test("denies an image that the account's annotation does not name, and the answer names the annotation", async () => {
     const named = [{ name: "global-pull-secret", newName: "other.example/gps", newTag: "8" }];
     await change(await kustomized({ ...overlay, images: named }));
     const told =
@@ -367,7 +376,7 @@ describe("beside others", () => {
     await untilAdmitted({ probationSeconds: 31 });
   });
 
-  test("a missing annotation is called missing", async () => {
+  test("reports a missing annotation as missing", async () => {
     const { namespace } = names;
     const removed = { annotations: { "globalpullsecret.io/agent-image": null } };
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${controller}`;
@@ -379,7 +388,7 @@ describe("beside others", () => {
     await untilAdmitted({ probationSeconds: 31 });
   });
 
-  test("policies that are created again compare with the ServiceAccount of now", async () => {
+  test("compares with the current ServiceAccount after policies are created again", async () => {
     const account = (word: string) => {
       const metadata = { name: "worded", namespace: "default", annotations: { word } };
       return { apiVersion: "v1", kind: "ServiceAccount", metadata };
@@ -389,24 +398,27 @@ describe("beside others", () => {
     const how = { manager: "somebody", force: true, dryRun: true };
     const asked = () => refusal(admin.apply(path, body, how));
     const word = () =>
-      until("it refuses", async () => /word (?<word>\w+)/.exec(await asked())?.groups?.["word"]);
-    await cluster.apply(account("before"), ...worded);
+      until(
+        "the policy denies",
+        async () => /word (?<word>\w+)/.exec(await asked())?.groups?.["word"],
+      );
+    await cluster.apply(account("before"), ...denyingConfigMaps);
     assert.equal(await word(), "before");
     const kinds = "validatingadmissionpolicybindings,validatingadmissionpolicies";
     await cluster.kubectl("delete", kinds, "worded");
-    await until("it is forgotten", async () => (await asked()) === "");
-    await cluster.apply(account("now"), ...worded);
+    await until("the policy is gone", async () => (await asked()) === "");
+    await cluster.apply(account("now"), ...denyingConfigMaps);
     assert.equal(await word(), "now");
     await cluster.kubectl("delete", kinds, "worded");
   });
 
-  test("a policy that stamps pods on every update, and one that has added a container, do not keep a grant from them", async () => {
+  test("grants revisions beside a policy that stamps pods on every update, and one that has added a container", async () => {
     await cluster.apply(...stampingPods);
     const side = { name: "side", image: "side.example/car:1" };
-    // Labels stay as they are: the policy has stamped the pod when it was created.
+    // Labels stay the same, because the policy stamped the pod when it was created.
     const pod = await podOf({ labels: { ...labels, stamp: "s" }, ownerReferences: [owner] }, side);
     const granted = { [names.revisionAnnotation]: "1" };
-    const metadata = await until("it stamps", async () => {
+    const metadata = await until("the policy stamps", async () => {
       const version = versionOf((await admin.get<V1Pod>(pathOf(pod))) ?? pod);
       const outcome = await annotate<V1Pod>(own, pathOf(pod), version, granted);
       assert.ok(outcome.is === "done", JSON.stringify(outcome));

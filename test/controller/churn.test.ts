@@ -1,6 +1,6 @@
 /**
  * A cluster that is never stable: 300 nodes, of which 600 are replaced in an hour. The API server
- * and the DaemonSet controller are real, the kubelets are played. How fast it is bench/ measures.
+ * and the DaemonSet controller are real, the kubelets are simulated. bench/ measures the speed.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -12,11 +12,14 @@ import { document } from "./plane.ts";
 import { steer } from "./steer.ts";
 
 const size = 300;
-/** One node in so many milliseconds. */
+/** One node is replaced in this many milliseconds. */
 const everyMilliseconds = 3_600_000 / (2 * size);
-/** A joiner's agent starts after so many milliseconds: until then its image is pulled. */
+/**
+ * The agent of a joining node starts after this many milliseconds, because its image is pulled
+ * first.
+ */
 const joinMilliseconds = 45_000;
-/** Milliseconds in which a change or a withdrawal begins, and in which it ends. */
+/** Milliseconds until a change or a withdrawal must begin, and until it must end. */
 const [begins, ends] = [10_000, 300_000];
 
 let on: plane.Plane;
@@ -40,7 +43,7 @@ after(async () => {
 /** A canary that disappears with its node counts as failed, so this node stays. */
 let canary = "";
 
-/** Replaces the oldest node by a new one, again and again. */
+/** Keeps replacing the oldest node by a new one. */
 async function churn(signal: AbortSignal): Promise<number> {
   let at = 0;
   for (; !signal.aborted; at += 1) {
@@ -59,7 +62,7 @@ const untilBegun = (revision: number) =>
     timeout: begins,
   });
 
-test("a change and a withdrawal of 300 nodes begin and end while 600 nodes an hour are replaced", async (t) => {
+test("begins and ends a change and a withdrawal of 300 nodes while 600 nodes an hour are replaced", async (t) => {
   await steer(on, "10%");
   await using controller = plane.startController(on.kubeconfig);
   const revision = await plane.deployed(on, content("one"));

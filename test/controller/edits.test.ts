@@ -1,6 +1,4 @@
-/**
- * What somebody else does to our objects, and to what has our names: repaired, left, or refused.
- */
+/** Edits by others of our objects, and of objects with our names: repaired, kept, or refused. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
@@ -29,15 +27,15 @@ after(async () => {
 const kubectl = (...args: string[]) => on.cluster.kubectl("-n", "kube-system", ...args);
 const syncer = "global-pull-secret-syncer";
 /**
- * What one test leaves is what the next one edits: a deployment for each would be three minutes
- * more.
+ * Each test edits the state that the previous one left. A deployment for each would take three more
+ * minutes.
  */
 const deployed = () => plane.deployed(on, first);
 
 for (const [name, path] of Object.entries(paths).filter(([, path]) =>
   plane.ownPaths.includes(path),
 )) {
-  test(`a deleted ${name} comes back within seconds`, async () => {
+  test(`recreates a deleted ${name} within seconds`, async () => {
     const revision = await deployed();
     const uid = (await on.api.get<V1Secret>(path))?.metadata?.uid;
     await on.api.remove(path, uid ?? "");
@@ -48,7 +46,7 @@ for (const [name, path] of Object.entries(paths).filter(([, path]) =>
         timeout: 10_000,
       },
     );
-    await until("its document and a revision that has not shrunk", async () => {
+    await until("its document is back, with a revision that is not lower", async () => {
       const now = await plane.published(on);
       return now?.document === first && now.revision >= revision;
     });
@@ -140,13 +138,13 @@ async function isRolledOut(): Promise<boolean> {
 const podSpec = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec;
 
 for (const [sentence, kind, patch, repaired] of edits) {
-  test(`an edit of ${sentence} (${kind}) is repaired within seconds, and then there is peace`, async () => {
+  test(`repairs an edit of ${sentence} (${kind}) within seconds, and then is at rest`, async () => {
     await deployed();
     const name = kind === "secret" ? "global-pull-secret" : syncer;
     await kubectl("patch", kind, name, "-p", JSON.stringify(patch));
     await until("it is repaired", repaired, { timeout: 10_000 });
     await until("the rollout is over", isRolledOut);
-    // A fight with whoever edited would have a write in each such window.
+    // A fight with the other writer would show a write in each such window.
     const recently = () => plane.writes(on, new Date(Date.now() - 1500).toISOString());
     await until("it has written nothing for 1.5 s", () => recently().length === 0, {
       seen: recently,
@@ -154,7 +152,7 @@ for (const [sentence, kind, patch, repaired] of edits) {
   });
 }
 
-test("labels of others survive our repairs", async () => {
+test("keeps labels of others through our repairs", async () => {
   await deployed();
   await kubectl("label", "daemonset", syncer, "team=infra");
   await kubectl("label", "secret", "global-pull-secret", "team=infra");
@@ -178,7 +176,7 @@ for (const [kind, name] of [
   ["secret", "global-pull-secret-state"],
   ["serviceaccount", syncer],
 ] as const) {
-  test(`a ${kind} ${name} of somebody else is refused and never touched`, async () => {
+  test(`refuses a ${kind} ${name} of another owner and never touches it`, async () => {
     await plane.clear(on);
     await (kind === "secret"
       ? kubectl("create", "secret", "generic", name, "--from-literal=mine=1")

@@ -1,4 +1,7 @@
-/** What an account may ask of the API server, by every role that it or its groups are bound to. */
+/**
+ * The requests that an account may send to the API server, from every role that it or its groups
+ * are bound to.
+ */
 import type {
   RbacV1Subject,
   V1ClusterRole,
@@ -13,28 +16,24 @@ type Binding = V1RoleBinding | V1ClusterRoleBinding;
 type List<T> = Readonly<{ items: readonly T[] }>;
 
 /**
- * As `verb group/resource namespace/name`, without a namespace where the right is for all of them,
- * and with `*` for a name where it is for every object. Of what is no resource: `verb path`.
+ * As `verb group/resource namespace/name`. Without a namespace if the right is for all namespaces,
+ * and with `*` as name if it is for every object. For requests without a resource: `verb path`.
  */
 const right = (verb: string, resource: string, namespace: string, name: string) =>
   `${verb} ${resource} ${namespace && `${namespace}/`}${name || "*"}`;
 
 /**
  * Whole bindings of Kubernetes' own (bootstrappolicy/policy.go) that give every account its few
- * rights: what it may do itself, what is served, who issues tokens. No account of ours could be
- * without them.
+ * rights: its own permissions, discovery, and the issuer of tokens. Each of our accounts has them.
  */
-const everybodys: ReadonlySet<string> = new Set([
+const defaultBindings: ReadonlySet<string> = new Set([
   "system:basic-user",
   "system:discovery",
   "system:public-info-viewer",
   "system:service-account-issuer-discovery",
 ]);
 
-/**
- * Every right of a service account, by its whole user name, whatever role in whatever namespace
- * gives it.
- */
+/** Every right of a service account, by its whole user name, from any role in any namespace. */
 export async function granted(
   { cluster }: Pick<Plane, "cluster">,
   user = "system:serviceaccount:kube-system:global-pull-secret-controller",
@@ -43,7 +42,8 @@ export async function granted(
     cluster.get<List<V1RoleBinding>>("rolebindings", "-A"),
     cluster.get<List<V1ClusterRoleBinding>>("clusterrolebindings"),
   ]);
-  const others = whole?.items.filter(({ metadata }) => !everybodys.has(metadata?.name ?? "")) ?? [];
+  const others =
+    whole?.items.filter(({ metadata }) => !defaultBindings.has(metadata?.name ?? "")) ?? [];
   const bindings: readonly Binding[] = [...(local?.items ?? []), ...others];
   const ours = bindings.filter(({ subjects }) => subjects?.some((one) => isFor(one, user)));
   const rights = await Promise.all(
@@ -79,8 +79,8 @@ function rightsOf(role: V1Role | V1ClusterRole | undefined, namespace: string): 
 }
 
 /**
- * The least right that a request needs: a patch that creates needs two, both for its name; what is
- * posted has its name in the body, where no right can be bound to it.
+ * The smallest right that a request needs. A patch that creates needs two, both for its name. A
+ * POST has the name in its body, so no right can be bound to the name.
  */
 export function needed(request: Request): readonly string[] {
   const { verb, resource, namespace, name, code, uri } = request;

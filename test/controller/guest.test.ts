@@ -1,6 +1,7 @@
 /**
- * Hosted: a controller in the management cluster serves one guest through its kubeconfig. The guest
- * has an API server of its own; the original and the Lease are here.
+ * Hosted: a controller in the management cluster serves one hosted cluster through its kubeconfig.
+ * The hosted cluster has its own API server. The original and the Lease are in the management
+ * cluster.
  */
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
@@ -47,9 +48,9 @@ function mount(text: string): void {
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
-const good = () => dataKubeconfig(guest.cluster, { token: guest.token });
+const goodKubeconfig = () => dataKubeconfig(guest.cluster, { token: guest.token });
 
-function start(kubeconfig = good()): plane.Controller {
+function start(kubeconfig = goodKubeconfig()): plane.Controller {
   mount(kubeconfig);
   const controller = plane.startOnce(
     home.kubeconfig,
@@ -78,15 +79,15 @@ const holder = async () =>
       controlPlaneNamespace,
     )
   )?.spec?.holderIdentity;
-const inGroup = ({ group, resource, ...request }: AuditedRequest): AuditedRequest => {
+const withGroup = ({ group, resource, ...request }: AuditedRequest): AuditedRequest => {
   return { ...request, group, resource: [group, resource].filter(Boolean).join("/") };
 };
-const said = (controller: plane.Controller, word: string | RegExp) =>
-  until(`it says ${word}`, () => controller.output().match(word) !== null, {
+const untilOutput = (controller: plane.Controller, word: string | RegExp) =>
+  until(`the output contains ${word}`, () => controller.output().match(word) !== null, {
     seen: controller.output,
   });
 
-test("H3, H8: the guest's Secret and the original here are one; a rotation of either flows, and a removal takes all of it away there", async () => {
+test("H3, H8: merges the hosted cluster's Secret with the original here, delivers a rotation of either, and removes everything there on removal", async () => {
   await rotateOriginal("1");
   const name = "controller-pod";
   const image = plane.agentImage;
@@ -102,7 +103,7 @@ test("H3, H8: the guest's Secret and the original here are one; a rotation of ei
   delete process.env["POD_NAME"];
   await declare("1");
   await plane.untilPublished(guest, merged("1", "1"));
-  const daemonSet = await until("it is deployed", () =>
+  const daemonSet = await until("the DaemonSet is deployed", () =>
     guest.api.get<V1DaemonSet>(paths.daemonSet),
   );
   assert.equal(daemonSet.spec?.template.spec?.containers[0]?.image, image);
@@ -114,11 +115,12 @@ test("H3, H8: the guest's Secret and the original here are one; a rotation of ei
   assert.equal(await controller.stop(), 0);
   assert.equal(await holder(), "");
 
-  // Here: what manifests/hosted grants, all of it and nothing else; only the Lease is written.
+  // In the management cluster: exactly the rights of manifests/hosted, and the only writes are to
+  // the Lease.
   const here = () =>
     auditOf(home.cluster, { since })
       .filter(({ user }) => user === account)
-      .map((one) => inGroup(one));
+      .map((one) => withGroup(one));
   assert.deepEqual(
     here().filter(({ code }) => code === 403),
     [],
@@ -137,13 +139,13 @@ test("H3, H8: the guest's Secret and the original here are one; a rotation of ei
     .map((one) => one.replace(`${pods}/${name}`, `${pods}/*`));
   assert.deepEqual([...new Set(rights)].toSorted(), [...new Set(used)].toSorted());
 
-  // There: no Lease, and no word of here.
+  // In the hosted cluster: no Lease, and no trace of the management cluster.
   const leases = auditOf(guest.cluster, { since }).filter(({ resource }) => resource === "leases");
   const ours = leases.filter(({ userAgent }) => userAgent.startsWith("global-pull-secret"));
   assert.deepEqual(ours, []);
 });
 
-/** While no watch tells of it, the original is asked for by its name. */
+/** Without a watch, the original is requested by its name. */
 async function withoutWatch(): Promise<void> {
   const namespace = controlPlaneNamespace;
   const role = ["role", "global-pull-secret-controller", "-n", namespace];
@@ -156,26 +158,26 @@ async function withoutWatch(): Promise<void> {
   assert.equal(await controller.stop(), 0);
 }
 
-test("a credential of the guest's that has expired is renewed in its file, without a restart", async () => {
+test("renews an expired credential of the hosted cluster in its file, without a restart", async () => {
   await rotateOriginal("2");
   const controller = start(dataKubeconfig(guest.cluster, await expiredCertificate(guest.cluster)));
   await declare("3");
-  await said(controller, "401 Unauthorized");
+  await untilOutput(controller, "401 Unauthorized");
   assert.equal(controller.exited(), undefined);
-  mount(good());
+  mount(goodKubeconfig());
   await plane.untilPublished(guest, merged("3", "2"), 120_000);
-  // Renewed to nonsense in mid-flight: the last good one stays.
+  // The file is renewed with nonsense in between. The last good credential stays.
   mount("{");
   await declare("4");
   await plane.untilPublished(guest, merged("4", "2"), 120_000);
-  await said(controller, "GPS402");
-  mount(good());
+  await untilOutput(controller, "GPS402");
+  mount(goodKubeconfig());
   await declare("5");
   await plane.untilPublished(guest, merged("5", "2"), 120_000);
   assert.ok(!controller.output().includes(guest.token));
 });
 
-test("while the guest's API server is away the Lease stays, and when it is back the change flows", async () => {
+test("keeps the Lease while the hosted cluster's API server is away, and delivers the change when it is back", async () => {
   await rotateOriginal("2");
   const controller = start();
   await declare("6");
@@ -183,30 +185,30 @@ test("while the guest's API server is away the Lease stays, and when it is back 
   const me = await holder();
   await guest.cluster.stopApiServer();
   await rotateOriginal("3");
-  await said(controller, /reconcile failed/);
+  await untilOutput(controller, /reconcile failed/);
   await guest.cluster.startApiServer();
   await plane.untilPublished(guest, merged("6", "3"), 180_000);
   assert.equal(await holder(), me);
   assert.equal(controller.exited(), undefined);
 });
 
-test("a guest that is gone for good keeps no controller from ending in its time", async () => {
+test("ends in time when the hosted cluster is gone for good", async () => {
   await rotateOriginal("3");
   const controller = start();
   await declare("7");
   await plane.untilPublished(guest, merged("7", "3"));
   await guest.cluster.stopApiServer();
   await rotateOriginal("4");
-  await said(controller, /reconcile failed/);
+  await untilOutput(controller, /reconcile failed/);
   const asked = Date.now();
   assert.equal(await controller.stop(), 0);
-  // The Deployment's terminationGracePeriodSeconds, after which it would be killed.
+  // The Deployment's terminationGracePeriodSeconds, after which the controller would be killed.
   assert.ok(Date.now() - asked < 30_000);
   assert.equal(await holder(), "");
   await guest.cluster.startApiServer();
 });
 
-test("without the management cluster nobody writes there; when it is back the next process goes on", async () => {
+test("writes nothing there without the management cluster, and lets the next process continue when it is back", async () => {
   await rotateOriginal("4");
   const controller = start();
   await declare("8");
@@ -221,7 +223,7 @@ test("without the management cluster nobody writes there; when it is back the ne
   await plane.untilPublished(guest, merged("9", "4"), 120_000);
 });
 
-test("an original that may not be read, or is gone, stops nothing in the guest", async () => {
+test("keeps serving the hosted cluster when the original may not be read, or is gone", async () => {
   await rotateOriginal("4");
   const controller = start();
   await declare("10");
@@ -234,8 +236,8 @@ test("an original that may not be read, or is gone, stops nothing in the guest",
   await plane.untilPublished(guest, merged("11", "5"));
   await untilCondition(guest, "SourcesAccepted", "True");
 
-  // The Lease is granted by the same Role, so it stays. A watch that has begun outlives its right:
-  // a process that begins without it has none.
+  // The Lease is granted by the same Role, so the Role stays. A running watch outlives its right; a
+  // process that starts without the right has no watch.
   assert.equal(await controller.stop(), 0);
   await nameOriginal("pull-secret", "not-the-original");
   start();
@@ -248,7 +250,7 @@ test("an original that may not be read, or is gone, stops nothing in the guest",
   await untilCondition(guest, "SourcesAccepted", "True");
 });
 
-/** In the Role's rule on Secrets, which is refused where it names another one. */
+/** Renames the original in the Role's rule on Secrets. Fails if the rule does not name `former`. */
 async function nameOriginal(former: string, name: string): Promise<void> {
   const path = "/rules/0/resourceNames/0";
   const patch = [
@@ -273,7 +275,7 @@ const hostile: readonly (readonly [code: string, what: string, user: object, clu
     ["GPS413", "another user", { as: "system:admin" }],
   ];
 
-test("a kubeconfig that asks for more than a connection ends the controller at its start, with a code, and nothing is asked of anybody", async () => {
+test("ends the controller at its start with a code, before any request, if a kubeconfig contains more than a connection", async () => {
   const since = new Date().toISOString();
   for (const [code, what, user, cluster] of hostile) {
     const controller = start(
@@ -292,25 +294,25 @@ test("a kubeconfig that asks for more than a connection ends the controller at i
     );
 });
 
-test("no process serves two tenants: a kubeconfig that names another cluster ends it before a request there", async () => {
+test("ends before a request there if a kubeconfig names another cluster, so that no process serves two tenants", async () => {
   await rotateOriginal("5");
   const controller = start();
   await declare("12");
   await plane.untilPublished(guest, merged("12", "5"));
-  // The management cluster plays the other tenant: an administrator of it is at hand.
+  // The management cluster plays the other tenant, because an administrator of it is available.
   const account = ["other-tenant", "-n", "default"];
   await home.cluster.kubectl("create", "serviceaccount", ...account);
   const token = (await home.cluster.kubectl("create", "token", ...account)).trim();
   mount(dataKubeconfig(home.cluster, { token }));
   await rotateOriginal("6");
   await until("it ends", () => controller.exited() === 0, { seen: controller.output });
-  await said(controller, "names another cluster");
+  await untilOutput(controller, "names another cluster");
   const asked = auditOf(home.cluster).filter(({ user }) => user.endsWith(":other-tenant"));
   assert.deepEqual(asked, []);
   assert.equal(await home.api.get<V1Secret>(paths.global), undefined);
 });
 
-test("the guest's administrator steers the guest, and reaches nothing here", async () => {
+test("lets the hosted cluster's administrator steer that cluster, and reach nothing here", async () => {
   await rotateOriginal("6");
   const since = new Date().toISOString();
   await home.cluster.apply({
@@ -323,11 +325,11 @@ test("the guest's administrator steers the guest, and reaches nothing here", asy
   const sources = [{ name: "extra", secretRef: { name: "not-yours" }, priority: 1 }];
   const spec = JSON.stringify({ spec: { sources } });
   await guest.cluster.kubectl("patch", "gps", "cluster", "--type=merge", "-p", spec);
-  await until("it is looked for there", async () =>
+  await until("it is requested there", async () =>
     (await guest.cluster.kubectl("get", "gps", "cluster", "-o", "json")).includes("not-yours"),
   );
   const published = async () => (await plane.published(guest))?.document === merged("13", "6");
-  await stays("nothing of it is published", published, 2000);
+  await stays("none of it is published", published, 2000);
   const names = auditOf(home.cluster, { since })
     .filter(({ user, resource }) => user === account && resource === "secrets")
     .map(({ name, uri }) => name || /metadata\.name%3D([a-z-]+)/.exec(uri)?.[1]);

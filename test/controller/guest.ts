@@ -1,6 +1,6 @@
 /**
- * A guest of a hosted control plane: its own API server, and that of the management cluster, where
- * its controller runs with the rights of manifests/hosted.
+ * A hosted cluster: its own API server, and the management cluster, where its controller runs with
+ * the rights of manifests/hosted.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const name = "global-pull-secret-controller";
 export type HomeCluster = Readonly<{
   cluster: Cluster;
   api: Api;
-  /** Of the controller's account here. */
+  /** The controller's account here. */
   kubeconfig: string;
 }>;
 
@@ -45,7 +45,7 @@ export async function startHome(): Promise<HomeCluster> {
 
 type User = Readonly<Record<string, unknown>>;
 
-/** A kubeconfig of data alone; `more` is put over its cluster. */
+/** A kubeconfig of data alone. `more` overrides fields of its cluster. */
 export function dataKubeconfig(
   { server, ca }: Pick<Cluster, "server" | "ca">,
   user: User,
@@ -63,7 +63,7 @@ export function dataKubeconfig(
   });
 }
 
-/** A client certificate of a cluster's own authority that has run out. */
+/** An expired client certificate of a cluster's own authority. */
 export async function expiredCertificate({ ca, directory }: Cluster): Promise<User> {
   const path = (kind: string) => join(directory, `expired.${kind}`);
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];

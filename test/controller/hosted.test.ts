@@ -1,7 +1,4 @@
-/**
- * Hosted: the original lives in another cluster, with an API server of its own that can be away or
- * refuse us.
- */
+/** Hosted: the original is in another cluster. Its API server can be away or refuse us. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { SourceStatus } from "#api/global-pull-secret.ts";
@@ -13,7 +10,7 @@ import { condition, statusOf } from "./steer.ts";
 
 let on: plane.Plane;
 let other: Cluster;
-/** The controller's, for the other cluster. */
+/** The controller's kubeconfig for the other cluster. */
 let token: string;
 
 before(async () => {
@@ -82,7 +79,7 @@ const untilOriginalIs = (accepted: SourceStatus["accepted"]) =>
     { timeout: 60_000, seen: original },
   );
 
-test("H3, H8: the original's rotation flows from the other cluster", async () => {
+test("H3, H8: delivers the original's rotation from the other cluster", async () => {
   await using controller = start();
   await rotate("1");
   await declare("1");
@@ -93,7 +90,7 @@ test("H3, H8: the original's rotation flows from the other cluster", async () =>
   await controller.stop();
 });
 
-test("while the other API server is away everything else goes on, removal too, and when it is back the rotation flows", async () => {
+test("continues everything else, removal included, while the other API server is away, and delivers the rotation when it is back", async () => {
   await using controller = start();
   await declare("2");
   await plane.untilPublished(on, merged("2", "2"));
@@ -104,7 +101,7 @@ test("while the other API server is away everything else goes on, removal too, a
   assert.match((await plane.untilEvent(on, "OriginalUnknown")).message, /GPS309/);
   await declare("3");
   const revision = await plane.untilPublished(on, merged("3", "2"));
-  await until("status speaks of the new revision", async () =>
+  await until("status reports the new revision", async () =>
     Object.values((await statusOf(on)).revision ?? {}).includes(revision),
   );
   assert.equal(await sinceWhen(), since);
@@ -126,7 +123,7 @@ test("while the other API server is away everything else goes on, removal too, a
   await next.stop();
 });
 
-test("a credential that the other API server does not take is as good as no answer, until it is renewed in its file", async () => {
+test("treats a credential that the other API server refuses like a missing answer, until it is renewed in its file", async () => {
   await using controller = start("not-a-token");
   await declare("6");
   await plane.untilPublished(on, merged("6", "3"));

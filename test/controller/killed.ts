@@ -7,7 +7,10 @@ import * as plane from "./plane.ts";
 import { paths } from "./plane.ts";
 import { content, kubelets, names, on, running, start, undeclare } from "./rig.ts";
 
-/** At most so many kills in each; seconds after a start at which one dies: 0.7 to 3.7. */
+/**
+ * The largest number of kills in each phase. A controller is killed 0.7 to 3.7 seconds after its
+ * start.
+ */
 export async function killedAtRandom(context: TestContext, kills: number): Promise<void> {
   const random = seeded(context);
   const disturb = async (done: () => Promise<boolean>) => {

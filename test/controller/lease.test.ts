@@ -1,4 +1,4 @@
-/** Two controllers, and one writer: whoever holds the Lease. */
+/** Two controllers and one writer: the holder of the Lease. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
@@ -20,7 +20,7 @@ before(async () => {
   kubelets = new NodesDriver(on.api).start();
   for (const name of ["a", "b", "c"]) await kubelets.add(name);
   await steer(on, "100%");
-  // So that --original makes another document.
+  // With this secret --original produces another document.
   await plane.declare(on, document({ "z.example": "original:1" }), "pull-secret");
 });
 after(async () => {
@@ -81,15 +81,22 @@ async function pair(): Promise<[Named, Named]> {
   return [leading, standing];
 }
 
-/** Declares a change and waits, so many milliseconds, until it is served. Returns the seconds. */
-async function serves(word: string, published: string, within = 60_000): Promise<number> {
+/**
+ * Declares a change and waits this many milliseconds at most until it is served. Returns the
+ * seconds.
+ */
+async function secondsUntilServed(
+  word: string,
+  published: string,
+  within = 60_000,
+): Promise<number> {
   const begun = performance.now();
   await plane.declare(on, content(word));
   await plane.untilPublished(on, published, within);
   return (performance.now() - begun) / 1000;
 }
 
-test("two of different flags: one serves, the other is Ready and says whom it waits for, and nothing alternates", async () => {
+test("lets one of two controllers with different flags serve without alternating, while the other is Ready and names the holder of the Lease", async () => {
   const [leading, standing] = await pair();
   assert.equal(await leading.readyz(), "200 ok");
   const holder = await plane.leader(on);
@@ -97,50 +104,55 @@ test("two of different flags: one serves, the other is Ready and says whom it wa
   const since = now();
   const before = await plane.published(on);
   const generation = (await daemonSet())?.metadata?.generation;
-  await stays("nobody writes", () => writes(since).length === 0, 6000);
+  await stays("no writes", () => writes(since).length === 0, 6000);
   assert.deepEqual(await plane.published(on), before);
   assert.equal((await daemonSet())?.metadata?.generation, generation);
   assert.equal(await plane.leader(on), holder);
 });
 
-test("a leader that is killed: the other serves within 20 s, with its own flags, and there is peace again", async () => {
+test("lets the other controller serve within 20 s after the leader is killed, with its own flags, and then is at rest", async () => {
   const [leading] = await pair();
   await leading.kill();
-  const seconds = await serves("two", theirs("two"), 20_000);
-  // Beside other files twice what it may take alone; a Lease of a minute would still be too long.
+  const seconds = await secondsUntilServed("two", theirs("two"), 20_000);
+  // Twice the time that it may take alone, because other test files run too. A Lease of one minute
+  // would still be too long.
   assert.ok(seconds < 40, `${seconds.toFixed(1)} s after the kill`);
   await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
   const since = now();
-  await stays("nobody writes", () => writes(since).length === 0, 3000);
+  await stays("no writes", () => writes(since).length === 0, 3000);
 });
 
-test("a leader that is told to stop gives the Lease back: the other need not wait until it has run out", async (t) => {
+test("releases the Lease when the leader is stopped, so that the other need not wait until it expires", async (t) => {
   const [leading] = await pair();
   const holder = await plane.leader(on);
   assert.equal(await leading.stop(), 0);
-  assert.notEqual(await plane.leader(on), holder, "kept, as if it had been killed");
-  const seconds = await serves("two", theirs("two"));
+  assert.notEqual(
+    await plane.leader(on),
+    holder,
+    "the Lease is held, as if the leader had been killed",
+  );
+  const seconds = await secondsUntilServed("two", theirs("two"));
   t.diagnostic(`${seconds.toFixed(1)} s after its end`);
 });
 
 for (const pause of everyPoint ? [0, 100] : [0]) {
-  test(`a leader that is frozen ${pause} ms into a change and comes back when another serves writes nothing, and ends`, async () => {
+  test(`writes nothing and ends as a leader that is frozen ${pause} ms into a change and comes back when another serves`, async () => {
     const [leading] = await pair();
     await plane.declare(on, content("two"));
     await new Promise((resolve) => setTimeout(resolve, pause));
     leading.signal("SIGSTOP");
-    await serves("three", theirs("three"));
+    await secondsUntilServed("three", theirs("three"));
     await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
     const holder = await plane.leader(on);
     const begun = now();
-    await stays("there is peace", () => writes(begun).length === 0, 2000);
+    await stays("it is at rest", () => writes(begun).length === 0, 2000);
     const since = now();
     leading.signal("SIGCONT");
     await until("it ends", () => leading.exited() !== undefined, { timeout: 20_000 });
     assert.equal(leading.exited(), 1);
     assert.match(leading.output(), /the Lease is lost/);
-    // One may have been on its way when the leader froze: it carries the version that it saw, and
-    // is refused.
+    // One write may have been on its way when the leader froze. It carries the version that the
+    // leader saw, and is refused.
     assert.deepEqual(
       writes(since).filter(({ code }) => code !== 409),
       [],
@@ -150,7 +162,7 @@ for (const pause of everyPoint ? [0, 100] : [0]) {
   });
 }
 
-test("of three that start in the same instant one leads", async () => {
+test("elects one leader of three that start at the same instant", async () => {
   const all = await Promise.all([start(...first), start(...first), start(...first)]);
   await until("one leads", () => all.some((one) => one.leads()));
   await until("the others stand by", async () => {
@@ -160,7 +172,7 @@ test("of three that start in the same instant one leads", async () => {
   assert.equal(all.filter((one) => one.leads()).length, 1);
 });
 
-test("what may only be created is never changed, also when its maker is the same manager", async () => {
+test("never changes objects that it may only create, even if their creator is the same manager", async () => {
   const metadata = { name: "newborn", namespace: "kube-system", resourceVersion: newborn };
   const path = `${paths.secrets}/newborn`;
   const options = { manager: "one", force: false };

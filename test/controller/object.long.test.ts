@@ -1,9 +1,9 @@
-/** GlobalPullSecret's status where many nodes change. */
+/** GlobalPullSecret's status while many nodes change. */
 import { test } from "node:test";
 import { rig } from "./rig.ts";
 import { spacedStatus } from "./spaced-status.ts";
 
 rig();
 
-test("50 nodes: status is written once a second at most while they change, and never at rest", () =>
+test("writes status at most once a second while 50 nodes change, and never at rest", () =>
   spacedStatus(50));

@@ -1,4 +1,4 @@
-/** GlobalPullSecret on a real API server: policy in, status out, and what nobody loses by it. */
+/** GlobalPullSecret on a real API server: policy in, status out, and no loss for others. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -29,14 +29,14 @@ const object = async () =>
     await kubectl("get", "gps", "cluster", "-o", "json", "--show-managed-fields"),
   ) as GlobalPullSecret;
 
-test("Paused holds a change and a withdrawal; Managed lets them go", async () => {
+test("holds a change and a withdrawal while Paused, and continues them when Managed", async () => {
   const revision = await served("100%");
   await steer(on, { managementState: "Paused", rollout: { maxUnavailable: "100%" } });
   await untilCondition(on, "Ready", "True", "Paused");
   await plane.declare(on, content("two"));
   await untilCondition(on, "Stalled", "True", "Paused");
   await undeclare();
-  await until("the withdrawal is said to wait", async () =>
+  await until("status reports that the withdrawal waits", async () =>
     ((await statusOf(on)).conditions ?? []).some(({ message }) =>
       message.startsWith("paused: a withdrawal"),
     ),
@@ -48,7 +48,7 @@ test("Paused holds a change and a withdrawal; Managed lets them go", async () =>
   await plane.untilRolledOut(on, await plane.untilPublished(on, content("two")));
 });
 
-test("Withdrawn gives the nodes back and keeps the user's Secret; Managed begins anew", async () => {
+test("removes everything from the nodes and keeps the user's Secret when Withdrawn, and begins again when Managed", async () => {
   await served("100%");
   await steer(on, { managementState: "Withdrawn", rollout: { maxUnavailable: "100%" } });
   await plane.untilGone(on);
@@ -59,7 +59,7 @@ test("Withdrawn gives the nodes back and keeps the user's Secret; Managed begins
   await untilCondition(on, "Ready", "True", "InForce");
 });
 
-test("beyond the installer's limit: Stalled, NotAllowed, and another controller keeps the policy, too", async () => {
+test("is Stalled with NotAllowed beyond the installer's limit, and another controller keeps the policy, too", async () => {
   await kubelets.add("d");
   const before = await served(2, "--max-unavailable-limit", "5");
   await until("the policy is taken", async () => {
@@ -80,12 +80,12 @@ test("beyond the installer's limit: Stalled, NotAllowed, and another controller 
   await plane.declare(on, content("two"));
   // After the first node three are left.
   await until("two have begun", () => started(before + 1) === 3);
-  await stays("no other begins", () => started(before + 1) === 3, 2000);
+  await stays("no other node begins", () => started(before + 1) === 3, 2000);
   isHeld = false;
   await plane.untilRolledOut(on, before + 1);
 });
 
-test("the numbers of a served version go up with a metadata-only edit, and no write is to spec", async () => {
+test("raises the numbers of a served version on a metadata-only edit, and never writes spec", async () => {
   await served("100%");
   const metadata = { labels: { edited: "yes" } };
   await kubectl(
@@ -146,16 +146,16 @@ async function withoutExtra(): Promise<void> {
   await kubectl("delete", "secret,role,rolebinding", "team-a-pull", ...here);
 }
 
-test("deleted with its sources, the object is made anew after half a minute with the defaults, and their entries stay until their Secret goes, too", async (t) => {
+test("recreates the object with the defaults half a minute after it is deleted with its sources, and keeps their entries until their Secret goes, too", async (t) => {
   t.after(withoutExtra);
   await withExtra();
   const before = await plane.published(on);
   await kubectl("delete", "gps", "cluster");
-  await until("it is there again", isThere);
+  await until("the object is there again", isThere);
   assert.equal((await object()).spec?.rollout?.maxUnavailable, "10%");
   await plane.untilEvent(on, "AcceptedWithWarnings", "GPS315 team-a:");
   assert.deepEqual(await plane.published(on), before);
-  // A change of something else is no word on sources; a deleted Secret is.
+  // A change of another field leaves the sources in force. A deleted Secret does not.
   await kubectl(
     "patch",
     "gps",
@@ -165,14 +165,16 @@ test("deleted with its sources, the object is made anew after half a minute with
     '{"spec":{"rollout":{"maxUnavailable":"100%"}}}',
   );
   await plane.declare(on, content("two"));
-  await until("the change is out", () => documented(Buffer.from("robot:two").toString("base64")));
+  await until("the change is delivered", () =>
+    documented(Buffer.from("robot:two").toString("base64")),
+  );
   assert.ok(await documented("extra.example"));
   await steer(on, "100%");
   await kubectl("delete", "secret", "team-a-pull", "-n", "kube-system");
-  await until("the entries go", async () => !(await documented("extra.example")));
+  await until("the entries are removed", async () => !(await documented("extra.example")));
 });
 
-test("its definition deleted: nothing is withdrawn, changes arrive, it is said once; applied again, the object is made", async (t) => {
+test("withdraws nothing and delivers changes when its CRD is deleted, reports this once, and creates the object when the CRD is back", async (t) => {
   t.after(withoutExtra);
   await withExtra();
   await kubectl("delete", "crd", "globalpullsecrets.globalpullsecret.io");
@@ -186,15 +188,15 @@ test("its definition deleted: nothing is withdrawn, changes arrive, it is said o
     (controller?.output() ?? "")
       .split("\n")
       .filter((line) => line.includes("the CRD of GlobalPullSecret is missing"));
-  await until("it is said", () => warnings().length > 0, { timeout: 60_000 });
+  await until("the log reports it", () => warnings().length > 0, { timeout: 60_000 });
   await kubectl("apply", "--server-side", "-f", crd);
-  await until("the object is made", isThere, { timeout: 60_000 });
+  await until("the object is created", isThere, { timeout: 60_000 });
   assert.equal(warnings().length, 1);
   await untilCondition(on, "Ready", "True", "InForce");
   assert.ok(await documented("extra.example"));
 });
 
-test("a status that somebody else writes is ours again within seconds, and then left alone", async () => {
+test("corrects a status that another client writes within seconds, and then leaves it alone", async () => {
   await served("100%");
   await untilCondition(on, "Ready", "True", "InForce");
   await untilAvailable(on);
@@ -202,7 +204,10 @@ test("a status that somebody else writes is ours again within seconds, and then 
   const status = { nodes: { ...nodes, summary: "planted" } };
   const how = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
   await kubectl("patch", "gps", "cluster", ...how);
-  await until("it is ours", async () => (await statusOf(on)).nodes?.summary === nodes?.summary);
+  await until(
+    "the status is ours",
+    async () => (await statusOf(on)).nodes?.summary === nodes?.summary,
+  );
   const version = (await object()).metadata.resourceVersion;
   await stays(
     "it is not written",
@@ -211,7 +216,7 @@ test("a status that somebody else writes is ours again within seconds, and then 
   );
 });
 
-test("spec edited in mid-wave: the new budget holds from then on, and no node is begun twice", async () => {
+test("applies a new budget at once when spec is edited in the middle of a wave, and begins no node twice", async () => {
   const before = await served(1);
   const hanging = new Set(names);
   kubelets.behaviour = (node, revision) =>
@@ -228,7 +233,7 @@ test("spec edited in mid-wave: the new budget holds from then on, and no node is
   await untilCondition(on, "Ready", "True", "InForce");
 });
 
-test("a field that its owner takes out of Git is the default again, and the controller owns none of spec", async () => {
+test("restores the default when the owner removes a field from Git, and the controller owns no field of spec", async () => {
   await served(2);
   const apply = (spec: object) =>
     on.api.apply(
@@ -249,5 +254,5 @@ test("a field that its owner takes out of Git is the default again, and the cont
   await stays("the default stays", async () => (await budget()) === "10%", 2000);
 });
 
-test("eight nodes: status is written once a second at most while they change, and never at rest", () =>
+test("writes status at most once a second while eight nodes change, and never at rest", () =>
   spacedStatus(8));

@@ -1,6 +1,6 @@
 /**
- * What the controller makes, keeps and refuses, on a real API server with one node, with the rights
- * of manifests/.
+ * The objects that the controller creates, keeps and refuses, on a real API server with one node,
+ * with the rights of manifests/.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -47,7 +47,7 @@ const syncer = "global-pull-secret-syncer";
 
 const deployed = () => plane.deployed(on, first);
 
-test("H5, H10, H11, H12, H14: the Secret alone brings everything, in the drawn order", async () => {
+test("H5, H10, H11, H12, H14: creates everything from the Secret alone, in the requested order", async () => {
   const since = new Date().toISOString();
   await deployed();
   const made = plane
@@ -68,12 +68,12 @@ test("H5, H10, H11, H12, H14: the Secret alone brings everything, in the drawn o
   await kubectl("get", "secret", "global-pull-secret");
 });
 
-test("H20, H21: deleting the Secret deletes all of it, the Secret with our memory last", async () => {
+test("H20, H21: deletes everything when the Secret is deleted, and the Secret with its own memory last", async () => {
   await deployed();
   const since = new Date().toISOString();
   await kubectl("delete", "secret", "additional-pull-secret");
   await plane.untilGone(on);
-  // One that meets a change in the same moment is refused, and made again.
+  // A delete that meets a change at the same moment is refused, and repeated.
   const gone = () =>
     plane.requests(on, since).filter(({ verb, code }) => verb === "delete" && code === 200);
   await until("the last one is audited", () => gone().length >= 6);
@@ -84,7 +84,7 @@ test("H20, H21: deleting the Secret deletes all of it, the Secret with our memor
   await plane.untilEvent(on, "Removed");
 });
 
-test("H20: a note that the nodes have confirmed counts for the revision that withdraws, and for no other", async () => {
+test("H20: accepts the note that the nodes have confirmed only for the revision that withdraws", async () => {
   const revision = await deployed();
   kubelets.starts.length = 0;
   const note = `globalpullsecret.io/released=${revision}`;
@@ -95,7 +95,7 @@ test("H20: a note that the nodes have confirmed counts for the revision that wit
   assert.equal(kubelets.model.nodes[0]?.applied, undefined);
 });
 
-test("H7, H24: an invalid Secret gets a Warning with its key path, and nothing is deployed", async () => {
+test("H7, H24: answers an invalid Secret with a Warning that names its key path, and deploys nothing", async () => {
   await plane.declare(on, '{"auths":{"quay.io":{"auth":"%%%"}}}');
   const event = await plane.untilEvent(on, "Rejected", 'auths["quay.io"].auth');
   assert.equal(event.type, "Warning");
@@ -110,12 +110,12 @@ test("H7, H24: an invalid Secret gets a Warning with its key path, and nothing i
   );
 });
 
-test("a Secret of another type is refused with what to do", async () => {
+test("refuses a Secret of another type, and reports what to do", async () => {
   await on.cluster.apply(pullSecret("additional-pull-secret", first, { type: "Opaque" }));
   await plane.untilEvent(on, "Rejected", "GPS301");
 });
 
-test("H19: other bytes with the same meaning change nothing", async () => {
+test("H19: changes nothing for other bytes with the same meaning", async () => {
   const revision = await deployed();
   // Kubernetes' own controller writes status after us.
   const { generation } = await until("it is observed", async () => {
@@ -135,7 +135,7 @@ test("H19: other bytes with the same meaning change nothing", async () => {
   );
   const now = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata;
   assert.equal(now?.generation, generation);
-  // Nor is what was rewritten remembered anew, once it was seen.
+  // A rewritten Secret is not recorded again once it was seen.
   const version = (await on.api.get<V1Secret>(paths.additional))?.metadata?.resourceVersion;
   await until("the rewrite was seen", async () => {
     const { sources } = await statusOf(on);
@@ -144,7 +144,7 @@ test("H19: other bytes with the same meaning change nothing", async () => {
   assert.equal((await remembered())?.metadata?.resourceVersion, before);
 });
 
-test("a change is a new revision for the pods that run, and leaves the template as it is", async () => {
+test("publishes a change as a new revision for the running pods, and leaves the template as it is", async () => {
   const revision = await deployed();
   const observed = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata;
   const before = await observed();
@@ -157,7 +157,7 @@ test("a change is a new revision for the pods that run, and leaves the template 
   assert.equal(grantOf(now?.metadata?.annotations)?.revision, revision + 1);
 });
 
-test("H3, H9: the original's rotation flows while the additional is invalid", async () => {
+test("H3, H9: delivers the original's rotation while the additional is invalid", async () => {
   await plane.declare(on, document({ "quay.io": "orig:1", "o.example": "orig:1" }), "pull-secret");
   await plane.declare(on, first);
   await plane.untilPublished(
@@ -173,7 +173,7 @@ test("H3, H9: the original's rotation flows while the additional is invalid", as
   );
 });
 
-test("an original that appears later is merged, and one that vanishes takes nothing away", async () => {
+test("merges an original that appears later, and takes nothing away when it disappears", async () => {
   await deployed();
   await plane.declare(on, document({ "o.example": "orig:1" }), "pull-secret");
   const both = document({ "o.example": "orig:1", "quay.io": `robot:${planted}` });
@@ -183,7 +183,7 @@ test("an original that appears later is merged, and one that vanishes takes noth
   assert.equal((await plane.published(on))?.document, both);
 });
 
-test("the Secret is taken for removed while somebody's finalizer holds it", async () => {
+test("treats the Secret as removed while another owner's finalizer holds it", async () => {
   await deployed();
   await kubectl(
     "patch",
@@ -203,7 +203,7 @@ test("the Secret is taken for removed while somebody's finalizer holds it", asyn
   );
 });
 
-test("no credential stands in any log line, Event, annotation or status", async () => {
+test("shows no credential in any log line, Event, annotation or status", async () => {
   await deployed();
   await plane.declare(on, `{"auths":{"quay.io":{"auth":"${planted}"}}}`);
   await plane.untilEvent(on, "Rejected");
@@ -217,9 +217,10 @@ test("no credential stands in any log line, Event, annotation or status", async 
     assert.ok(!everything.includes(form));
 });
 
-test("at rest it asks nothing but its watches", async () => {
+test("sends nothing but its watch requests at rest", async () => {
   await deployed();
-  // The container that proved the revision starts again, after some seconds if it has before.
+  // The container that proved the revision starts again. If it has restarted before, this takes
+  // some seconds.
   await until("its agent is Ready", async () => {
     const { status } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
     return status?.numberAvailable === 1 && kubelets.model.nodes[0]?.pods[0]?.state.ready.is;

@@ -1,5 +1,5 @@
 /**
- * How revisions pass nodes that fail, are unfit, unreachable, or cannot start the agent, with the
+ * How revisions pass nodes that fail, are unfit or unreachable, or cannot start the agent, with the
  * real DaemonSet controller and fake kubelets.
  */
 import assert from "node:assert/strict";
@@ -44,7 +44,7 @@ async function halted(): Promise<number> {
   return bad;
 }
 
-test("content that fails stops at its first node, whose grant is taken back, and no pod is replaced", async () => {
+test("stops failing content at its first node, takes back that node's grant, and replaces no pod", async () => {
   const bad = await halted();
   const uids = async () => (await plane.agents(on)).map(({ metadata }) => metadata?.uid);
   const before = await uids();
@@ -52,7 +52,7 @@ test("content that fails stops at its first node, whose grant is taken back, and
     [...(await plane.grants(on)).values()].includes(0),
   );
   await kubelets.add("late");
-  await until("a joiner has what was served before", () =>
+  await until("a joining node has the content that was served before", () =>
     kubelets.model.nodes.some(
       ({ name, journal }) => name === "late" && journal?.revision === bad - 1,
     ),
@@ -63,14 +63,14 @@ test("content that fails stops at its first node, whose grant is taken back, and
   assert.ok(![...(await plane.grants(on)).values()].includes(bad));
 });
 
-test("after a halt corrected content is rolled out", async () => {
+test("rolls out corrected content after a halt", async () => {
   const bad = await halted();
   await plane.declare(on, content("corrected"));
   await plane.untilRolledOut(on, bad + 1);
   assert.equal(started(bad), 1);
 });
 
-test("after a halt a retry rolls the same content out, and begins on the node that failed", async () => {
+test("rolls the same content out on a retry after a halt, and begins with the node that failed", async () => {
   const bad = await halted();
   kubelets.behaviour = () => "ready";
   await retry();
@@ -80,7 +80,7 @@ test("after a halt a retry rolls the same content out, and begins on the node th
   assert.equal((await plane.published(on))?.document, content("bad"));
 });
 
-test("after a halt a withdrawal takes everything off every node", async () => {
+test("removes everything from every node in a withdrawal after a halt", async () => {
   const bad = await halted();
   await undeclare();
   await plane.untilGone(on);
@@ -88,7 +88,7 @@ test("after a halt a withdrawal takes everything off every node", async () => {
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
 });
 
-test("a node that is unfit holds up neither a change nor a removal: the three others get both without waiting for it", async () => {
+test("delays neither a change nor a removal for an unfit node: the three others get both without waiting for it", async () => {
   await kubelets.add("odd");
   kubelets.behaviour = (node) => (node === "odd" ? "refuses" : "ready");
   const revision = await served(1);
@@ -102,14 +102,14 @@ test("a node that is unfit holds up neither a change nor a removal: the three ot
       .toSorted(),
     names,
   );
-  // For a minute the odd one might still become well: no other waits for that.
+  // For a minute the unfit node might still recover. No other node waits for that.
   const starts = kubelets.starts.filter((start) => start.revision === revision + 1);
   const times = [...starts.map(({ at }) => at), Date.now()].toSorted((a, b) => a - b);
   const longest = Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? 0)));
   assert.ok(longest < 60_000, `${longest} ms from one to the next`);
   await undeclare();
   await until(
-    "they have given back",
+    "they have removed the entries",
     () => names.every((node) => kubelets.order(revision + 2).includes(node)),
     {
       timeout: 150_000,
@@ -121,7 +121,7 @@ test("a node that is unfit holds up neither a change nor a removal: the three ot
   await kubelets.remove("odd");
 });
 
-test("an unreachable node neither eats the budget nor holds up rollout and removal, and catches up when it returns", async () => {
+test("lets an unreachable node neither use the budget nor delay rollout and removal, and serves it when it returns", async () => {
   const revision = await served(1);
   await untilReady();
   await kubelets.die("b");
@@ -133,7 +133,7 @@ test("an unreachable node neither eats the budget nor holds up rollout and remov
   await until("b has it", () => kubelets.order(revision + 1).includes("b"));
 });
 
-test("nodes that cannot start the agent do not delay the others, and are listed with the kubelet's reason", async () => {
+test("does not delay the others for nodes that cannot start the agent, and lists those with the kubelet's reason", async () => {
   await kubelets.add("stuck");
   kubelets.behaviour = (node) => (node === "stuck" ? "never starts" : "ready");
   await served(1);
@@ -148,7 +148,7 @@ test("nodes that cannot start the agent do not delay the others, and are listed 
   );
 });
 
-test("status is Stalled and quotes the kubelet's reason when no node can start the agent", async () => {
+test("is Stalled and quotes the kubelet's reason when no node can start the agent", async () => {
   kubelets.behaviour = () => "never starts";
   await start(1);
   await plane.declare(on, content("one"));
@@ -160,7 +160,7 @@ test("status is Stalled and quotes the kubelet's reason when no node can start t
 });
 
 for (const share of [34, 60])
-  test(`an outage of ${share} % of the nodes does not delay a withdrawal on the others`, async () => {
+  test(`does not delay a withdrawal on the other nodes in an outage of ${share} % of the nodes`, async () => {
     for (const name of ["d", "e"]) await kubelets.add(name);
     const revision = await served("20%");
     const away = ["d", "e", "c"].slice(0, Math.ceil((share * 5) / 100));
@@ -169,7 +169,7 @@ for (const share of [34, 60])
     await undeclare();
     const others = ["a", "b", "c", "d", "e"].filter((name) => !away.includes(name));
     await until(
-      "the others have given all back",
+      "the others have removed everything",
       () =>
         kubelets.model.nodes.every(
           ({ name, applied }) => away.includes(name) || applied === undefined,

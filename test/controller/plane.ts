@@ -1,6 +1,6 @@
 /**
- * A control plane and the controller as it is shipped, for tests. The nodes are the
- * model's (test/harness/nodes): what a kubelet does is not what is tested here.
+ * A control plane and the controller as it is shipped, for tests. The nodes come from the model
+ * (test/harness/nodes), because these tests do not cover the kubelet's behaviour.
  */
 export * from "./plane/agents.ts";
 export * from "./plane/cleanup.ts";

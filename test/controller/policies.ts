@@ -1,6 +1,6 @@
 /**
- * Other people's admission: MutatingAdmissionPolicies as platform teams write them, on the real API
- * server.
+ * Admission of other owners: MutatingAdmissionPolicies as platform teams write them, on the real
+ * API server.
  */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
@@ -22,8 +22,8 @@ const applied = (expression: string) => ({
 const patched = (expression: string) => ({ patchType: "JSONPatch", jsonPatch: { expression } });
 
 /**
- * What is added to the DaemonSet, and the CEL that adds it. An atomic list can be changed by a JSON
- * patch only.
+ * The changes to the DaemonSet, and the CEL that makes them. An atomic list can only be changed by
+ * a JSON patch.
  */
 export const additions = {
   label: applied('Object{metadata: Object.metadata{labels: {"team": "platform"}}}'),
@@ -42,18 +42,18 @@ export const additions = {
   ),
 } as const;
 
-/** Every image comes from an informer. */
+/** Every image comes from another registry, as with a mirror. */
 export const mirrorImages = patched(
   'object.spec.template.spec.containers[0].image.startsWith("informer.example/") ? [] :' +
     ' [JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "informer.example/" + object.spec.template.spec.containers[0].image}]',
 );
 
-/** The DaemonSet controller replaces pods, by a budget of its own. */
+/** Lets the DaemonSet controller replace pods, by its own budget. */
 export const rollingUpdate = patched(
   '[JSONPatch{op: "replace", path: "/spec/updateStrategy/type", value: "RollingUpdate"}]',
 );
 
-/** `{}` for every pull secret. */
+/** Replaces every pull secret's document by `{}`. */
 export const otherData = patched(
   '[JSONPatch{op: "replace", path: "/data/.dockerconfigjson", value: "e30="}]',
 );
@@ -84,8 +84,11 @@ export const stampingPods: readonly object[] = policyOf("Mutating", "stamp", {
   ],
 });
 
-/** A policy that refuses every ConfigMap of `default`, with the word of ServiceAccount `worded`. */
-export const worded: readonly object[] = policyOf(
+/**
+ * A policy that denies every ConfigMap of `default`. Its message contains annotation `word` of
+ * ServiceAccount `worded`.
+ */
+export const denyingConfigMaps: readonly object[] = policyOf(
   "Validating",
   "worded",
   {
@@ -127,7 +130,7 @@ function ruleFor(operation: string, resource: string): object {
   return { apiGroups: [""], apiVersions: ["v1"], operations: [operation], resources: [resource] };
 }
 
-/** Applies a policy and waits until the API server obeys it. */
+/** Applies a policy and waits until the API server enforces it. */
 export async function impose(on: Plane, name: string, policy: AdmissionPolicy): Promise<void> {
   const { apiGroup, resource, mutations } = policy;
   const before = await tried(on, resource);
@@ -157,7 +160,7 @@ export async function impose(on: Plane, name: string, policy: AdmissionPolicy): 
   await until(`${name} is in force`, async () => (await tried(on, resource)) !== before);
 }
 
-/** Deletes it and waits until the API server has forgotten it. */
+/** Deletes it and waits until the API server no longer enforces it. */
 export async function withdraw(
   on: Plane,
   name: string,
@@ -174,13 +177,13 @@ export async function withdraw(
 
 const probe = "admission-probe";
 
-/** What the API server would make of an object of this kind. */
+/** An object of this kind as the API server would admit it. */
 async function tried(on: Plane, resource: "daemonsets" | "secrets"): Promise<string> {
   const metadata = { name: probe, namespace: "kube-system" };
   const labels = { probe };
   const spec = {
     selector: { matchLabels: labels },
-    // As ours: the default is what a policy would make of it.
+    // As our object, because the default is what a policy would make of it.
     updateStrategy: { type: "OnDelete" },
     template: {
       metadata: { labels },

@@ -1,6 +1,5 @@
 /**
- * A control plane with three fake nodes, and controllers that tests start with flags of their
- * own.
+ * A control plane with three fake nodes, and controllers that tests start with flags of their own.
  */
 import { after, afterEach, before } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -11,13 +10,13 @@ import { steer, type Wish } from "./steer.ts";
 
 export let on: plane.Plane;
 export let kubelets: NodesDriver;
-/** Those that a test has started and not taken out of the list. */
+/** Controllers that a test has started and not taken out of the list. */
 export const running: plane.Controller[] = [];
 export const names = ["a", "b", "c"];
 
 /**
- * To be called once in a test file: starts it all before the first test, and clears what each test
- * leaves.
+ * Call this once in a test file. It starts everything before the first test, and cleans up after
+ * each test.
  */
 export function rig(): void {
   before(async () => {
@@ -39,7 +38,7 @@ export function rig(): void {
   });
 }
 
-/** Policy first, so that the controller begins with it. */
+/** Declares the policy first, so that the controller begins with it. */
 export async function start(wish: Wish = {}, ...flags: string[]): Promise<plane.Controller> {
   await steer(on, wish);
   const controller = plane.startController(on.kubeconfig, ...flags);
@@ -51,23 +50,25 @@ export const content = (word: string) => document({ "quay.io": `robot:${word}` }
 export const undeclare = () =>
   on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
 export const started = (revision: number) => kubelets.order(revision).length;
-/** The nodes of the agents' pods that are not ending. */
+/** The nodes of the agents' pods that are not being deleted. */
 export const agents = async (): Promise<string[]> =>
   (await plane.agents(on))
     .filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
     .map(({ spec }) => spec?.nodeName ?? "");
-/** How many nodes have no Ready agent. */
+/** The number of nodes without a Ready agent. */
 export const unready = (): number =>
   kubelets.model.nodes.filter(
     ({ pods }) => !pods.some(({ state, ending }) => !ending && state.ready.is),
   ).length;
-/** A container that has proved a revision by word starts again, which takes some seconds. */
+/**
+ * A container that has proved a revision by its termination message starts again, which takes some
+ * seconds.
+ */
 export const untilReady = () => until("every agent is Ready", () => unready() === 0);
 export const deployed = (word = "one") => plane.deployed(on, content(word));
 /**
- * Every node has the first content, brought to all of them at once, and a controller with this
- * policy and these flags has taken over: for what begins with a rollout's end, where the rollout
- * itself is another test.
+ * Brings the first content to all nodes at once, then hands over to a controller with this policy
+ * and these flags. For tests that begin at a rollout's end; another test covers the rollout itself.
  */
 export async function served(wish: Wish = {}, ...flags: string[]): Promise<number> {
   await start("100%");

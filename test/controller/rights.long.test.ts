@@ -1,2 +1,2 @@
-/** Rights and the API server's absence, one that outlasts the Lease included. */
+/** Rights, and an API server that is away, even for longer than the Lease. */
 await import("./rights.test.ts");

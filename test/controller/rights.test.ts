@@ -1,6 +1,6 @@
 /**
- * The rights of manifests/ are those that the controller uses, not one more; and what it does when
- * the API is away.
+ * The rights of manifests/ are exactly the rights that the controller uses. Also: its behaviour
+ * while the API server is away.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -31,9 +31,9 @@ after(async () => {
 
 const syncer = "global-pull-secret-syncer";
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
-/** What the controller asks that is in no namespace; the empty one: what is served at all. */
+/** The controller's requests outside any namespace. The empty string is discovery. */
 const ofTheCluster = /^(?:|nodes|globalpullsecret\.io\/globalpullsecrets(?:\/status)?)$/;
-/** Only these are not for one object by its name, each for a reason that manifests/ give. */
+/** Only these rights are not limited to one named object. manifests/ give a reason for each. */
 const unnamed = [
   "create events kube-system/*",
   "delete pods kube-system/*",
@@ -47,7 +47,7 @@ const unnamed = [
 const isAnswered = ({ code }: plane.Request) => code !== 403;
 const refusals = () => plane.allRequests(on).filter((one) => !isAnswered(one));
 
-test("H22, H23: every right is used, and nothing is ever refused", async () => {
+test("H22, H23: uses every right, and is never refused", async () => {
   const pod = { name: "controller-pod", namespace: "kube-system" };
   const containers = [{ name: "controller", image: plane.agentImage }];
   const imageID = `sha256:${"0".repeat(64)}`;
@@ -66,7 +66,7 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
     "kube-system/pull-secret",
   );
   delete process.env["POD_NAME"];
-  await until("it has made its object", () => condition(on, "Ready"));
+  await until("it has created its object", () => condition(on, "Ready"));
   await steer(on, "100%");
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
@@ -104,8 +104,8 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
 });
 
 /**
- * What is asked only then: policy and original by their names, while no watch tells, as in the
- * first moment after a start.
+ * Requests that occur only without a watch, as in the first moment after a start: policy and
+ * original by their names.
  */
 async function inTrouble(): Promise<void> {
   const user = "system:serviceaccount:kube-system:global-pull-secret-controller";
@@ -132,7 +132,7 @@ async function inTrouble(): Promise<void> {
   ]);
 }
 
-test("H6, H22: only the named objects are watched, never all of a kind", () => {
+test("H6, H22: watches only the named objects, never all of a kind", () => {
   const watched = plane.allRequests(on).filter(({ verb }) => verb === "watch" || verb === "list");
   const whole = watched
     .filter(({ name }) => name === "")
@@ -150,7 +150,7 @@ test("H6, H22: only the named objects are watched, never all of a kind", () => {
   assert.deepEqual(elsewhere, []);
 });
 
-test("a drain may take one controller at a time, and one that is not Ready holds up none", async () => {
+test("lets a drain take one controller at a time, and is not held up by one that is not Ready", async () => {
   type Budget = { spec: object };
   const name = "global-pull-secret-controller";
   const budget = await on.cluster.get<Budget>("poddisruptionbudget", name, "-n", "kube-system");
@@ -168,7 +168,7 @@ test("a drain may take one controller at a time, and one that is not Ready holds
   assert.match(manifest, /^ {2}replicas: 2$/m);
 });
 
-test("the API server away in mid-rollout: no hot loop, nothing lost, and the rollout goes on when it is back", async () => {
+test("makes no hot loop and loses nothing while the API server is away in the middle of a rollout, and continues when it is back", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
@@ -189,10 +189,10 @@ test("the API server away in mid-rollout: no hot loop, nothing lost, and the rol
   proxy.shut();
   const before = proxy.tried;
   await plane.declare(on, content("two"));
-  // Short of the 10 s after which the Lease is given up.
+  // Less than the 10 s after which the Lease is given up.
   await stays("it does not give up", () => controller.exited() === undefined, 3000);
-  // Seven watches, and the loop, which reads seven objects at each look, after 0.5, 1, 2 … s: some
-  // 4 tries each; the Lease, each second.
+  // Seven watches, and the loop, which reads seven objects each time, after 0.5, 1, 2 … s: about 4
+  // tries each. The Lease: each second.
   assert.ok(proxy.tried - before <= 80, `${proxy.tried - before} connections in 3 s`);
   proxy.open();
   const revision = await until("the change is published", async () => {
@@ -205,7 +205,7 @@ test("the API server away in mid-rollout: no hot loop, nothing lost, and the rol
 });
 
 longTest(
-  "the API server away for longer than the Lease: the controller ends with one line, and the next one waits and goes on",
+  "ends with one line when the API server is away for longer than the Lease, and the next controller waits and continues",
   async () => {
     await using proxy = await TcpProxy.before(on.cluster.server);
     const kubeconfig = plane.writeKubeconfig(
@@ -235,7 +235,7 @@ longTest(
   },
 );
 
-test("H6: connections cut while at rest: the next change is seen within seconds", async () => {
+test("H6: sees the next change within seconds when connections are cut at rest", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
@@ -252,7 +252,7 @@ test("H6: connections cut while at rest: the next change is seen within seconds"
   const begun = performance.now();
   await plane.declare(on, content("two"));
   const revision = await plane.untilPublished(on, content("two"));
-  // A watch that nobody misses is found silent after 90 s.
+  // A silent watch is detected after 90 s.
   const seconds = (performance.now() - begun) / 1000;
   assert.ok(seconds < 45, `seen after ${seconds.toFixed(1)} s`);
   await plane.untilRolledOut(on, revision);
@@ -260,7 +260,7 @@ test("H6: connections cut while at rest: the next change is seen within seconds"
   await controller.stop();
 });
 
-test("what was deleted while all connections were cut comes back when they open", async () => {
+test("recreates objects that were deleted while all connections were cut, once they open", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
@@ -288,7 +288,7 @@ test("what was deleted while all connections were cut comes back when they open"
   await controller.stop();
 });
 
-test("a rollout and a removal are looked at through the watches: objects are read when something is taken away, and else not", async () => {
+test("follows a rollout and a removal through the watches, and reads objects only when it takes something away", async () => {
   await steer(on, "100%");
   await using controller = plane.startController(on.kubeconfig);
   await plane.declare(on, content("one"));
@@ -300,7 +300,7 @@ test("a rollout and a removal are looked at through the watches: objects are rea
   const rollout = new Date().toISOString();
   await plane.declare(on, content("two"));
   await plane.untilRolledOut(on, 2);
-  // After a change that meets another's it has to.
+  // After a change that conflicts with another one it has to read.
   const met = plane.requests(on, rollout).filter(({ code }) => code === 409);
   assert.ok(read(rollout).length <= met.length, JSON.stringify(read(rollout)));
   const removal = new Date().toISOString();
@@ -311,7 +311,7 @@ test("a rollout and a removal are looked at through the watches: objects are rea
   const looked = asked
     .slice(0, first)
     .filter(({ verb, resource }) => verb === "get" && resource === "apps/daemonsets");
-  assert.ok(looked.length > 0, "the DaemonSet was deleted on an informer's word");
+  assert.ok(looked.length > 0, "the DaemonSet was deleted on the informer's state alone");
   await plane.clear(on);
   await controller.stop();
 });

@@ -1,4 +1,4 @@
-/** What a sample of stands in rollout.test.ts: many kills, two controllers that compete. */
+/** The cases of which rollout.test.ts runs a sample: many kills, two controllers that compete. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -8,10 +8,10 @@ import { content, kubelets, names, on, rig, served, start, started } from "./rig
 
 rig();
 
-test("a controller killed ten times in a rollout, and in a removal, comes to the same end", (context) =>
+test("reaches the same end when the controller is killed ten times in a rollout, and in a removal", (context) =>
   killedAtRandom(context, 10));
 
-test("two controllers at once: no double rollout, no lost change, one content per revision", async () => {
+test("makes no double rollout, loses no change and keeps one content per revision with two controllers at once", async () => {
   await served(1);
   await start(1);
   const contents = new Map<number, Set<string>>();

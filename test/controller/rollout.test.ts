@@ -24,7 +24,7 @@ rig();
 const uids = async () =>
   (await plane.agents(on)).map(({ metadata }) => metadata?.uid ?? "").toSorted();
 
-test("one node gets the first revision alone and proves it, and then one node follows the other", async () => {
+test("gives the first revision to one node alone, and after its proof to one node after another", async () => {
   await start(1);
   await deployed();
   assert.deepEqual(kubelets.order(1).toSorted(), names);
@@ -36,7 +36,7 @@ test("one node gets the first revision alone and proves it, and then one node fo
   assert.deepEqual(said, [canary], "only the canary ends its container to prove the revision");
 });
 
-test("a wider window opens once the canary has proved the revision, and pods stay", async () => {
+test("opens a wider window once the canary has proved the revision, and keeps the pods", async () => {
   const before = await served("60%");
   const pods = await uids();
   let alone = 0;
@@ -52,17 +52,17 @@ test("a wider window opens once the canary has proved the revision, and pods sta
   assert.deepEqual(await uids(), pods);
 });
 
-test("quick changes are coalesced: no revision overlaps another, and the last one arrives", async () => {
+test("coalesces quick changes: no revision overlaps another, and the last one arrives", async () => {
   await served(1);
   for (const word of ["two", "three", "four", "five"]) await plane.declare(on, content(word));
-  // Not before "two" is on every node, which takes three nodes one after the other.
+  // Not before "two" is on every node, which takes three nodes one after another.
   const last = await plane.untilPublished(on, content("five"), 60_000);
   await plane.untilRolledOut(on, last);
   assert.ok(last <= 3, `${last} revisions`);
   assert.equal(kubelets.mostAtOnce, 1);
 });
 
-test("an edit of global-pull-secret in the middle of a rollout is repaired within seconds, not after it", async () => {
+test("repairs an edit of global-pull-secret in the middle of a rollout within seconds, not after it", async () => {
   const before = await served(1);
   await plane.declare(on, content("two"));
   await until("the rollout is at its first node", () => started(before + 1) === 1);
@@ -83,7 +83,7 @@ test("an edit of global-pull-secret in the middle of a rollout is repaired withi
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));
 });
 
-test("a node that joins while the canary is alone takes what was served before, and the newest in its turn", async () => {
+test("gives a node that joins while the canary is alone the content served before, and the newest in its turn", async () => {
   const before = await served(1);
   let isHeld = true;
   kubelets.behaviour = (_, revision) => (isHeld && revision === before + 1 ? "hangs" : "ready");
@@ -91,13 +91,13 @@ test("a node that joins while the canary is alone takes what was served before, 
   await until("the canary has its grant", () => started(before + 1) === 1);
   await kubelets.add("late");
   const late = () => kubelets.model.nodes.find(({ name }) => name === "late");
-  await until("it has what was served", () => late()?.applied === content("one"));
+  await until("it has the content served before", () => late()?.applied === content("one"));
   assert.equal(started(before + 1), 1);
   isHeld = false;
   await until("it has the newest", () => late()?.applied === content("two"), { timeout: 60_000 });
 });
 
-test("a controller killed at random in rollout and withdrawal comes to the same end", (context) =>
+test("reaches the same end when a controller is killed at random in rollout and withdrawal", (context) =>
   killedAtRandom(context, 2));
 
 async function rested() {
@@ -108,7 +108,7 @@ async function rested() {
 /** With a budget of one: a pod that is replaced, and one that answers the grant of its content. */
 const mostUnready = 2;
 
-/** Most nodes without a Ready agent at any moment until every pod is another one. */
+/** The most nodes without a Ready agent at any moment until every pod is another one. */
 async function replaced(before: readonly string[]): Promise<number> {
   let most = 0;
   await until("every pod was replaced", async () => {
@@ -121,13 +121,13 @@ async function replaced(before: readonly string[]): Promise<number> {
   return most;
 }
 
-test("an upgrade of the agent replaces pods within the budget, and touches no kubelet", async () => {
+test("replaces pods within the budget and touches no kubelet when the agent is upgraded", async () => {
   const revision = await served(1);
   const before = await rested();
   const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
   const former = restarts();
   await start(1, "--healthz-port", "10249");
-  // The first gives the Lease back.
+  // The first controller releases the Lease.
   const [first] = running.splice(0, 1);
   await first?.stop();
   assert.ok((await replaced(before)) <= mostUnready);
@@ -135,7 +135,7 @@ test("an upgrade of the agent replaces pods within the budget, and touches no ku
   assert.equal((await plane.published(on))?.revision, revision);
 });
 
-test("kubectl rollout restart is accepted: pods are replaced within the budget, and no kubelet is touched", async () => {
+test("accepts kubectl rollout restart, replaces pods within the budget, and touches no kubelet", async () => {
   await served(1);
   const before = await rested();
   const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
@@ -146,7 +146,7 @@ test("kubectl rollout restart is accepted: pods are replaced within the budget, 
   assert.deepEqual(restarts(), former);
 });
 
-test("nothing moves when nothing changed", async () => {
+test("moves nothing when nothing changed", async () => {
   await served();
   const count = kubelets.starts.length;
   await stays("no agent starts", () => kubelets.starts.length === count, 4000);

@@ -1,4 +1,7 @@
-/** Several sources on a real API server, with the rights of manifests/ and what is granted. */
+/**
+ * Several sources on a real API server, with the rights of manifests/ and the additional rights
+ * that each source needs.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -42,7 +45,7 @@ const untilSources = (expected: object) =>
     { timeout: 20_000, seen: published },
   );
 
-test("the missing right holds up nobody, and the line in the Event grants it and no more", async () => {
+test("continues without the missing right, and the line in the Event grants exactly that right", async () => {
   await plane.declare(on, document({ "low.example": "l:1", "quay.io": "low:1" }), "low-pull");
   await plane.declare(on, document({ "high.example": "h:1", "quay.io": "high:1" }), "high-pull");
   await plane.declare(on, document({ "a.example": "a:1" }));
@@ -61,7 +64,7 @@ test("the missing right holds up nobody, and the line in the Event grants it and
   });
 });
 
-test("a broken extra blocks nobody, and a deleted one takes away its own entries only", async () => {
+test("continues beside a broken extra, and removes only the own entries of a deleted one", async () => {
   await plane.declare(on, '{"auths":{"low.example":{"auth":"%%%"}}}', "low-pull");
   await plane.untilEvent(on, "SourceRejected", "GPS115 low:");
   const rotated = Buffer.from("h:2").toString("base64");

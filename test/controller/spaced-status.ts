@@ -5,7 +5,7 @@ import * as plane from "./plane.ts";
 import { deployed, kubelets, names, on, start } from "./rig.ts";
 import { untilAvailable, untilCondition } from "./steer.ts";
 
-/** A first rollout to so many nodes: once a second at most, and never at rest. */
+/** A first rollout to this many nodes: writes at most once a second, and never at rest. */
 export async function spacedStatus(nodes: number): Promise<void> {
   for (let one = names.length; one < nodes; one += 1) await kubelets.add(`many-${one}`);
   const since = new Date().toISOString();
@@ -20,12 +20,12 @@ export async function spacedStatus(nodes: number): Promise<void> {
       .map(({ at: time }) => Date.parse(time));
   let seen = 0;
   const same = () => seen > 0 && seen === at().length;
-  await until("no line of the audit log is under way", () => same() || void (seen = at().length), {
+  await until("the audit log is complete", () => same() || void (seen = at().length), {
     every: 500,
   });
   const times = at();
   assert.ok(times.length >= 5, `${times.length} writes`);
   for (const [index, time] of times.slice(1).entries())
     assert.ok(time - (times[index] ?? 0) >= 1000, `${time - (times[index] ?? 0)} ms apart`);
-  await stays("nothing is written", () => at().length === times.length, 4000);
+  await stays("no status is written", () => at().length === times.length, 4000);
 }

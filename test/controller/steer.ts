@@ -13,10 +13,10 @@ const gpsPath = "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster";
 
 type On = Readonly<{ api: Api; cluster: Pick<Cluster, "kubectl"> }>;
 
-/** A spec, or no more of it than the budget. */
+/** A spec, or only its budget. */
 export type Wish = GlobalPullSecretSpec | number | string;
 
-/** The spec with no grace, since most tests end with a removal, and a short probation. */
+/** The spec without grace, because most tests end with a removal, and with a short probation. */
 function specOf(wish: Wish): GlobalPullSecretSpec {
   const spec = typeof wish === "object" ? wish : { rollout: { maxUnavailable: wish } };
   return {
@@ -33,12 +33,12 @@ export const objectOf = (wish: Wish) => ({
   spec: specOf(wish),
 });
 
-/** Declares the whole spec, under a field manager of its own, as Git would. */
+/** Declares the whole spec under its own field manager, as Git would. */
 export async function steer({ api }: On, wish: Wish = {}): Promise<GlobalPullSecret> {
   const object = objectOf(wish);
   const how = { manager: "test", force: true };
-  // The API server serves a definition a moment after it took it.
-  return until("the spec is taken", () =>
+  // The API server serves a CRD a moment after accepting it.
+  return until("the spec is accepted", () =>
     api.apply<GlobalPullSecret>(gpsPath, object, how).catch((error: Error) => {
       if (/ 404 /.test(error.message)) return undefined;
       throw error;
@@ -47,8 +47,8 @@ export async function steer({ api }: On, wish: Wish = {}): Promise<GlobalPullSec
 }
 
 /**
- * Lets deadlines be seconds, which the definition forbids: what lasts minutes is not what is
- * tested.
+ * Allows deadlines of seconds, which the CRD forbids, because these tests do not cover waits of
+ * minutes.
  */
 export async function allowSeconds({ cluster, api }: On): Promise<void> {
   const withdrawal =
@@ -66,7 +66,7 @@ export async function allowSeconds({ cluster, api }: On): Promise<void> {
   if (await taken()) return;
   const crd = ["crd", "globalpullsecrets.globalpullsecret.io"];
   await cluster.kubectl("patch", ...crd, "--type=json", "-p", JSON.stringify(rules));
-  await until("seconds are taken", taken);
+  await until("deadlines of seconds are accepted", taken);
 }
 
 export async function statusOf({ api }: On): Promise<GlobalPullSecretStatus> {
@@ -77,7 +77,7 @@ export async function condition(on: On, type: string): Promise<StatusCondition |
   return (await statusOf(on)).conditions?.find((one) => one.type === type);
 }
 
-/** Waits until the condition has this status, and this reason where one is given. */
+/** Waits until the condition has this status, and this reason if given. */
 export async function untilCondition(
   on: On,
   type: string,
@@ -99,7 +99,7 @@ export async function untilCondition(
 
 /**
  * Waits until status counts every agent as available. This is later than Ready, because a container
- * that has proved a revision by word starts again.
+ * that has proved a revision by its termination message starts again.
  */
 export async function untilAvailable(on: On): Promise<void> {
   const counts = async () => (await statusOf(on)).nodes;

@@ -1,6 +1,6 @@
 /**
- * The story of test/story, on a real etcd, API server and DaemonSet controller, compared with what
- * the fake API server made of it: the fake cannot drift from the truth.
+ * Plays the story of test/story on a real etcd, API server and DaemonSet controller, and compares
+ * it with the fake API server's result, so that the fake stays accurate.
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -20,7 +20,7 @@ async function playOnCluster(): Promise<Chapter[]> {
   await using cluster = await startCluster({ nodes: 0 });
   const { kubeconfig } = await installed(cluster);
   const admin = connect(loadKubeConfig(cluster.kubeconfig), () => {});
-  // A definition is served some time after it was taken.
+  // A CRD is served some time after it was accepted.
   await until("GlobalPullSecrets are served", () => admin.get(collections.globalPullSecrets));
   await using nodes = new NodesDriver(admin).start();
   let controller: Controller | undefined;
@@ -47,7 +47,7 @@ describe("the README's story, on a real API server", () => {
   let fake: readonly Chapter[];
 
   before(async () => {
-    // Both end before a failure of one is told: nothing may go on after this file.
+    // Both end before the failure of one is reported, because nothing may run on after this file.
     const played = await Promise.allSettled([playOnFakeApi(), playOnCluster()]);
     [fake = [], real = []] = played.map((one) => {
       if (one.status === "rejected") throw one.reason;
@@ -61,7 +61,7 @@ describe("the README's story, on a real API server", () => {
     assert.deepEqual(told(real), told(fake));
   });
 
-  test("leaves the field owners that the fake API server has", () => {
+  test("leaves the same field owners as the fake API server", () => {
     for (const [at, { title, owners }] of real.entries()) {
       const others = fake[at]?.owners ?? [];
       const lacks = owners.filter((one) => !others.includes(one));

@@ -1,4 +1,4 @@
-/** A wall between the controller and the API server, with a door that the test opens and shuts. */
+/** A proxy between the controller and the API server that the test opens and closes. */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { once } from "node:events";
 
@@ -6,9 +6,9 @@ export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #open = true;
-  /** Connections that were tried, let through or not. */
+  /** Connection attempts, accepted or not. */
   tried = 0;
-  /** Milliseconds after which a new connection is let through. */
+  /** Milliseconds after which a new connection is accepted. */
   late = 0;
   readonly port: number;
 
@@ -25,19 +25,19 @@ export class TcpProxy implements AsyncDisposable {
     const address = server.address();
     const proxy = new TcpProxy(server, typeof address === "object" ? (address?.port ?? 0) : 0);
     server.on("connection", (near) => {
-      near.on("error", () => {}); // the close that follows says enough
+      near.on("error", () => {}); // the close event that follows is enough
       setTimeout(() => proxy.#pass(near, hostname, Number(port || 443)), proxy.late);
     });
     return proxy;
   }
 
-  /** Cuts what runs; new connections are cut at once. */
+  /** Cuts open connections. New connections are cut at once. */
   shut(): void {
     this.#open = false;
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** What runs stays connected and hears nothing any more; new connections are let through. */
+  /** Open connections stay connected but receive nothing. New connections work. */
   freeze(): void {
     for (const socket of this.#sockets) socket.unpipe().pause();
   }
@@ -61,7 +61,7 @@ export class TcpProxy implements AsyncDisposable {
       [far, near],
     ] as const) {
       this.#sockets.add(from);
-      from.on("error", () => {}); // the close that follows says enough
+      from.on("error", () => {}); // the close event that follows is enough
       from.on("close", () => {
         this.#sockets.delete(from);
         to.destroy();

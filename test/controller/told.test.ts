@@ -1,6 +1,6 @@
 /**
- * Whatever lasts is told: with the real API server's own admission in the way, and the real
- * DaemonSet controller's words.
+ * Every lasting trouble is reported, with the real API server's own admission in the way, and with
+ * messages of the real DaemonSet controller.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -38,10 +38,14 @@ async function start(): Promise<plane.Controller> {
 }
 
 /**
- * A ValidatingAdmissionPolicy that refuses these requests in kube-system; the API server heeds it a
- * moment later.
+ * A ValidatingAdmissionPolicy that denies these requests in kube-system. The API server enforces it
+ * a moment later.
  */
-async function refuse(name: string, group: string, resource: string): Promise<() => Promise<void>> {
+async function imposeDenial(
+  name: string,
+  group: string,
+  resource: string,
+): Promise<() => Promise<void>> {
   const rule = {
     apiGroups: [group],
     apiVersions: ["v1"],
@@ -90,14 +94,14 @@ async function refuse(name: string, group: string, resource: string): Promise<()
       () => false,
       (error: Error) => error.message.includes("says no"),
     );
-  await until("the policy is heeded", heeded);
+  await until("the policy is enforced", heeded);
   return async () => {
     await kubectl("delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", name);
-    await until("it is heeded no more", async () => !(await heeded()));
+    await until("the policy is no longer enforced", async () => !(await heeded()));
   };
 }
 
-test("agents' pods that Pod Security refuses are told within a minute, and the rollout goes on when they are let", async () => {
+test("reports agents' pods that Pod Security refuses within a minute, and continues the rollout once they are allowed", async () => {
   await kubectl(
     "label",
     "namespace",
@@ -115,8 +119,8 @@ test("agents' pods that Pod Security refuses are told within a minute, and the r
   await untilCondition(on, "Ready", "True", "InForce");
 });
 
-test("a DaemonSet that a policy refuses is told in the policy's words", async () => {
-  const allow = await refuse("no-daemonsets", "apps", "daemonsets");
+test("reports a DaemonSet that a policy denies, in the policy's words", async () => {
+  const allow = await imposeDenial("no-daemonsets", "apps", "daemonsets");
   try {
     await start();
     await plane.declare(on, content);
@@ -128,20 +132,20 @@ test("a DaemonSet that a policy refuses is told in the policy's words", async ()
   await plane.untilRolledOut(on, 1, 120_000);
 });
 
-test("a cluster that refuses Events gets its credentials all the same, with status and log", async () => {
-  const allow = await refuse("no-events", "", "events");
+test("delivers credentials in a cluster that refuses Events, and reports in status and log", async () => {
+  const allow = await imposeDenial("no-events", "", "events");
   try {
     const controller = await start();
     await plane.declare(on, content);
     await untilCondition(on, "RolledOut", "True", "InForce");
-    await until("the log says it", () => controller.output().includes('"event":"RolledOut"'));
+    await until("the log reports it", () => controller.output().includes('"event":"RolledOut"'));
     assert.ok(!controller.output().includes("reconcile failed"));
   } finally {
     await allow();
   }
 });
 
-test("on OpenShift nothing is deployed, which is told; without its API group it goes on", async () => {
+test("deploys nothing on OpenShift and reports it, and continues when its API group is gone", async () => {
   const names = {
     plural: "machineconfigs",
     singular: "machineconfig",
@@ -171,7 +175,7 @@ test("on OpenShift nothing is deployed, which is told; without its API group it 
   await plane.declare(on, content);
   const event = await plane.untilEvent(on, "UnsupportedCluster", group);
   assert.match(event.message, /^GPS323 /);
-  await until("the log says it", () => controller.output().includes("UnsupportedCluster"));
+  await until("the log reports it", () => controller.output().includes("UnsupportedCluster"));
   const absent = async () =>
     (await on.api.get(paths.global)) === undefined &&
     (await on.api.get<V1DaemonSet>(paths.daemonSet)) === undefined;

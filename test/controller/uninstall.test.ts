@@ -1,6 +1,6 @@
 /**
- * Every order in which a person may take the product away, with the commands of
- * docs/use/uninstall.md: each ends, and what stays is what the page says.
+ * Every order in which an administrator may remove the product, with the commands of
+ * docs/use/uninstall.md. Each order finishes, and leaves exactly what the page names.
  */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
@@ -42,7 +42,7 @@ const kubectl = (...args: string[]) => on.cluster.kubectl(...args);
 
 const steered = (merge: string) => kubectl("patch", "gps", "cluster", "--type=merge", "-p", merge);
 
-/** Runs the commands below a heading of the page, as a person would from a checkout. */
+/** Runs the commands below a heading of the page, as an administrator would from a checkout. */
 async function follow(heading: string): Promise<string> {
   const section = page.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
   const commands = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, text]) => text);
@@ -52,7 +52,9 @@ async function follow(heading: string): Promise<string> {
   return await run(["timeout", "120", "sh", "-ec", commands.join("\n")], { env, cwd: root });
 }
 
-/** What a person installs; the controller is a process of ours with its rights. */
+/**
+ * The objects that an administrator installs. The controller is a local process with its rights.
+ */
 async function installed(): Promise<void> {
   const { kubeconfig } = await plane.installed(on.cluster);
   controller = plane.startController(kubeconfig);
@@ -68,7 +70,7 @@ async function served(): Promise<void> {
 async function stop(): Promise<void> {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
-  // Without its rights it cannot give the Lease back.
+  // Without its rights it cannot release the Lease.
   await plane.freeLease(on);
 }
 
@@ -77,7 +79,7 @@ const left = async () =>
 const isDefined = async () => (await kubectl("get", crd, "--ignore-not-found")) !== "";
 const additional = () => on.api.get<V1Secret>(paths.additional);
 
-/** What of the installation is left, in all of the cluster. */
+/** The remaining objects of the installation, in the whole cluster. */
 const installation = async () =>
   await kubectl(
     "get",
@@ -87,7 +89,7 @@ const installation = async () =>
     "--field-selector=metadata.name=global-pull-secret-controller",
   );
 
-test("the nodes first: nothing is left but the user's Secret", async () => {
+test("leaves only the user's Secret when the nodes are cleaned first", async () => {
   await served();
   await follow("The nodes first");
   await stop();
@@ -97,19 +99,19 @@ test("the nodes first: nothing is left but the user's Secret", async () => {
   assert.notEqual(await additional(), undefined);
 });
 
-test("withdrawn, then the definition, then the rest: no credential comes back in between", async () => {
+test("restores no credential in between when the product is withdrawn, then its CRD is deleted, then the rest", async () => {
   await served();
   await steered('{"spec":{"managementState":"Withdrawn"}}');
   await plane.untilGone(on);
   await kubectl("delete", crd, "--timeout=60s");
-  await stays("nothing of ours is made anew", async () => (await left()) === 0, 5000);
+  await stays("none of our objects is created again", async () => (await left()) === 0, 5000);
   await kubectl("delete", "-k", join(root, "manifests"), "--ignore-not-found", "--timeout=60s");
   await stop();
   assert.equal(await left(), 0);
 });
 
 longTest(
-  "all at once: it ends, the nodes keep what they have, and installed anew they give it back",
+  "ends when all is deleted at once, leaves the nodes as they are, and cleans them when installed again",
   async () => {
     await served();
     await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
@@ -124,7 +126,7 @@ longTest(
 );
 
 longTest(
-  "the controller first, then the Secret: a controller installed later withdraws it",
+  "lets a controller installed later withdraw the credential when the controller is deleted before the Secret",
   async () => {
     await served();
     await stop();
@@ -137,7 +139,7 @@ longTest(
 );
 
 longTest(
-  "the definition first: the controller goes on, and withdraws when the Secret goes",
+  "continues when the CRD is deleted first, and withdraws when the Secret is deleted",
   async () => {
     await served();
     await kubectl("delete", crd, "--timeout=60s");
@@ -149,7 +151,7 @@ longTest(
   },
 );
 
-test("without a controller: the cluster is rid of it, and the deletion waits for nobody", async () => {
+test("cleans the cluster without a controller, and the deletion does not hang", async () => {
   await served();
   await stop();
   await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");

@@ -1,7 +1,7 @@
 /**
- * Many nodes that cannot start the agent, or whose pod nobody may create, on a real API server with
- * the real DaemonSet controller: all others are served, at first and at a change, and so are these
- * once they can.
+ * Many nodes that cannot start the agent, or whose pod the API server refuses, on a real API server
+ * with the real DaemonSet controller. All other nodes are served, at first and at a change. These
+ * nodes are served once they can be.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -17,12 +17,13 @@ const policy = "no-pods-on-bare";
 
 let on: plane.Plane;
 let kubelets: NodesDriver;
-let isMended = false;
+let isRepaired = false;
 
 before(async () => {
   on = await plane.startPlane();
   kubelets = new NodesDriver(on.api, { leaseSeconds: 120, pace: 500 }).start();
-  kubelets.behaviour = (node) => (node.startsWith("stuck") && !isMended ? "never starts" : "ready");
+  kubelets.behaviour = (node) =>
+    node.startsWith("stuck") && !isRepaired ? "never starts" : "ready";
 });
 after(async () => {
   await kubelets?.[Symbol.asyncDispose]();
@@ -72,8 +73,8 @@ const cases = [
   { size: 100, stuck: 30, bare: 10 },
 ];
 for (const { size, stuck, bare } of cases)
-  test(`serves all others where of ${size} nodes ${stuck} cannot start the agent and ${bare} have no pod`, async (t) => {
-    isMended = false;
+  test(`serves all others if of ${size} nodes ${stuck} cannot start the agent and ${bare} have no pod`, async (t) => {
+    isRepaired = false;
     await refuseBare();
     const kinds = { stuck, bare, well: size - stuck - bare };
     const names = Object.entries(kinds).flatMap(([kind, count]) =>
@@ -100,7 +101,8 @@ for (const { size, stuck, bare } of cases)
     await using controller = plane.startController(on.kubeconfig);
     await plane.declare(on, content("one"));
     await untilServed("one");
-    // After the others: a refused pod makes the DaemonSet controller leave others out for minutes.
+    // After the others, because a refused pod makes the DaemonSet controller skip other nodes for
+    // minutes.
     for (const name of names) if (isBare(name)) await kubelets.add(name);
     await plane.declare(on, content("two"));
     await untilServed("two");
@@ -108,12 +110,12 @@ for (const { size, stuck, bare } of cases)
     assert.match(message, /stuck|bare/);
     assert.ok(kubelets.mostAtOnce <= size / 10, `${kubelets.mostAtOnce} nodes at once`);
 
-    isMended = true;
+    isRepaired = true;
     await on.cluster.kubectl("delete", "validatingadmissionpolicybinding", policy);
     // A Node that joins makes the DaemonSet controller try all of them again at once.
     names.push(`well-${size}-late`);
     await kubelets.add(`well-${size}-late`);
-    await until("these have it as well", () => have("two").length === names.length, {
+    await until("these nodes have it as well", () => have("two").length === names.length, {
       timeout: 240_000,
       seen: () => `${have("two").length} have it`,
     });

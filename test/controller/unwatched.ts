@@ -1,4 +1,4 @@
-/** A watch refused for a while, so that its object is asked for by name. */
+/** A watch that is refused for a while, so that its object is requested by name. */
 import type { V1Role } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -7,14 +7,14 @@ import { may } from "../cluster/rights.ts";
 type Unwatched = Readonly<{
   /** The account's whole user name. */
   user: string;
-  /** `resource[.group]/name`, which a rule of the role is for. */
+  /** `resource[.group]/name`, the object of one of the role's rules. */
   what: string;
   namespace?: string;
   /** As kubectl names it. */
   role: readonly string[];
 }>;
 
-/** Takes `list` and `watch` out of the rule, and gives them back in the end. */
+/** Removes `list` and `watch` from the rule, and restores them at the end. */
 export async function unwatched(
   cluster: Cluster,
   { user, what, namespace = "", role }: Unwatched,
@@ -28,7 +28,7 @@ export async function unwatched(
     await cluster.kubectl("patch", ...role, "--type=json", "-p", JSON.stringify(patch));
     const is = verbs.includes("list");
     await until(
-      "it is heeded",
+      "the change is in force",
       async () => (await may(cluster, user, "list", what, namespace)) === is,
     );
   };

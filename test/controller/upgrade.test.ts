@@ -1,7 +1,7 @@
 /**
- * An upgrade from the last release: its controller is built from its own sources and serves three
- * nodes; then this checkout's controller takes over what it left. The API server and the DaemonSet
- * controller are real, the kubelets and agents are played.
+ * An upgrade from the last release. Its controller is built from its own sources and serves three
+ * nodes. Then this checkout's controller takes over. The API server and the DaemonSet controller
+ * are real, the kubelets and agents are simulated.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ let last: string;
 const names = ["a", "b", "c"];
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
 
-/** An agent of the last release applies what its pod's template names. */
+/** An agent of the last release applies the revision in its pod's template. */
 const either: Agent = (node, pod, how) => {
   if (pod.annotations[annotations.mode] !== undefined) return agent(node, pod, how);
   const revision = Number(pod.annotations[revisionAnnotation]);
@@ -50,7 +50,10 @@ after(async () => {
   await on?.[Symbol.asyncDispose]();
 });
 
-/** Its controller, with the rights of an administrator: other objects need others of it. */
+/**
+ * The last release's controller, with administrator rights, because it needs rights to other
+ * objects.
+ */
 const startLast = () =>
   startProgram([
     process.execPath,
@@ -63,7 +66,7 @@ const startLast = () =>
 const uidOf = ({ metadata }: V1Pod) => metadata?.uid ?? "";
 const restarts = () => kubelets.model.nodes.map(({ name, restarts: its }) => [name, its.length]);
 
-test(`an upgrade from ${lastRelease.version} replaces each pod once, restarts no kubelet, and takes no annotation of an old pod for a grant`, async () => {
+test(`replaces each pod once, restarts no kubelet, and mistakes no annotation of an old pod for a grant in an upgrade from ${lastRelease.version}`, async () => {
   await steer(on, 1);
   const former = startLast();
   await plane.declare(on, content("one"));
@@ -99,7 +102,7 @@ test(`an upgrade from ${lastRelease.version} replaces each pod once, restarts no
     { timeout: 180_000, seen: () => plane.grants(on) },
   );
   assert.equal(known.size, 2 * names.length, "a pod was replaced twice");
-  // One that is replaced, and one that answers its grant.
+  // One pod that is replaced, and one that answers its grant.
   assert.ok(most <= 2, `${most} nodes without a Ready agent`);
   assert.deepEqual(restarts(), before);
   const oldNames = new Set(old.map(({ metadata }) => metadata?.name));
@@ -108,20 +111,20 @@ test(`an upgrade from ${lastRelease.version} replaces each pod once, restarts no
     .filter(
       ({ verb, resource, name }) => verb === "patch" && resource === "pods" && oldNames.has(name),
     );
-  assert.deepEqual(patched, [], "a pod of the last release was granted something");
+  assert.deepEqual(patched, [], "a pod of the last release got a grant");
 
   const published = await plane.published(on);
   assert.deepEqual([published?.revision, published?.served], [revision, revision]);
   const { spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
   assert.deepEqual(spec?.updateStrategy, { type: "OnDelete" });
-  // A pod would begin with them, as if it were granted something.
+  // A pod would start with them, as if it had a grant.
   for (const name of [revisionAnnotation, digestAnnotation])
     assert.equal(spec?.template.metadata?.annotations?.[name], undefined);
   const [container] = spec?.template.spec?.containers ?? [];
   assert.ok(!(container?.env ?? []).some(({ name }) => /REVISION|DIGEST/.test(name)));
   await untilCondition(on, "Ready", "True", "InForce");
 
-  // What the last release remembered does not keep the product from its work.
+  // Data that the last release recorded does not stop the product from working.
   await plane.declare(on, content("two"));
   await plane.untilRolledOut(on, revision + 1);
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));

@@ -1,6 +1,6 @@
 /**
- * Nodes that are away at a removal, and what else may end the wait for them: a minute and more
- * each.
+ * Nodes that are away during a removal, and the other ways in which the wait for them may end. Each
+ * takes a minute or more.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ import { content, deployed, kubelets, on, rig, running, served, start, undeclare
 
 rig();
 
-test("a node that was away at the removal is waited for, alone, without any credential left in the cluster, and gives back", async () => {
+test("waits only for a node that was away at the removal, keeps no credential in the cluster, and cleans the node when it returns", async () => {
   const revision = await served(1);
   await kubelets.die("c");
   await undeclare();
@@ -21,12 +21,12 @@ test("a node that was away at the removal is waited for, alone, without any cred
   assert.deepEqual(kubelets.order(revision + 1).toSorted(), ["a", "b"]);
   const secrets = await on.cluster.kubectl("get", "secrets", "-n", "kube-system", "-o", "json");
   assert.ok(!secrets.includes(Buffer.from(content("one")).toString("base64")));
-  // It is derived from what exists: another controller goes on with it.
+  // The wait is derived from existing objects, so another controller continues it.
   for (const one of running.splice(0)) await one.kill();
   await plane.freeLease(on);
   await start(1);
   await stays(
-    "it is waited for",
+    "the removal waits for it",
     async () => (await on.api.get(paths.daemonSet)) !== undefined,
     5000,
   );
@@ -36,7 +36,7 @@ test("a node that was away at the removal is waited for, alone, without any cred
   assert.ok(kubelets.order(revision + 1).includes("c"));
 });
 
-test("nodes that stay away are given up after spec.withdrawal.forgetAfter, and named", async () => {
+test("gives up nodes that stay away after spec.withdrawal.forgetAfter, and names them", async () => {
   await allowSeconds(on);
   await start({ rollout: { maxUnavailable: 1 }, withdrawal: { forgetAfter: "8s" } });
   await deployed();
@@ -47,7 +47,7 @@ test("nodes that stay away are given up after spec.withdrawal.forgetAfter, and n
   await kubelets.revive("c");
 });
 
-test("a node that is away and deleted is waited for no longer", async () => {
+test("no longer waits for a node that is away when the node is deleted", async () => {
   await kubelets.add("gone");
   await start("100%");
   await deployed();
@@ -58,7 +58,7 @@ test("a node that is away and deleted is waited for no longer", async () => {
   await plane.untilGone(on, 150_000);
 });
 
-test("the Secret created again while nodes that were away are waited for goes to all again, one node first", async () => {
+test("rolls out to all nodes again, one first, when the Secret is created again during the wait for absent nodes", async () => {
   await start(1);
   const revision = await deployed();
   await kubelets.die("c");

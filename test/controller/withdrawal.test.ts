@@ -21,7 +21,7 @@ import {
 
 rig();
 
-test("readiness alone is not believed: a node that has not said that it gave back keeps the removal, and is named", async () => {
+test("keeps waiting for a node that is Ready but has not confirmed the removal, and names it", async () => {
   await allowSeconds(on);
   await start({ rollout: { maxUnavailable: "100%" }, withdrawal: { deadline: "5s" } });
   const revision = await deployed();
@@ -42,7 +42,7 @@ test("readiness alone is not believed: a node that has not said that it gave bac
   await plane.untilGone(on, 150_000);
 });
 
-test("the Secret created again in mid-withdrawal turns it round", async () => {
+test("reverses the withdrawal when the Secret is created again in the middle", async () => {
   const revision = await served(1);
   await undeclare();
   await until("the withdrawal has begun", () => started(revision + 1) > 0);
@@ -51,7 +51,7 @@ test("the Secret created again in mid-withdrawal turns it round", async () => {
   assert.equal((await plane.published(on))?.document, content("again"));
 });
 
-test("a removal that hangs is told after the deadline, and the command in the Event finishes it", async () => {
+test("reports a removal that hangs after the deadline, and the command in the Event finishes it", async () => {
   await allowSeconds(on);
   const wish = { rollout: { maxUnavailable: 1 }, withdrawal: { deadline: "5s" } };
   const revision = await served(wish);
@@ -63,7 +63,7 @@ test("a removal that hangs is told after the deadline, and the command in the Ev
   await plane.untilGone(on);
 });
 
-test("everything is deleted at once when no agent ever started, so that nothing was granted", async () => {
+test("deletes everything at once when no agent ever started, because nothing was granted", async () => {
   await start();
   kubelets.behaviour = () => "never starts";
   await plane.declare(on, content("one"));

@@ -1,6 +1,6 @@
 /**
- * Specs that the API server must refuse, and a part of what is said: ours where a rule is, and
- * else the API server's words or, where kubectl looks first, kubectl's.
+ * Specs that the API server must refuse, and a part of each message. The message is ours if a rule
+ * has one. Otherwise it is the API server's or, if kubectl checks first, kubectl's.
  */
 const source = (name: unknown, secret: unknown, more: object = {}) => ({
   sources: [{ name, secretRef: { name: secret }, ...more }],

@@ -1,6 +1,6 @@
 /**
- * Our reading against the kubelet's own code. `SEED=n` repeats a run,
- * `DIFFERENTIAL_FILES=n` sizes it.
+ * Compares our reading with the kubelet's own code. `SEED=n` repeats a run, `DIFFERENTIAL_FILES=n`
+ * sizes it.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -24,7 +24,8 @@ const files = Number(process.env["DIFFERENTIAL_FILES"] ?? 10_000);
 const imagesPerFile = 4;
 
 /**
- * Groups of credentials that the kubelet tries in an order of its own, one group after the other.
+ * Groups of credentials. Within a group the kubelet tries them in an order of its own, one group
+ * after another.
  */
 function ourTries(file: Uint8Array, image: string): Held[][] {
   const read = readAsKubelet(file);
@@ -35,30 +36,32 @@ function ourTries(file: Uint8Array, image: string): Held[][] {
   );
 }
 
-/** The kubelet's answer cut into groups of our sizes, each sorted as ours. */
+/** The kubelet's answer cut into groups of our sizes, each sorted like ours. */
 function regroup(tries: readonly Held[], groups: readonly Held[][]): Held[][] {
   let from = 0;
   const cut = groups.map(({ length }) => tries.slice(from, (from += length)).toSorted());
   return from < tries.length ? [...cut, tries.slice(from)] : cut;
 }
 
-/** No image name can match it, says identity(), unless by the accidents that it names. */
-function isDead(key: string): boolean {
+/**
+ * No image name can match it according to identity(), except in the special cases that it names.
+ */
+function isUnmatchable(key: string): boolean {
   return identity(key) === undefined && !/^(?:https?:\/\/)?[^/]*\[|%/.test(key);
 }
 
-/** Whether explain reports that the kubelet draws an order for the image. */
+/** Whether explain reports that the kubelet's order for the image is random. */
 function isDrawn(file: Uint8Array, image: string): boolean {
   const tries = explain(file, image, "file")?.explanation.tries ?? [];
   return new Set(tries.map(({ order }) => order)).size < tries.length;
 }
 
-/** Lookups that explain calls drawn, and those of them whose order did not vary. */
+/** Lookups whose order explain reports as random, and those of them whose order did not vary. */
 const draws = { said: 0, unseen: [] as Question[] };
 
 /**
- * Go meets two neighbours of a map of 16 in the other order once in 16 times: 128 keyrings miss one
- * such lookup in 4,000, 2,000 keyrings none.
+ * Go visits two neighbours of a map of 16 in the other order once in 16 times. 128 keyrings miss
+ * one such lookup in 4,000, 2,000 keyrings miss none.
  */
 const again = 16;
 
@@ -95,11 +98,11 @@ function compare({ file, images }: Question, answer: OracleAnswer): void {
     }
     const tried =
       read.ok && lookup?.name !== undefined ? match(read.entries, lookup.name).tries.flat() : [];
-    assert.ok(!tried.some(({ key }) => isDead(key)), `${context}, image ${image}`);
+    assert.ok(!tried.some(({ key }) => isUnmatchable(key)), `${context}, image ${image}`);
   }
 }
 
-test(`explain finds what the kubelet finds, in its order, for ${files} random files`, async (t) => {
+test(`explain finds the same as the kubelet, in its order, for ${files} random files`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
   const questions = Array.from({ length: files }, () => ({
@@ -110,8 +113,8 @@ test(`explain finds what the kubelet finds, in its order, for ${files} random fi
   assert.equal(answers.length, files);
   for (const [index, question] of questions.entries())
     compare(question, answers[index] as OracleAnswer);
-  // Not vacuous: random files that all fail to parse, or images that match nothing, would agree
-  // with anything.
+  // A guard against a meaningless result: random files that all fail to parse, or images that match
+  // nothing, would agree with anything.
   const tried = answers
     .flatMap(({ lookups }) => lookups)
     .filter(({ tries }) => tries.length > 0).length;
@@ -128,7 +131,7 @@ test(`explain finds what the kubelet finds, in its order, for ${files} random fi
   );
 });
 
-test(`the kubelet reads what we emit as the same credentials, and finds them as it did in the source`, async (t) => {
+test(`lets the kubelet read our output as the same credentials, and find them as it did in the source`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed + 1);
   const cases: {
@@ -148,7 +151,7 @@ test(`the kubelet reads what we emit as the same credentials, and finds them as 
       protect: [],
     });
     assert.ok(alone.ok);
-    cases.push({ merged: alone, source: asMeant(bytes, parsed), images });
+    cases.push({ merged: alone, source: withoutOmissions(bytes, parsed), images });
     if (role === "additional" && earlier !== undefined) {
       const both = merge(
         [
@@ -186,18 +189,18 @@ test(`the kubelet reads what we emit as the same credentials, and finds them as 
       assert.deepEqual(now, then, `${context}, image ${image}`);
     }
   }
-  t.diagnostic(`${cases.length} documents emitted`);
+  t.diagnostic(`${cases.length} documents written`);
   assert.ok(cases.length > files / 10);
   t.diagnostic(`${several} lookups find several credentials of one registry`);
-  assert.ok(several > files / 10_000, "no original had several");
+  assert.ok(several > files / 10_000, "no original had several credentials");
 });
 
 /**
- * The source without what is left out on purpose, and with Docker Hub's key as it is meant.
- * Undefined where a warning does not tell which of two keys is left out: they differ in what is
- * redacted.
+ * The source without the entries that are left out on purpose, and with Docker Hub's key in its
+ * intended form. Undefined if a warning does not show which of two keys is left out, because they
+ * differ only in the redacted part.
  */
-function asMeant(source: Buffer, { entries, warnings }: Accepted): Buffer | undefined {
+function withoutOmissions(source: Buffer, { entries, warnings }: Accepted): Buffer | undefined {
   const document = JSON.parse(source.toString()) as {
     auths?: Record<string, unknown> | null;
   } | null;
@@ -220,5 +223,7 @@ function asMeant(source: Buffer, { entries, warnings }: Accepted): Buffer | unde
   return Buffer.from(JSON.stringify({ ...document, auths: Object.fromEntries(auths) }));
 }
 
-/** One registry in two spellings is tried twice with the same credential; we write it once. */
+/**
+ * The kubelet tries one registry in two spellings twice with the same credential. We write it once.
+ */
 const withoutRepeats = (group: readonly Held[]): Held[] => [...new Set(group)].toSorted();

@@ -1,5 +1,5 @@
 /**
- * What people have in the field, on the node too, asked of the kubelet's own code: which
+ * Pull secrets from the field, on the node too, checked with the kubelet's own code: which
  * credentials it tries, and in which order.
  */
 import assert from "node:assert/strict";
@@ -36,7 +36,7 @@ type Case = Readonly<{
 const path = new URL("../../lib/pullsecret/vectors/field-cases.json", import.meta.url);
 const cases = JSON.parse(readFileSync(path, "utf8")) as readonly Case[];
 
-/** What nodes get; undefined where a source is refused. */
+/** The document that nodes get; undefined if a source is refused. */
 function merged({ original, additional, conflict = "additional" }: Case): string | undefined {
   const sources = Object.entries({ additional, original }).flatMap(([id, text]) => {
     if (text === undefined) return [];
@@ -52,7 +52,9 @@ function merged({ original, additional, conflict = "additional" }: Case): string
   return canonical(all);
 }
 
-/** `user:password` of all that the kubelet tries, and whether it draws an order. */
+/**
+ * `user:password` of every credential that the kubelet tries, and whether their order is random.
+ */
 async function asked(questions: readonly (readonly [file: string, image: string])[]) {
   const answers = await ask(
     questions.map(([file, image]) => ({ file: Buffer.from(file), images: [image] })),
@@ -68,13 +70,13 @@ async function asked(questions: readonly (readonly [file: string, image: string]
   }));
 }
 
-test("held() and asked() write a credential alike", async () => {
+test("writes a credential alike in held() and asked()", async () => {
   const [answer] = await asked([['{"auths":{"a.io":{"auth":"dTpw"}}}', "a.io/x"]]);
   assert.deepEqual(answer, { parses: true, name: "a.io/x", varies: false, tries: ["u:p"] });
   assert.equal(held(Buffer.from("u"), Buffer.from("p")), "/75/70");
 });
 
-test("the kubelet does with each field case what the case states", async () => {
+test("states for each field case what the kubelet does with it", async () => {
   const known = cases.flatMap((one) => {
     const file = one.file ?? merged(one);
     return one.image === undefined || file === undefined ? [] : [{ one, file, image: one.image }];
@@ -111,7 +113,7 @@ const capitals: readonly (readonly [key: string, image: string, tried: boolean])
   ["a.io/Team", "a.io/team/x", false],
 ];
 
-test("F20, F24: an image with the same capitals is served, and no other one", async () => {
+test("F20, F24: serves an image with the same capitals, and no other image", async () => {
   const answers = await asked(
     capitals.map(([key, image]) => [`{"auths":{"${key}":{"auth":"dTpw"}}}`, image]),
   );
@@ -119,7 +121,7 @@ test("F20, F24: an image with the same capitals is served, and no other one", as
     const { name, tries } = answers[at] ?? assert.fail();
     assert.notEqual(name, undefined, image);
     assert.equal(tries.length > 0, tried, `${key} for ${image}`);
-    // Kept beside a better entry if any image can have it; otherwise left out.
+    // Kept beside a better entry if any image can match it, otherwise left out.
     const auths = { [key]: { auth: "dTpw" }, "good.io": { auth: "dTpw" } };
     const parsed = parse(Buffer.from(JSON.stringify({ auths })), { name: "a", role: "additional" });
     assert.ok(parsed.ok);
@@ -148,7 +150,10 @@ function desired(users: Users): Desired {
   return { entries: new Map(entries), rest: new Map() };
 }
 
-/** The node's own entries, ours, an image; who is tried with ours in force. */
+/**
+ * The node's own entries, our entries, an image, and the credentials that the kubelet tries with
+ * ours in force.
+ */
 const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, tried: string])[] = [
   ...[hubKey, "docker.io", "index.docker.io", "https://docker.io"].flatMap((their) =>
     [hubKey, "docker.io"].map(
@@ -169,7 +174,7 @@ const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, trie
   [{ "docker.io/library": "t" }, { [hubKey]: "ours" }, "nginx", "t"],
 ];
 
-test("B04, F52: on the node the kubelet tries ours, and all of theirs again when ours are gone", async () => {
+test("B04, F52: lets the kubelet on the node try ours, and again all others when ours are gone", async () => {
   const rows = nodes.map(([theirs, ours, image, tried]) => {
     const before = read(fileOf(theirs));
     const { document, owned } = put(before, nothingOwned, desired(ours));
@@ -192,7 +197,10 @@ test("B04, F52: on the node the kubelet tries ours, and all of theirs again when
   }
 });
 
-/** Ours and theirs in one file, an image of both, and whether theirs is tried first. */
+/**
+ * Our entries and others' in one file, an image that both match, and whether others' are tried
+ * first.
+ */
 const rivals: readonly (readonly [ours: string, theirs: string, image: string, first: boolean])[] =
   [
     ["quay.io", "quay.io/team", "quay.io/team/a", true],
@@ -206,7 +214,7 @@ const rivals: readonly (readonly [ours: string, theirs: string, image: string, f
     ["a.io", "user:pw@a.io/x", "a.io/x/y", true],
   ];
 
-test("B04: what the agent reports as tried before ours is, and what it does not is not", async () => {
+test("B04: reports exactly the entries as tried before ours that the kubelet tries before ours", async () => {
   const files = rivals.map(([ours, theirs]) => fileOf({ [ours]: "ours", [theirs]: "theirs" }));
   const answers = await asked(rivals.map(([, , image], at) => [files[at] ?? "", image]));
   for (const [at, [ours, theirs, image, first]] of rivals.entries()) {

@@ -1,4 +1,4 @@
-/** Random files: valid, nearly valid, and odd in the ways that readers of JSON disagree about. */
+/** Random files: valid, nearly valid, and odd in the ways in which JSON parsers differ. */
 import { Buffer } from "node:buffer";
 import { words, type Random } from "../random.ts";
 import { randomKey } from "./references.ts";
@@ -11,7 +11,7 @@ const plains = [
   ...words("u:p u: :p : nocolon u:p:q us:pa user:pässword a:\u0000 \n:x x:y x:z"),
 ];
 
-/** What may stand in `auth`: mostly base64 of something, sometimes spoiled. */
+/** Possible values of `auth`: mostly base64 of something, sometimes damaged. */
 function randomAuth(random: Random): string {
   const raw = random.once(8)
     ? Buffer.from([117, 58, random.below(256), random.below(256)])
@@ -62,7 +62,7 @@ function randomEntry(random: Random): string {
   return object(random, members);
 }
 
-/** A whole file. Small: what matters is how parts meet, not how many there are. */
+/** A whole file. It is small, because the combination of parts matters, not their number. */
 export function randomFile(random: Random): Buffer {
   if (random.once(100)) return Buffer.from(random.pick([...odd, ""]));
   const name = random.once(12) ? random.pick(words("AUTHS auth\u017f Auths")) : "auths";
@@ -82,11 +82,12 @@ function randomAuths(random: Random): string {
 }
 
 /**
- * Half characters, an overlong NUL, a surrogate, a byte order mark, a comma, a line break, a NUL.
+ * Incomplete characters, an overlong NUL, a surrogate, a byte order mark, a comma, a line break, a
+ * NUL.
  */
 const badBytes = words("ff e282 f09f98 c080 eda080 efbbbf 2c 0a 00");
 
-/** Now and then the bytes themselves are damaged: something is put in, perhaps over a byte. */
+/** Sometimes damages the bytes themselves: inserts something, perhaps over a byte. */
 function spoil(random: Random, bytes: Buffer): Buffer {
   if (!random.once(16)) return bytes;
   const at = random.below(bytes.length + 1);
@@ -105,7 +106,7 @@ function object(random: Random, members: readonly Member[]): string {
 
 const escapes = words("\\ud800 \\udc00x \\ud83d\\ude00 \\/ \\x \\u12");
 
-/** A string as JSON, now and then with escapes that need not be, or with half a surrogate pair. */
+/** A string as JSON, sometimes with unnecessary escapes, or with half a surrogate pair. */
 function quote(random: Random, text: string): string {
   const plain = JSON.stringify(text);
   if (random.once(60)) return `${plain.slice(0, -1)}${random.pick(escapes)}"`;

@@ -1,4 +1,4 @@
-/** What a kubelet makes of its two flags at its start, by the kubelet's own code. */
+/** How a kubelet reads its two flags at its start, with the kubelet's own code. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -28,7 +28,7 @@ providers:
 `;
 const program = (name: string) => `#!/bin/sh\necho '${answer(name).toString().trim()}'\n`;
 
-/** As the kubelet hashes what it read: each file's length before its bytes. */
+/** As the kubelet hashes its input: each file's length before its bytes. */
 function hashOf(...files: readonly string[]): string {
   const hash = createHash("sha256");
   for (const bytes of files.map((text) => Buffer.from(text))) {
@@ -39,7 +39,7 @@ function hashOf(...files: readonly string[]): string {
   return `sha256:${hash.digest("hex")}`;
 }
 
-test("of a directory a kubelet reads *.json, *.yaml and *.yml in the order of their names, and nothing else; its metric has the hash of these", async (t) => {
+test("reads only *.json, *.yaml and *.yml of a directory, in the order of their names, and shows the hash of these in its metric", async (t) => {
   const root = lay(t, ours, answer("ours"));
   const put = (name: string, text: string) => fs.writeFileSync(join(root, configs, name), text);
   for (const name of ["first", "last"])
@@ -61,7 +61,7 @@ test("of a directory a kubelet reads *.json, *.yaml and *.yml in the order of th
 
 type Spoil = (under: (name: string) => string) => void;
 const twice = JSON.parse(ours) as { providers: object[] };
-/** `from`: what the kubelet's flag names. */
+/** `from`: the path in the kubelet's flag. */
 const refused: readonly (readonly [what: string, from: string, words: RegExp, spoil: Spoil])[] = [
   [
     "a file that is missing",
@@ -116,24 +116,24 @@ const refused: readonly (readonly [what: string, from: string, words: RegExp, sp
     (under) => fs.rmSync(under(script)),
   ],
   [
-    "a program that cannot be run",
+    "a program that is not executable",
     configFile,
     /error inspecting binary executable/,
     (under) => fs.chmodSync(under(script), 0o600),
   ],
 ];
 for (const [what, config, words, spoil] of refused)
-  test(`a kubelet whose flags name ${what} does not start`, async (t) => {
+  test(`does not start a kubelet whose flags name ${what}`, async (t) => {
     const root = lay(t, ours, answer("ours"));
     assert.deepEqual(await lookUp(root, [image], config), [[triedAs("ours")]]);
     spoil((name) => join(root, name));
     await assert.rejects(lookUp(root, [image], config), words);
   });
 
-test("a kubelet runs the script at each look-up, and once for all that look one image up at the same time", async (t) => {
+test("runs the script at each look-up, and once for all simultaneous look-ups of one image", async (t) => {
   const root = lay(t, ours, answer("ours"));
   const runs = join(root, "runs");
-  // Five seconds in which the others come.
+  // Five seconds in which the other look-ups arrive.
   const counting = `#!/bin/sh\necho >>${runs}; sleep 5; exec cat "\${0%/*}/../answer.json"\n`;
   fs.writeFileSync(join(root, script), counting);
   const counted = async (images: readonly string[], atOnce: number) => {

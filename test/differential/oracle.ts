@@ -1,4 +1,4 @@
-/** The kubelet's own code, asked about files and images. See oracle/main.go. */
+/** The kubelet's own code, which answers questions about files and images. See oracle/main.go. */
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ export type Held = string;
 type Lookup = Readonly<{
   name: string | undefined;
   tries: readonly Held[];
-  /** Among several keyrings of the file the order was not the same. */
+  /** The order was not the same in several keyrings of the file. */
   varies: boolean;
 }>;
 export type OracleAnswer = Readonly<{
@@ -45,8 +45,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 const module = dirname(here);
 
 /**
- * Builds an oracle (half a minute, once per version of the pins and of its source); returns its
- * path.
+ * Builds an oracle, once for each version of the pins and of its source (half a minute). Returns
+ * its path.
  */
 export async function build(name: "oracle" | "provider" | "kubeadm"): Promise<string> {
   const sources = ["go.mod", "go.sum", `differential/${name}/main.go`].map((file) =>
@@ -111,8 +111,8 @@ function bytes(text: string): Buffer {
 }
 
 /**
- * Runs a program to its end and gives what it printed; rejects with its complaint if it fails. One
- * that is given nothing has no pipe to read from: it may end before anything could be written.
+ * Runs a program to its end and returns its output. Rejects with its error output if it fails. A
+ * program without input gets no pipe, because it may end before anything could be written.
  */
 export async function run(
   program: string,

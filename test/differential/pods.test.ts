@@ -1,4 +1,6 @@
-/** A pod's pull Secrets, asked of the kubelet's own code: in which order it tries their entries. */
+/**
+ * A pod's pull Secrets, checked with the kubelet's own code: in which order it tries their entries.
+ */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
@@ -19,7 +21,7 @@ const keys = [
 ];
 const image = "quay.io/team/app";
 
-test(`explain of a pod has the kubelet's order, for the Secrets of ${pods} random pods`, async (t) => {
+test(`explain shows the kubelet's order for a pod, for the Secrets of ${pods} random pods`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
   const asked = Array.from({ length: pods }, () =>
@@ -50,7 +52,7 @@ test(`explain of a pod has the kubelet's order, for the Secrets of ${pods} rando
     drawn += Number(isDrawn);
     assert.ok(isDrawn || !varies, `${context}: the order varies`);
     if (isDrawn && !varies) unseen.push(questionOf(documents));
-    // A drawn order may come out in any way.
+    // A random order may come out in any way.
     const sorted = (users: readonly string[]) =>
       [...new Set(numbers)].map((order) =>
         users.filter((_, index) => numbers[index] === order).toSorted(),
@@ -59,13 +61,13 @@ test(`explain of a pod has the kubelet's order, for the Secrets of ${pods} rando
     assert.equal(theirs.length, ours.length, context);
     assert.deepEqual(sorted(ours), sorted(theirs), context);
   }
-  t.diagnostic(`${drawn} pods have a drawn order`);
+  t.diagnostic(`${drawn} pods have a random order`);
   assert.ok(drawn > pods / 50);
-  // The kubelet's 128 keyrings miss one draw in 4,000: eight times as many miss none.
+  // The kubelet's 128 keyrings miss one random order in 4,000. Eight times as many miss none.
   const repeated = unseen.flatMap((one) => Array.from({ length: 8 }, () => one));
   const again = repeated.length === 0 ? [] : await ask(repeated);
   const varied = unseen.map((_, at) =>
     again.slice(at * 8, at * 8 + 8).some(({ lookups }) => lookups[0]?.varies === true),
   );
-  assert.ok(!varied.includes(false), `seed ${seed}: an order is fixed that is reported as drawn`);
+  assert.ok(!varied.includes(false), `seed ${seed}: an order is fixed that is reported as random`);
 });

@@ -1,4 +1,4 @@
-/** Our credential provider in the hands of the kubelet's own code, with the real script. */
+/** Our credential provider, run by the kubelet's own code, with the real script. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -33,19 +33,22 @@ const images = [
   "other.io/app",
 ];
 
-test("the kubelet finds by our provider what it finds by the same entries in config.json", async (t) => {
+test("lets the kubelet find by our provider the same as by the same entries in config.json", async (t) => {
   const root = lay(t, providerConfig(entries.keys(), "All"), answerOf(entries));
   const file = Buffer.from(JSON.stringify({ auths: Object.fromEntries(entries) }));
   const [byFile] = await ask([{ file, images }]);
   assert.ok(byFile);
   const tries = byFile.lookups.map((lookup) => lookup.tries);
-  assert.ok(tries.filter(({ length }) => length > 0).length >= 6, "it finds too little to tell");
+  assert.ok(
+    tries.filter(({ length }) => length > 0).length >= 6,
+    "it finds too little for a comparison",
+  );
   assert.deepEqual(await lookUp(root, images), tries);
   assert.deepEqual(await lookUp(root, images, providerFiles.config), tries);
   assert.ok(existsSync(join(root, providerFiles.stamp)), "the script left no stamp");
 });
 
-test("what we call answerable is what the kubelet asks our script for", async (t) => {
+test("calls an entry answerable exactly if the kubelet runs our script for it", async (t) => {
   const rows = ["*.io", "port.io:5000", "a.b.io/team"];
   const config = JSON.parse(providerConfig([], "All")) as { providers: { matchImages: unknown }[] };
   for (const provider of config.providers) provider.matchImages = rows;
@@ -62,14 +65,14 @@ test("what we call answerable is what the kubelet asks our script for", async (t
   );
 });
 
-test("without an answer, or with an empty one, the kubelet finds nothing and lives", async (t) => {
+test("lets the kubelet find nothing and continue without an answer, or with an empty one", async (t) => {
   const config = providerConfig([], "All");
   assert.deepEqual(await lookUp(lay(t, config), ["a.io/app"]), [[]]);
   assert.deepEqual(await lookUp(lay(t, config, answerOf(new Map())), ["a.io/app"]), [[]]);
 });
 
 const answerFile = `"\${0%/*}/../answer.json"`;
-/** What somebody may make of the script, and what a kubelet then has of it. */
+/** Damage to the script, and the number of credentials that a kubelet then finds. */
 const spoilt: readonly (readonly [what: string, script: string, found: number])[] = [
   ["writes rubbish", "#!/bin/sh\necho '{'\n", 0],
   ["writes another kind", `#!/bin/sh\necho '{"kind":"Status","apiVersion":"v1"}'\n`, 0],
@@ -78,11 +81,11 @@ const spoilt: readonly (readonly [what: string, script: string, found: number])[
   ["answers with the same bytes", `#!/bin/sh\nexec sed 's/x/x/' ${answerFile}\n`, 1],
   ["is killed", "#!/bin/sh\nkill -9 $$\n", 0],
   ["fails", `${script}exit 1\n`.replace("exec ", ""), 0],
-  ["takes its time", script.replace("exec", "sleep 2; exec"), 1],
+  ["is slow", script.replace("exec", "sleep 2; exec"), 1],
   ["hangs for longer than a kubelet waits", "#!/bin/sh\nexec sleep 90\n", 0],
 ];
 for (const [what, program, count] of spoilt)
-  test(`a kubelet whose script ${what} finds ${count}, ${count === 0 ? "says so in its log, " : ""}lives, and finds all by the next one`, async (t) => {
+  test(`lets a kubelet whose script ${what} find ${count}, ${count === 0 ? "log it, " : ""}continue, and find all by the next one`, async (t) => {
     const root = lay(t, providerConfig([], "All"), answerOf(entries));
     const file = join(root, providerFiles.script);
     writeFileSync(file, program);
@@ -94,14 +97,14 @@ for (const [what, program, count] of spoilt)
     assert.equal(then?.length, 1);
   });
 
-test("where the stamp cannot be made the answer is given all the same", async (t) => {
+test("answers even if the stamp cannot be created", async (t) => {
   const root = lay(t, providerConfig([], "All"), answerOf(entries));
   mkdirSync(join(root, providerFiles.stamp));
   const [found] = await lookUp(root, ["a.io/app"]);
   assert.equal(found?.length, 1);
 });
 
-test("a kubelet starts with both scopes, and with nothing that we refuse for a wrong field", async (t) => {
+test("starts a kubelet with both scopes, and with no configuration that we refuse for a wrong field", async (t) => {
   for (const scope of ["All", "Annotated"] satisfies ProviderScope[])
     await lookUp(lay(t, providerConfig(["a.io:1"], scope)), ["other.io/app"]);
   const good = providerConfig([], "All");

@@ -1,4 +1,4 @@
-/** The kubelet's own code, given a node's credential providers. See provider/main.go. */
+/** The kubelet's own code with a node's credential providers. See provider/main.go. */
 import { Buffer } from "node:buffer";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { providerFiles } from "#contract/names.ts";
 import { script } from "#pullsecret/provider/answer.ts";
 import { build, held, run, type Held } from "./oracle.ts";
 
-/** Lays a node's tree of the provider; where it is. */
+/** Writes a node's tree of the provider. Returns its path. */
 export function lay(t: TestContext, config: string, answer?: Buffer): string {
   const root = mkdtempSync(join(tmpdir(), "gps-provider-"));
   t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -25,17 +25,17 @@ export function lay(t: TestContext, config: string, answer?: Buffer): string {
 type Options = Readonly<{
   /** Its file, as agents register it, or its directory, as installers may. */
   config?: string;
-  /** How many look each image up at the same time. */
+  /** The number of simultaneous look-ups for each image. */
   atOnce?: number;
 }>;
 
 export type Registered = Readonly<{
-  /** Of the configuration, as the kubelet's metric tells it. */
+  /** The hash of the configuration in the kubelet's metric. */
   hash: string;
   lookups: readonly Readonly<{ tries: Held[]; logged: string }>[];
 }>;
 
-/** Starts a kubelet's providers and looks images up; rejects where that kubelet would not start. */
+/** Starts a kubelet's providers and looks images up. Rejects if that kubelet would not start. */
 export async function register(
   root: string,
   images: readonly string[],
@@ -55,7 +55,7 @@ export async function register(
   };
 }
 
-/** What it tries for each image, in order. */
+/** The credentials that it tries for each image, in order. */
 export async function lookUp(
   root: string,
   images: readonly string[],

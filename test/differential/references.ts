@@ -1,7 +1,4 @@
-/**
- * Random registry keys and image references: usual ones, and those that readers of URLs disagree
- * about.
- */
+/** Random registry keys and image references: usual ones, and those on which URL parsers differ. */
 import { words, type Random } from "../random.ts";
 
 const hosts = [
@@ -60,12 +57,12 @@ const usual = words(
     "localhost https://a.io/v2/ http://a.io docker.io/library",
 );
 
-/** What docker login writes beside its entries, and what people write for the host. */
+/** Values that docker login writes beside its entries, and hosts as users write them. */
 const meant = words(
   "https://a.io/v1 https://index.docker.io/v1 https://index.docker.io/v1/access-token",
 );
 
-/** A registry key, every second one usual. */
+/** A registry key. Every second one is usual. */
 export function randomKey(random: Random): string {
   if (random.once(2)) return random.pick(usual);
   if (random.once(20)) return random.pick(meant);
@@ -106,7 +103,7 @@ const imageTails = [
 const usualHosts = words("a.io a.io a.io:5000 quay.io docker.io localhost team");
 const usualNames = words("/foo /foo/bar /foo/bar:1 /foobar/x /x");
 
-/** An image reference, two of three usual. */
+/** An image reference. Two of three are usual. */
 export function randomImage(random: Random): string {
   if (!random.once(3)) return random.pick(usualHosts) + random.pick(usualNames);
   if (random.once(100)) return hex.slice(0, 64);

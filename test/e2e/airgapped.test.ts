@@ -1,6 +1,6 @@
 /**
- * No image but from a registry that asks for a password: what the controller was pulled with is
- * what its agents are pulled with. And what an installer may change of the agents' pods besides.
+ * A cluster whose images all come from a registry that requires a password. The agents use the same
+ * pull secrets as the controller. Also: which parts of the agents' pods an installer may change.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -15,7 +15,7 @@ import * as product from "./product.ts";
 
 let cluster: Cluster;
 let [first, second]: Node[] = [];
-/** As the Deployment names it. */
+/** The image reference as the Deployment has it. */
 let image: string;
 const pullSecret = "regcred";
 
@@ -41,7 +41,7 @@ async function podOn(node: Node | undefined): Promise<Pod> {
   return (await agentOn(cluster, node)) as unknown as Pod;
 }
 
-test("K11: controller and agents come from a private registry, the agents by the controller's digest and pull secrets", async () => {
+test("K11: pulls controller and agents from a private registry, the agents by the controller's digest and pull secrets", async () => {
   await cluster.apply({
     apiVersion: "v1",
     kind: "Secret",
@@ -65,7 +65,7 @@ test("K11: controller and agents come from a private registry, the agents by the
   assert.ok(pulled.some(({ user }) => user === "original"));
 });
 
-test("a node that joins pulls that digest with the inherited secret, though the tag was moved meanwhile", async () => {
+test("pulls that digest with the inherited pull secret on a node that joins, even after the tag was moved", async () => {
   const asked = () => cluster.registry.accesses().length;
   const before = asked();
   await cluster.registry.push(cluster.kit.images.app, "global-pull-secret:1");
@@ -75,12 +75,12 @@ test("a node that joins pulls that digest with the inherited secret, though the 
   const [one, other] = [await podOn(joined), await podOn(first)];
   assert.equal(one.spec.containers[0]?.image, other.spec.containers[0]?.image);
   const pulls = () => cluster.registry.accesses().slice(before);
-  await until("it is pulled", () =>
+  await until("the image is pulled", () =>
     pulls().some(({ user, method }) => user === "original" && method === "GET"),
   );
 });
 
-test("what the installer changes of the agents' pods replaces them, restarts no kubelet and writes no file", async () => {
+test("replaces the agents' pods when the installer changes them, without a kubelet restart or a write to the file", async () => {
   const marks = async () => [await kubelets(cluster), await fileMark(first as Node)];
   const before = await marks();
   const args = [
@@ -89,13 +89,13 @@ test("what the installer changes of the agents' pods replaces them, restarts no 
     "--agent-priority-class=system-cluster-critical",
     `--agent-node-selector=kubernetes.io/hostname in (${first?.name})`,
   ];
-  // By digest: the tag is another image's by now.
+  // By digest, because the tag now points to another image.
   const [digest] = (await podOn(first)).spec.containers.map((one) => one.image);
   const running = { image: `${image.split(":")[0]}:2`, imagePullSecrets: [pullSecret] };
   assert.equal(await buildImage(cluster, { tag: "2", host: cluster.registry.host }), running.image);
   await product.installProduct(cluster, { ...running, args, wish: allAtOnce });
   await until(
-    "one agent is there, with the label",
+    "exactly one agent is there, with the label",
     async () =>
       (await agents(cluster)).length === 1 && (await podOn(first)).metadata.labels["team"],
     { timeout: 60_000, seen: () => agents(cluster) },
@@ -106,14 +106,14 @@ test("what the installer changes of the agents' pods replaces them, restarts no 
   assert.match(JSON.stringify(spec.containers[0]?.resources), /"limits":\{"memory":"128Mi"\}/);
   assert.equal(spec.priorityClassName, "system-cluster-critical");
   assert.deepEqual(await marks(), before);
-  await until("a node without an agent is missed by nobody", async () => {
+  await until("status does not list the node without an agent", async () => {
     const { status } = (await cluster.get<GlobalPullSecret>("gps", "cluster")) ?? {};
     const is = (type: string) => status?.conditions?.find((one) => one.type === type)?.status;
     return is("Ready") === "True" && is("NodesLeftOut") === "False" && status?.nodes?.desired === 1;
   });
 });
 
-test("a node that gets no agent holds up no withdrawal, and keeps what it has", async () => {
+test("does not delay a withdrawal for a node that gets no agent, and leaves that node's file alone", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.equal(first?.readFile("config.json"), undefined);

@@ -1,18 +1,22 @@
 /**
- * The API server lets one request at a time through a priority level without seats (queueset.go,
- * canAccommodateSeatsLocked): only who asks in parallel is refused. A request that never ends, its
- * body is never sent, keeps even that one place.
+ * In a priority level without seats, the API server runs one request at a time (queueset.go,
+ * canAccommodateSeatsLocked). It refuses only requests that run in parallel to it. This client
+ * therefore sends a request that never ends, because its body is never sent, and so holds the only
+ * place.
  */
 import { request, type RequestOptions } from "node:https";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
-/** Takes the place as this user, and again whenever it is lost, until it is disposed of. */
+/**
+ * Holds the place as this user, and takes it again whenever it is lost, until it is disposed of.
+ */
 export async function saturate(cluster: Cluster, user: string): Promise<Disposable> {
   const config = loadKubeConfig(cluster.kubeconfig);
   const options: RequestOptions = { method: "POST" };
   await config.applyToHTTPSOptions(options);
-  // Not as the administrator, whom no priority level holds back; this is what every user may ask.
+  // Not as the administrator, whose requests bypass all priority levels. Every user may send this
+  // request.
   options.headers = {
     "Impersonate-User": user,
     "Content-Type": "application/json",
@@ -26,7 +30,8 @@ export async function saturate(cluster: Cluster, user: string): Promise<Disposab
       ...options,
       signal: stop.signal,
     });
-    // Refused while somebody else is inside, cut off after the server's minute: it asks again.
+    // The server refuses the request while another one is inside, and ends it after one minute.
+    // Then this client sends it again.
     asked.on("response", (response) => void response.resume());
     asked.on("error", () => {});
     asked.on("close", () => setTimeout(ask, 20));

@@ -1,6 +1,6 @@
 /**
- * The whole of what apitrouble.test.ts takes a sample of: two minutes without an API server at
- * every stage.
+ * All cases of which apitrouble.test.ts runs a sample: two minutes without an API server at every
+ * stage.
  */
 import { after, before, test } from "node:test";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
@@ -16,7 +16,7 @@ before(async () => {
 after(() => cluster?.down());
 
 for (const stage of stages) {
-  test(`two minutes without an API server at the ${stage}: nothing is lost, nothing done twice`, async () => {
+  test(`loses nothing and repeats nothing when the API server is away for two minutes at the ${stage}`, async () => {
     await outlives(cluster, stage, 120);
   });
 }

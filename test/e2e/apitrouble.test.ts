@@ -1,5 +1,5 @@
 /**
- * The control plane in trouble: the API server or etcd away, overloaded, or somebody else who
+ * The control plane in trouble: the API server or etcd is away or overloaded, or another client
  * writes in between.
  */
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { restsFrom } from "../cluster/rest.ts";
-import { askedByController } from "./audit.ts";
+import { controllerRequests } from "./audit.ts";
 import { auths } from "./nodes.ts";
 import { outlives, stages, starts } from "./outage.ts";
 import * as product from "./product.ts";
@@ -29,18 +29,18 @@ const written = (name: string) => JSON.stringify({ auths: { [name]: { auth: "dTp
 const failuresIn = (text: string) =>
   text.split("\n").filter((line) => /watch failed|reconcile failed/.test(line)).length;
 
-test("the API server goes away in the middle: nothing is lost, nothing done twice, and nobody asks in a hot loop", async (t) => {
+test("loses nothing, repeats nothing and does not retry in a hot loop when the API server goes away in the middle", async (t) => {
   const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
   const stage = stages[Math.abs(seed) % stages.length] ?? "wave";
   t.diagnostic(`SEED=${seed}: at the ${stage}`);
   await outlives(cluster, stage, 10);
-  // Seven watches and a loop of each of the two, each after 0.5, 1, 2, 4 … s: some five tries in
-  // the time that an outage of 10 s takes.
+  // Each of the two controllers has seven watches and one loop. Each of these retries after 0.5, 1,
+  // 2, 4 … s, which makes about five tries in an outage of 10 s.
   const tries = failuresIn(await kubectl("logs", "-l", controllers, "--tail=-1"));
   assert.ok(tries <= 120, `${tries} tries`);
 });
 
-test("etcd restarted, somebody else's writes in between: one rollout, and the last change arrives", async () => {
+test("makes one rollout and delivers the last change when etcd restarts and another client writes in between", async () => {
   const before = await starts(cluster);
   const since = now();
   await product.writeAdditional(cluster, written("first.example"));
@@ -49,11 +49,11 @@ test("etcd restarted, somebody else's writes in between: one rollout, and the la
   );
   const restarted = cluster.stopEtcd().then(() => cluster.startEtcd());
   const over = new AbortController();
-  const conflict = () => askedByController(cluster, since).some(({ code }) => code === 409);
+  const conflict = () => controllerRequests(cluster, since).some(({ code }) => code === 409);
   const somebody = async (name: string) => {
     for (let round = 0; !over.signal.aborted && !conflict(); round++) {
-      // Each gives the controllers' next write a version that is no longer there: 409. Meanwhile
-      // etcd may be away.
+      // Each write by another client makes the controllers' next write conflict (409). etcd may be
+      // away at the same time.
       const annotate = [
         "annotate",
         "--overwrite",
@@ -65,7 +65,8 @@ test("etcd restarted, somebody else's writes in between: one rollout, and the la
   };
   const others = Promise.all(["one", "two", "three"].map(somebody));
   await restarted;
-  // At least two, and further ones until a write has met a conflict: when it does is chance.
+  // At least two writes, then more until a controller's write meets a conflict, because the timing
+  // is random.
   for (let change = 1; change <= 2 || (change <= 6 && !conflict()); change++) {
     if (change > 1) await product.writeAdditional(cluster, written(`change${change}.example`));
     await product.untilServed(cluster, change);
@@ -78,20 +79,20 @@ test("etcd restarted, somebody else's writes in between: one rollout, and the la
   }
   over.abort();
   await others;
-  assert.ok(conflict(), "nobody met a conflict: nothing was shown");
+  assert.ok(conflict(), "no write met a conflict, so this test proved nothing");
 });
 
-test("at rest afterwards the controller asks for nothing but its watches and its Lease", async () => {
-  // What is told of the rollout comes some seconds after the last node has it.
+test("sends nothing but its watches and Lease requests when the cluster is at rest again", async () => {
+  // The status of the rollout is written some seconds after the last node has the revision.
   await product.untilEvent(
     cluster,
     "RolledOut",
     new RegExp(`revision ${await product.revision(cluster)} is on`),
   );
-  await restsFrom((since) => askedByController(cluster, since));
+  await restsFrom((since) => controllerRequests(cluster, since));
 });
 
-test("an API server that answers 429 is not pressed, and the change arrives when it answers again", async () => {
+test("does not flood an API server that answers 429, and delivers the change when it answers again", async () => {
   const api = "flowcontrol.apiserver.k8s.io/v1";
   const subject = {
     kind: "ServiceAccount",
@@ -138,7 +139,7 @@ test("an API server that answers 429 is not pressed, and the change arrives when
   );
   using saturation = await saturate(cluster, holder);
   const refused = (since = "") =>
-    askedByController(cluster, since).filter(({ code }) => code === 429).length;
+    controllerRequests(cluster, since).filter(({ code }) => code === 429).length;
   await until(
     "the rule is in force",
     async () => {
@@ -149,9 +150,9 @@ test("an API server that answers 429 is not pressed, and the change arrives when
   );
   const since = now();
   await product.writeAdditional(cluster, written("third.example"));
-  // Each try of the loop is one request and, where a watch has ended, a list: after 1, 2, 4, 8 s
-  // (Retry-After is 1).
-  await stays("it asked 40 times at most", () => refused(since) <= 40, 8000, 1000);
+  // Each try of the loop is one request. Where a watch has ended, it is also a list, after 1, 2, 4,
+  // 8 s (Retry-After is 1).
+  await stays("it sends at most 40 requests", () => refused(since) <= 40, 8000, 1000);
   assert.ok(refused(since) <= 40, `${refused(since)} requests in 8 s`);
   saturation[Symbol.dispose]();
   await cluster.kubectl(

@@ -1,4 +1,4 @@
-/** A node that is away at the worst moment. */
+/** A node that goes away at the worst moment. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -8,9 +8,9 @@ import type { Node } from "../cluster/node.ts";
 import { auths, hostFirst } from "./nodes.ts";
 import * as product from "./product.ts";
 
-/** For three nodes and a cluster without additional-pull-secret; leaves it so. */
+/** For three nodes and a cluster without additional-pull-secret. Leaves it in the same state. */
 export function awayAtWithdrawal(on: () => Cluster): void {
-  test("H20: a node that dies as removal begins holds nothing up, is waited for alone and gives back when it returns", async () => {
+  test("H20: waits only for the node that dies as removal begins, and cleans that node when it returns", async () => {
     const cluster = on();
     await product.writeAdditional(cluster, cluster.registry.document("additional"));
     await product.untilServed(cluster, 1);

@@ -1,2 +1,2 @@
-/** Others' entries, with agents deleted by force as well. */
+/** Entries of other programs, also when agents are deleted by force. */
 await import("./coowned.test.ts");

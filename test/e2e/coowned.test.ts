@@ -1,4 +1,7 @@
-/** config.json has several owners: what others wrote in it outlives everything that we do to it. */
+/**
+ * config.json has several owners: entries of other programs survive everything that we do to the
+ * file.
+ */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
 import { after, before, test } from "node:test";
@@ -11,7 +14,7 @@ import { agentOn, allAtOnce, auths, fileMark, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
-/** node1 has a file of others, with an entry in our place; node2 has none. */
+/** node1 has a file of another program, with an entry for our registry. node2 has no file. */
 let shared: Node;
 let bare: Node;
 const elsewhere = { auth: "c29tZWJvZHk6ZWxzZQ==" };
@@ -36,7 +39,7 @@ after(() => cluster?.down());
 
 const ours = () => cluster.registry.auth("additional");
 
-/** Another program's edit, made as careful programs make it. */
+/** An edit by another program, made as careful programs make it. */
 async function edit(
   node: Node,
   change: (file: { auths: Record<string, object> }) => void,
@@ -56,7 +59,7 @@ async function edit(
 }
 
 /**
- * Writes the Secret with these registries beside the real one and waits until every node has it.
+ * Writes the Secret with these registries beside the real one, and waits until every node has it.
  */
 async function serve(more: Record<string, object> = {}): Promise<void> {
   const served = (await product.revision(cluster)) ?? 0;
@@ -67,7 +70,7 @@ async function serve(more: Record<string, object> = {}): Promise<void> {
   await product.untilServed(cluster, served + 1);
 }
 
-test("H16: entries and headers of others survive an apply, ours takes the place of theirs, and root alone reads it", async () => {
+test("H16: keeps others' entries and headers on an apply, replaces an entry of the same name, and makes the file readable by root only", async () => {
   await serve();
   const file = JSON.parse(shared.readFile("config.json")?.toString() ?? "") as {
     HttpHeaders: object;
@@ -81,7 +84,7 @@ test("H16: entries and headers of others survive an apply, ours takes the place 
   assert.match(await fileMark(bare), / 600 0:0$/m);
 });
 
-test("an entry that another program adds later survives the next change", async () => {
+test("keeps an entry that another program adds later through the next change", async () => {
   await edit(shared, (file) => void (file.auths["later.example"] = later));
   await serve({ "second.example": elsewhere });
   assert.deepEqual(auths(shared), {
@@ -92,7 +95,7 @@ test("an entry that another program adds later survives the next change", async 
   });
 });
 
-test("drift in our entry is repaired within seconds, and no kubelet is restarted for it", async () => {
+test("repairs drift in our entry within seconds, without a kubelet restart", async () => {
   const first = await kubelets(cluster);
   const own = (): unknown => auths(shared)[cluster.registry.host];
   for (const change of [{ ...ours(), email: "a@b.example" }, undefined]) {
@@ -102,18 +105,21 @@ test("drift in our entry is repaired within seconds, and no kubelet is restarted
       else file.auths[cluster.registry.host] = change;
     });
     await until("our entry is back", () => JSON.stringify(own()) === JSON.stringify(ours()));
-    // The agent looks every 30 s in any case.
+    // The agent observes the file every 30 s in any case.
     const seconds = (performance.now() - begun) / 1000;
     assert.ok(seconds < 10, `repaired after ${seconds.toFixed(1)} s`);
   }
   const ready = async () => (await agentOn(cluster, shared)).status.containerStatuses?.[0]?.ready;
-  await until("the agent waits until the kubelet must have read it", async () => !(await ready()));
+  await until(
+    "the agent waits for the time in which the kubelet reads the file again",
+    async () => !(await ready()),
+  );
   assert.deepEqual(await kubelets(cluster), first);
   await shared.exec(["systemctl", "restart", "kubelet.service"]);
-  await until("the agent sees a process that has read it", ready);
+  await until("the agent sees a kubelet process that has read the file", ready);
 });
 
-test("drift in others' entries and white space is left alone", async () => {
+test("leaves drift in others' entries and white space alone", async () => {
   const first = await kubelets(cluster);
   await edit(shared, (file) => void (file.auths["elsewhere.example"] = later));
   await edit(shared, (file) => void (file.auths["elsewhere.example"] = elsewhere));
@@ -123,14 +129,14 @@ test("drift in others' entries and white space is left alone", async () => {
   );
   const mark = await fileMark(shared);
   await stays(
-    "nobody writes",
+    "the file is not written",
     async () => (await fileMark(shared)) === mark && (await kubelets(cluster))[0] === first[0],
     4000,
   );
 });
 
 longTest(
-  "agents' pods deleted by force in the middle of changes never corrupt the file, and no restart is made twice",
+  "never corrupts the file nor repeats a restart when agents' pods are deleted by force in the middle of changes",
   async () => {
     let wrong = "";
     let over = false;
@@ -151,7 +157,7 @@ longTest(
         { timeout: 240_000, every: 5 },
       );
     })();
-    // systemd's own line: the kubelet says "Started kubelet" as well.
+    // systemd's own line, because the kubelet also logs "Started kubelet".
     const restarts = async () =>
       (await shared.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0;
     const before = await restarts();
@@ -164,7 +170,7 @@ longTest(
           auths: { [cluster.registry.host]: ours(), [`round${round}.example`]: elsewhere },
         }),
       );
-      await until("it is granted", async () => {
+      await until("the node has its grant", async () => {
         const pod = await agentOn(cluster, shared);
         return grantOf(pod.metadata.annotations)?.revision === served + 1;
       });
@@ -198,7 +204,7 @@ function parsed(file: string): Record<string, { auth: string }> | undefined {
   }
 }
 
-test("H18: a rollback takes back our change and nothing of others, not even what they wrote meanwhile", async () => {
+test("H18: reverts only our change in a rollback, and keeps what others wrote meanwhile", async () => {
   const before = auths(shared);
   await shared.breakKubelet(
     "[Service]\nExecStartPre=/bin/sh -c '! grep -q bad.example /var/lib/kubelet/config.json'\n",
@@ -212,7 +218,7 @@ test("H18: a rollback takes back our change and nothing of others, not even what
   await edit(shared, (file) => void (file.auths["meanwhile.example"] = later));
   await product.untilEvent(cluster, "RolloutHalted", /node1.*GPS218/);
   assert.deepEqual(auths(shared), { ...before, "meanwhile.example": later });
-  assert.ok("bad.example" in auths(bare), "the other node's kubelet runs well with it");
+  assert.ok("bad.example" in auths(bare), "the other node's kubelet runs well with the change");
   await shared.healKubelet();
   await product.writeAdditional(
     cluster,
@@ -221,7 +227,7 @@ test("H18: a rollback takes back our change and nothing of others, not even what
   await product.untilServed(cluster, served + 2);
 });
 
-test("H20: removal gives back what ours displaced, keeps what others added, and an absent file is absent again", async () => {
+test("H20: restores the entries that ours displaced, keeps entries that others added, and deletes a file that did not exist before", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.deepEqual(JSON.parse(shared.readFile("config.json")?.toString() ?? ""), {

@@ -1,4 +1,7 @@
-/** A kubelet that does not come back must cost one node a minute, not the cluster its nodes. */
+/**
+ * A kubelet that does not come back must cost one node a minute, and must not cost the cluster its
+ * nodes.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -10,13 +13,13 @@ import * as product from "./product.ts";
 
 const old = '{"auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}}}';
 
-/** For a cluster without additional-pull-secret; leaves it so. */
+/** For a cluster without additional-pull-secret. Leaves it in the same state. */
 export function kubeletFails(on: () => Cluster): void {
-  test("H18: a kubelet that fails three times gets the old file back and runs again, and the others are never touched", async () => {
+  test("H18: restores the old file and a running kubelet after three failed starts, and never touches the other nodes", async () => {
     const cluster = on();
     for (const node of cluster.nodes) node.writeFile("config.json", old);
-    // Every start of a kubelet fails while config.json holds our entry: the failure that a rollback
-    // mends. systemd makes none by itself, so that each failed start is an attempt of the agent's.
+    // Every start of a kubelet fails while config.json holds our entry. A rollback repairs this
+    // failure. systemd does not retry by itself, so each failed start is an attempt of the agent.
     const condition = `! grep -q ${cluster.registry.host} /var/lib/kubelet/config.json`;
     for (const node of cluster.nodes)
       await node.breakKubelet(`[Service]\nRestart=no\nExecStartPre=/bin/sh -c '${condition}'\n`);
@@ -35,7 +38,7 @@ export function kubeletFails(on: () => Cluster): void {
     const starts = (await failed.journal())
       .split("\n")
       .filter((line) => line.includes("Control process exited"));
-    assert.equal(starts.length, 3, "three attempts, and the fourth start has the old file");
+    assert.equal(starts.length, 3, "three attempts, then a fourth start with the old file");
 
     const isSpared = async (node: Node): Promise<boolean> => {
       const { InvocationID: now } = await node.unit(["InvocationID"]);
@@ -51,7 +54,7 @@ export function kubeletFails(on: () => Cluster): void {
     await assertNoLeak(cluster, cluster.registry.users);
   });
 
-  test("a corrected Secret heals every node, at once", async () => {
+  test("heals every node at once when the Secret is corrected", async () => {
     const cluster = on();
     for (const node of cluster.nodes) await node.healKubelet();
     const served = (await product.revision(cluster)) ?? 0;
@@ -69,7 +72,7 @@ export function kubeletFails(on: () => Cluster): void {
       );
   });
 
-  test("a credential is withdrawn from a node whose kubelet had failed with it", async () => {
+  test("withdraws a credential from a node whose kubelet had failed with it", async () => {
     const cluster = on();
     await product.deleteAdditional(cluster);
     await product.untilRemoved(cluster);
@@ -83,7 +86,7 @@ export function kubeletFails(on: () => Cluster): void {
       );
     }
     await until(
-      "the removal is told",
+      "the removal is reported",
       async () => (await product.events(cluster, "Removed")).length > 0,
     );
     assert.equal(await cluster.get("daemonset", names.agentName, "-n", names.namespace), undefined);

@@ -1,6 +1,6 @@
 /**
- * The faults that users meet, on one cluster of three nodes: each test begins and ends without an
- * additional-pull-secret, so the next one meets revision 1 again.
+ * The faults that users meet, on one cluster of three nodes. Each test begins and ends without an
+ * additional-pull-secret, so the next test starts with revision 1 again.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
@@ -21,20 +21,20 @@ before(async () => {
 });
 after(() => cluster?.down());
 let broken = false;
-// What a test that failed leaves would fail the next ones, after minutes of waiting each.
+// After a failed test the next tests would fail too, each after minutes of waiting.
 beforeEach(() => assert.ok(!broken, "an earlier test failed"));
 afterEach((t) => {
   broken ||= (t as { passed?: boolean }).passed === false;
 });
-// A later test must not take the Event of an earlier one for its own.
+// A later test must not mistake the Event of an earlier test for its own.
 afterEach(() => on().kubectl("delete", "events", "-n", names.namespace, "--all"));
 
-test("nothing is lost or done twice when the API server goes away for ten seconds in a rollout", () =>
+test("loses nothing and repeats nothing when the API server goes away for ten seconds in a rollout", () =>
   outlives(on(), "wave", 10));
 
 awayAtWithdrawal(on);
 
-test("H20, H21: a controller that is killed twice in a rollout and twice in a withdrawal comes to the same end", async (t) => {
+test("H20, H21: reaches the same end when the controller is killed twice in a rollout and twice in a withdrawal", async (t) => {
   untouched(on());
   await rolloutAndWithdrawalUnderKills(on(), 2, t);
 });

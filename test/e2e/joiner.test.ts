@@ -1,5 +1,6 @@
 /**
- * A node that joins: how soon it has the credential, and what that costs its first ordinary pod.
+ * A node that joins: how soon it has the credential, and how much that delays its first ordinary
+ * pod.
  */
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -36,8 +37,8 @@ type Event = {
 type Pulls = { asked: number; failed: number; lastFailed: number };
 
 /**
- * How often kubelets that told so first at `since` or later asked for the pod's image, how often
- * any did in vain, and when that was the last time.
+ * Pulls of the pod's image by kubelets that first reported one at `since` or later: how often they
+ * tried, how often they failed, and when the last failure was.
  */
 async function pulls(pod: string, since = 0): Promise<Pulls> {
   const filter = `--field-selector=involvedObject.name=${pod}`;
@@ -55,12 +56,12 @@ async function pulls(pod: string, since = 0): Promise<Pulls> {
 }
 
 /**
- * A node that joins now has the credential before its network lets the first ordinary pod in.
+ * A node that joins now has the credential before its network starts the first ordinary pod.
  * Milliseconds from boot.
  */
 async function joins(pod: string): Promise<number> {
-  // As with every network that comes as a pod itself: its configuration is there only some time
-  // after the kubelet.
+  // As on every cluster whose network runs as a pod: the network's configuration appears some time
+  // after the kubelet has started.
   const network = "etc/cni/net.d/10-ptp.conflist";
   let configuration = Buffer.alloc(0);
   const before = (node: Node): void => {
@@ -76,22 +77,22 @@ async function joins(pod: string): Promise<number> {
   writeFileSync(join(node.rootfs, network), configuration);
   await untilState(cluster, pod, "Running");
   assert.deepEqual(await pulls(pod), { asked: 1, failed: 0, lastFailed: 0 });
-  // The network waits for the agent here, by our doing: that the agent is early is said by this.
+  // In this test the network waits for the agent. This assertion shows that the agent is early.
   assert.ok(held - begun < 60_000, `the file was written ${held - begun} ms after boot`);
   return held - begun;
 }
 
-test("H4: a node that joins in the middle of a rollout has the credential before its first ordinary pod", async (context) => {
+test("H4: gives a node that joins in the middle of a rollout the credential before its first ordinary pod", async (context) => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until("the rollout has reached the first node", () => cluster.nodes.every(holds));
   context.diagnostic(`the file was written ${await joins("during")} ms after boot`);
 });
 
-test("H4: a node that joins long after a rollout has the credential before its first ordinary pod", async (context) => {
+test("H4: gives a node that joins long after a rollout the credential before its first ordinary pod", async (context) => {
   context.diagnostic(`the file was written ${await joins("after")} ms after boot`);
 });
 
-test("a pod that is there before the agent fails at its image until the credential comes, and not once after", async (context) => {
+test("lets a pod that is there before the agent fail at its image until the credential comes, and never after that", async (context) => {
   await cluster.apply(podOn({ name: "node4" } as Node, "early", image));
   const begun = Date.now();
   const since = (): number => Date.now() - begun;
@@ -107,13 +108,15 @@ test("a pod that is there before the agent fails at its image until the credenti
   const { asked, failed, lastFailed } = await pulls("early");
   const times = `Ready ${ready} ms, file written ${await held} ms, pod runs ${running} ms`;
   context.diagnostic(`since boot: ${times}; ${asked} pulls, ${failed} failed`);
-  // The last one: at boot a kubelet may have to wait for its containerd, and is started again.
+  // The last start, because at boot a kubelet may have to wait for its containerd and is started
+  // again.
   const restart = (await restarts(cluster, begun)).at(-1);
   const { mtimeMs } = statSync(join(node.rootfs, "var/lib/kubelet/config.json"));
   assert.ok(restart && restart.up > mtimeMs, `up ${restart?.up}, written ${mtimeMs}`);
-  // The new kubelet remembers neither the failure nor the pause after it.
+  // The new kubelet does not remember the failure or the pause after it.
   assert.ok(lastFailed <= restart.up, `failed at ${lastFailed}, restarted at ${restart.up}`);
-  // One pull of its own; whether the old one's last has ended, nobody may have been told.
+  // The new kubelet pulls once. The end of the old kubelet's last pull may never have been
+  // reported.
   const own = Math.floor(restart.up / 1000) * 1000;
   assert.equal((await pulls("early", own)).asked, 1);
 });

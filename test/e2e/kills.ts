@@ -1,7 +1,4 @@
-/**
- * A controller that is killed again and again, wherever it stands, in a rollout and in a
- * withdrawal.
- */
+/** A controller that is killed repeatedly, at any step of a rollout and of a withdrawal. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import * as names from "#contract/names.ts";
@@ -15,17 +12,17 @@ import { auths } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
 
-/** Somebody else's file, in their own formatting. */
+/** Another program's file, in its own formatting. */
 const others = '{ "auths": {\n"elsewhere.example": {"auth": "c29tZWJvZHk6ZWxzZQ=="} } }\n';
 
-/** Gives the first node somebody else's file, and the others none. */
+/** Gives the first node another program's file, and the others none. */
 export function untouched(cluster: Cluster): void {
   cluster.nodes[0]?.writeFile("config.json", others);
 }
 
 /**
- * For a controller with a budget of one and a cluster that has no additional-pull-secret; leaves it
- * so.
+ * For a controller with a budget of one and a cluster that has no additional-pull-secret. Leaves it
+ * in the same state.
  */
 export async function rolloutAndWithdrawalUnderKills(
   cluster: Cluster,
@@ -75,14 +72,14 @@ export async function rolloutAndWithdrawalUnderKills(
   const last = Math.max(...withdrawal.map(({ up }) => up));
   assert.ok(
     (deleted[0]?.at ?? 0) > last + 3000,
-    "every node had given its entries back before the first object went",
+    "every node had removed its entries before the first object was deleted",
   );
 }
 
 /**
- * SIGKILL of the one that writes, so that nothing is finished or tidied; then its pod and its Lease
- * go, so that the next one waits neither for a back-off nor for the Lease to run out. Returns how
- * many of the kills came before the end.
+ * Kills the controller that writes with SIGKILL, so that it cannot finish or tidy anything. Then
+ * deletes its pod and its Lease, so that the next controller waits neither for a back-off nor for
+ * the Lease to expire. Returns how many of the kills came before the end.
  */
 async function killAtRandom(
   cluster: Cluster,
@@ -116,7 +113,7 @@ async function killAtRandom(
   return early;
 }
 
-/** What the controller deleted, in order, from the API server's audit log. */
+/** The objects that the controller deleted, in order, from the API server's audit log. */
 function deletions(cluster: Cluster, since: number): { resource: string; at: number }[] {
   return auditOf(cluster, { since: new Date(since).toISOString() })
     .filter(

@@ -5,7 +5,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 
 const lease = ["lease", "global-pull-secret-controller", "-n", names.namespace] as const;
 
-/** Name of the pod that holds the Lease; undefined while nobody does. */
+/** Name of the pod that holds the Lease; undefined while no pod holds it. */
 async function holder(cluster: Cluster): Promise<string | undefined> {
   const found = await cluster.get<{ spec?: { holderIdentity?: string } }>(...lease);
   return found?.spec?.holderIdentity?.split("_")[0] || undefined;
@@ -28,7 +28,10 @@ export async function leader(cluster: Cluster): Promise<Readonly<{ name: string;
   });
 }
 
-/** As if it had run out: what a test of something else need not wait for after a kill. */
+/**
+ * Makes the Lease look expired, so that tests of other subjects need not wait for this after a
+ * kill.
+ */
 export async function freeLease(cluster: Cluster): Promise<void> {
   await cluster.kubectl("delete", ...lease, "--ignore-not-found");
 }

@@ -1,4 +1,4 @@
-/** Looks for planted credentials in everything that the product says to people. */
+/** Looks for planted credentials in everything that the product shows to people. */
 import assert from "node:assert/strict";
 import * as names from "#contract/names.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -11,17 +11,20 @@ const controller = [
 ];
 const agents = ["-n", names.namespace, "-l", `name=${names.agentName}`];
 
-/** In a registry key, as somebody pastes it there with user and host. */
+/** In a registry key, as if a user had pasted it there with user and host. */
 const plantedInKey = "planted-in-a-registry-key";
 
-/** A document that is refused at the key that holds a secret: whoever says why names the key. */
+/**
+ * A document that is refused at a key that contains a secret. An error message that names the key
+ * would leak it.
+ */
 export const withSecretInKey = JSON.stringify({
   auths: { [`https://robot:${plantedInKey}@registry.corp`]: { auth: "%%%" } },
 });
 
 /**
- * Fails with the place where a password, or its base64 alone or behind its user's name, can be
- * read.
+ * Fails with the place where a password is readable: in plain text, in base64 alone, or in base64
+ * after its user name.
  */
 export async function assertNoLeak(
   cluster: Cluster,
@@ -34,14 +37,14 @@ export async function assertNoLeak(
     base64(`${user}:${password}`),
   ]);
   const planted = [...values, plantedInKey];
-  for (const [place, text] of Object.entries(await everythingSaid(cluster))) {
-    assert.ok(text.length > 50, `${place}: nothing there to be searched`);
+  for (const [place, text] of Object.entries(await allOutput(cluster))) {
+    assert.ok(text.length > 50, `${place}: there is no text to search`);
     for (const credential of planted)
       assert.ok(!text.includes(credential), `a credential is in ${place}`);
   }
 }
 
-async function everythingSaid(cluster: Cluster): Promise<Record<string, string>> {
+async function allOutput(cluster: Cluster): Promise<Record<string, string>> {
   const kinds = "events,pods,daemonsets,deployments,replicasets,controllerrevisions";
   const secret = await cluster.get<{ metadata: object }>(
     "secret",
@@ -82,18 +85,18 @@ async function everythingSaid(cluster: Cluster): Promise<Record<string, string>>
   };
 }
 
-/** Of the containers that run, and of those that ended before them. */
+/** Of the running containers, and of their previous instances. */
 async function logsOfAgents(cluster: Cluster): Promise<string> {
   const pods = (await cluster.kubectl("get", "pods", ...agents, "-o", "name")).trim().split("\n");
   const logs = pods.flatMap((pod) => [
     cluster.kubectl("logs", "-n", names.namespace, pod),
-    // kubectl fails where no container ended before.
+    // kubectl fails if the container has no previous instance.
     cluster.kubectl("logs", "-n", names.namespace, pod, "--previous").catch(() => ""),
   ]);
   return (await Promise.all(logs)).join("");
 }
 
-/** Without padding, so that it is found inside longer text. */
+/** Without padding, so that it is also found inside longer text. */
 function base64(text: string): string {
   return Buffer.from(text).toString("base64").replaceAll("=", "");
 }

@@ -1,6 +1,7 @@
 /**
- * Another mode of delivery in mid-rollout, both ways, on real kubelets that were prepared for mode
- * CredentialProvider: every node has one way or the other all the time, and the change ends.
+ * Switching the delivery mode in the middle of a rollout, in both directions, on real kubelets that
+ * were prepared for mode CredentialProvider. Every node can pull through one of the two modes all
+ * the time, and the change ends.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -10,7 +11,7 @@ import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { auths, kubelets, letReread } from "./nodes.ts";
+import { auths, kubelets, skipRereadWait } from "./nodes.ts";
 import { podOn, untilState } from "./pods.ts";
 import { prepare } from "./prepared.ts";
 import * as product from "./product.ts";
@@ -34,8 +35,8 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** The credential of the registry in both ways of a node; config.json is read first. */
-function waysOf(node: Node): Readonly<Record<"file" | "answer", string | undefined>> {
+/** The registry's credential in both transports of a node. Reads config.json first. */
+function transportsOf(node: Node): Readonly<Record<"file" | "answer", string | undefined>> {
   const file = auths(node)[cluster.registry.host]?.auth;
   const text = node.readFile(providerFiles.answer)?.toString() ?? '{"auth":{}}';
   const { auth } = JSON.parse(text) as { auth: Record<string, Record<string, string>> };
@@ -44,7 +45,7 @@ function waysOf(node: Node): Readonly<Record<"file" | "answer", string | undefin
   return { file, answer };
 }
 
-const wayOf = (mode: DeliveryMode) => (mode === "CredentialProvider" ? "answer" : "file");
+const transportOf = (mode: DeliveryMode) => (mode === "CredentialProvider" ? "answer" : "file");
 
 /** The mode that global-pull-secret names. */
 async function publishedMode(): Promise<string> {
@@ -57,8 +58,8 @@ async function publishedMode(): Promise<string> {
   return Buffer.from(secret?.data[names.secretKeys.mode] ?? "", "base64").toString();
 }
 
-/** Lets no node wait for the five minutes after which its kubelet has read its file again. */
-async function hurry(signal: AbortSignal): Promise<void> {
+/** Spares every node the five minutes after which its kubelet has read its file again. */
+async function skipRereadWaits(signal: AbortSignal): Promise<void> {
   const done = new Map<Node, number>();
   const renamedOn = (node: Node) => {
     const text = node.readFile("global-pull-secret/journal.json")?.toString() || "{}";
@@ -67,29 +68,32 @@ async function hurry(signal: AbortSignal): Promise<void> {
   for (;;) {
     const isNew = (node: Node) => ![undefined, done.get(node)].includes(renamedOn(node));
     const next = await until(
-      "a node has a new file, or all have it",
+      "a node has a new file, or all nodes have it",
       () => (signal.aborted ? "over" : cluster.nodes.find(isNew)),
       { timeout: 300_000 },
     );
     if (next === "over") return;
     const renamed = renamedOn(next);
-    await letReread(next).catch(() => {});
+    await skipRereadWait(next).catch(() => {});
     done.set(next, renamedOn(next) ?? renamed ?? 0);
   }
 }
 
-/** A new password, and the mode changed when one node alone has it; until the nodes have it so. */
+/**
+ * Writes a new password, changes the mode when only one node has it, and waits until all nodes have
+ * it in the new mode.
+ */
 async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise<void> {
   const additional = randomBytes(18).toString("base64url");
   await cluster.registry.setUsers({ ...cluster.registry.users, additional });
   const { auth } = cluster.registry.auth("additional");
   const has = (mode: DeliveryMode) =>
-    cluster.nodes.filter((node) => waysOf(node)[wayOf(mode)] === auth).length;
+    cluster.nodes.filter((node) => transportsOf(node)[transportOf(mode)] === auth).length;
   const without = new Set<string>();
   const over = new AbortController();
   const watch = setInterval(() => {
     for (const node of cluster.nodes) {
-      const { file, answer } = waysOf(node);
+      const { file, answer } = transportsOf(node);
       if (file === undefined && answer === undefined) without.add(node.name);
     }
   }, 50);
@@ -98,9 +102,9 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
     await until("the first node has it", () => has(from) > 0, { every: 20 });
     assert.equal(has(from), 1);
     await product.steerProduct(cluster, by(to));
-    const hurried = from === "Reread" || to === "Reread" ? hurry(over.signal) : undefined;
-    // The first node ends what it has begun before another content is published.
-    await until("it is published so", async () => (await publishedMode()) === to);
+    const hurried = from === "Reread" || to === "Reread" ? skipRereadWaits(over.signal) : undefined;
+    // The first node finishes what it has begun before other content is published.
+    await until("it is published in the new mode", async () => (await publishedMode()) === to);
     await product.rolledOut(cluster);
     over.abort();
     await hurried;
@@ -109,7 +113,7 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
     clearInterval(watch);
     over.abort();
   }
-  assert.deepEqual([...without], [], "a node had neither way");
+  assert.deepEqual([...without], [], "a node had the credential in neither transport");
 }
 
 let tags = 0;
@@ -122,26 +126,26 @@ async function arePulled(): Promise<void> {
   for (const [, name] of pods) await untilState(cluster, name, "Running");
 }
 
-test("from Restart to CredentialProvider: at most the first node's kubelet is restarted, and the next pull uses the answer", async () => {
+test("restarts at most the first node's kubelet when the mode changes from Restart to CredentialProvider, and the next pull uses the provider's answer", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("Restart", "CredentialProvider");
   await arePulled();
-  for (const node of cluster.nodes) assert.equal(waysOf(node).file, undefined);
+  for (const node of cluster.nodes) assert.equal(transportsOf(node).file, undefined);
   const now = await kubelets(cluster);
   const restarted = now.filter((kubelet, at) => kubelet !== before[at]);
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("from CredentialProvider to Restart: every kubelet is restarted with its file, and the answers are emptied", async () => {
+test("restarts every kubelet with its file when the mode changes from CredentialProvider to Restart, and empties the answers", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("CredentialProvider", "Restart");
   await arePulled();
-  for (const node of cluster.nodes) assert.equal(waysOf(node).answer, undefined);
+  for (const node of cluster.nodes) assert.equal(transportsOf(node).answer, undefined);
   const now = await kubelets(cluster);
   assert.ok(now.every((kubelet, at) => kubelet !== before[at]));
 });
 
-test("from Restart to Reread: at most the first node's kubelet is restarted", async () => {
+test("restarts at most the first node's kubelet when the mode changes from Restart to Reread", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("Restart", "Reread");
   const now = await kubelets(cluster);
@@ -149,7 +153,7 @@ test("from Restart to Reread: at most the first node's kubelet is restarted", as
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("from Reread to Restart: the first node ends what it has begun, and then every node has it", async () => {
+test("lets the first node finish what it has begun when the mode changes from Reread to Restart, then serves every node", async () => {
   await changeInMidRollout("Reread", "Restart");
   await arePulled();
 });

@@ -1,11 +1,11 @@
-/** What a test sees on the nodes: the kubelet's process, its file, and the agents' pods. */
+/** What a test observes on the nodes: the kubelet's process, its file, and the agents' pods. */
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
 import { leader } from "./leader.ts";
 
-/** What identifies the kubelet's process on every node, in the nodes' order. */
+/** Identifies the kubelet's process on every node, in the nodes' order. */
 export async function kubelets(cluster: Cluster, unit = "kubelet.service"): Promise<string[]> {
   return await Promise.all(
     cluster.nodes.map(async (node) => (await node.unit(["InvocationID"], unit)).InvocationID),
@@ -21,8 +21,8 @@ export function auths(node: Node | undefined): Record<string, { auth: string }> 
 }
 
 /**
- * Inode, change time, mode and owner of config.json: the same as long as nobody wrote it. Empty
- * when it is absent.
+ * Inode, change time, mode and owner of config.json. Unchanged as long as the file is not written.
+ * Empty when it is absent.
  */
 export async function fileMark(node: Node): Promise<string> {
   return await node.exec([
@@ -62,7 +62,7 @@ export async function agents(cluster: Cluster): Promise<AgentPodObject[]> {
   return list?.items ?? [];
 }
 
-/** The name of the agent's pod that is to stay on a node. */
+/** The name of the agent's pod on a node; leaves out pods that are being deleted. */
 export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPodObject> {
   const pods = await agents(cluster);
   const found = pods.find(
@@ -75,17 +75,18 @@ export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPodObj
 export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
   const { name } = (await agentOn(cluster, node)).metadata;
   const log = ["logs", "-n", names.namespace, name];
-  // A first node proves by its container's end: what it did is in the log of the one before.
+  // A first node gives its proof by a container exit, so its actions are in the log of the previous
+  // container.
   const before = await cluster.kubectl(...log, "--previous").catch(() => "");
   return before + (await cluster.kubectl(...log));
 }
 
 /**
- * Restart `Never`: moves the time of the file in the node's journal back, as if the five minutes
- * were over after which the kubelet has read it again. What it does in them is in
- * policies.long.test.ts.
+ * Restart `Never`: moves the file's time in the node's journal back, as if the five minutes were
+ * over after which the kubelet has read the file again. policies.long.test.ts covers these five
+ * minutes.
  */
-export async function letReread(node: Node, directory = "/var/lib/kubelet"): Promise<void> {
+export async function skipRereadWait(node: Node, directory = "/var/lib/kubelet"): Promise<void> {
   const file = `${directory}/global-pull-secret/journal.json`;
   const read = async () =>
     JSON.parse((await node.exec(["sh", "-c", `cat ${file} 2>/dev/null || true`])) || "{}");
@@ -95,12 +96,12 @@ export async function letReread(node: Node, directory = "/var/lib/kubelet"): Pro
   await node.exec(["tee", file], JSON.stringify({ ...journal, renamed }));
 }
 
-/** No stages: for tests of what is not about the order of the nodes. */
+/** No stages: for tests that are not about the order of the nodes. */
 export const allAtOnce = "100%";
 
 /**
- * All nodes, first the one where the controller that writes runs: a test of something else lets it
- * live.
+ * All nodes. The first is the one where the controller that writes runs, so that tests of other
+ * subjects can keep it alive.
  */
 export async function hostFirst(cluster: Cluster): Promise<Node[]> {
   const { host } = await leader(cluster);

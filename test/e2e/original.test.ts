@@ -1,6 +1,6 @@
 /**
- * The original pull secret beside the additional one: precedence, rotation, and what happens when
- * either is bad or absent.
+ * The original pull secret beside the additional one: precedence, rotation, and bad or absent
+ * sources.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -30,7 +30,7 @@ async function writeOriginal(document: string): Promise<void> {
   });
 }
 
-/** Everything of the nodes and the published result that a change could show in. */
+/** Everything on the nodes and in the published result in which a change would be visible. */
 async function everything(): Promise<unknown> {
   return {
     revision: await product.revision(cluster),
@@ -40,7 +40,7 @@ async function everything(): Promise<unknown> {
 }
 
 /**
- * For 3 s, the time in which a change would have begun: the controller looks at once, and an agent
+ * For 3 s, the time in which a change would have begun: the controller reacts at once, and an agent
  * writes within a second of a change of its Secret.
  */
 async function staysAs(before: unknown): Promise<void> {
@@ -49,13 +49,14 @@ async function staysAs(before: unknown): Promise<void> {
 }
 
 /**
- * Runs a new tag of the private image on every node; answers whose credential the registry let in.
+ * Runs a new tag of the private image on every node. Returns the users whose credential the
+ * registry accepted.
  */
 async function pullers(tag: string): Promise<string[]> {
   const image = await cluster.pushApp(`team/${tag}:1`);
   await cluster.apply(...cluster.nodes.map((node) => podOn(node, `${tag}-${node.name}`, image)));
   for (const node of cluster.nodes) await untilState(cluster, `${tag}-${node.name}`, "Running");
-  // A node that has the layers of another tag only asks for the manifest's digest, by HEAD.
+  // A node that has the layers of another tag only requests the manifest's digest, by HEAD.
   const pulls = cluster.registry
     .accesses()
     .filter(({ user, path }) => user !== "pusher" && path.startsWith(`/v2/team/${tag}/manifests/`));
@@ -68,7 +69,7 @@ const platform = (word: string) => ({
   "platform.example": { auth: Buffer.from(`site:${word}`).toString("base64") },
 });
 
-test("a missing original is told, and holds nothing up", async () => {
+test("reports a missing original without delaying anything", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   const event = await product.untilEvent(cluster, "OriginalRejected", /GPS303/);
   assert.equal(event.type, "Warning");
@@ -76,7 +77,7 @@ test("a missing original is told, and holds nothing up", async () => {
   for (const node of cluster.nodes) assert.deepEqual(auths(node), ours());
 });
 
-test("H9: an original that appears later is merged, and on a conflict the additional wins, in the file and at the registry", async () => {
+test("H9: merges an original that appears later, and prefers the additional on a conflict, in the file and at the registry", async () => {
   await writeOriginal(
     JSON.stringify({
       auths: { [cluster.registry.host]: cluster.registry.auth("original"), ...platform("one") },
@@ -88,7 +89,7 @@ test("H9: an original that appears later is merged, and on a conflict the additi
   assert.deepEqual(await pullers("conflict"), ["additional"]);
 });
 
-test("H3: the original's rotation flows while the additional is invalid, whose last good entries stay in force, as a pull proves", async () => {
+test("H3: delivers the original's rotation while the additional is invalid and its last good entries stay in force, as a pull proves", async () => {
   await product.writeAdditional(cluster, '{"auths":{"":{"auth":"dTpw"}}}');
   await product.untilEvent(cluster, "Rejected", /empty/);
   await writeOriginal(JSON.stringify({ auths: platform("two") }));
@@ -98,7 +99,7 @@ test("H3: the original's rotation flows while the additional is invalid, whose l
   assert.deepEqual(await pullers("rotated"), ["additional"]);
 });
 
-test("H24: with both invalid nothing changes anywhere, and both are told", async () => {
+test("H24: changes nothing anywhere when both are invalid, and reports both", async () => {
   const before = await everything();
   await writeOriginal('{"auths":{"platform.example":{"auth":"%%%"}}}');
   const original = await product.untilEvent(
@@ -116,7 +117,7 @@ test("H24: with both invalid nothing changes anywhere, and both are told", async
   await staysAs(before);
 });
 
-test("an original that vanishes takes nothing away from the nodes, and is told", async () => {
+test("takes nothing away from the nodes when the original disappears, and reports it", async () => {
   const before = await everything();
   await cluster.kubectl("delete", "events", "-n", names.namespace, "--all");
   await cluster.kubectl("delete", "secret", "pull-secret", "-n", names.namespace);
@@ -125,7 +126,7 @@ test("an original that vanishes takes nothing away from the nodes, and is told",
   await writeOriginal(JSON.stringify({ auths: platform("two") }));
 });
 
-test("H21: removal leaves no file where there was none, although an original is configured", async () => {
+test("H21: leaves no file after removal where there was none, even if an original is configured", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);

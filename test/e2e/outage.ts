@@ -1,4 +1,4 @@
-/** One whole life of a pull secret, during which the API server goes away at one stage. */
+/** The whole life of a pull secret, during which the API server goes away at one stage. */
 import assert from "node:assert/strict";
 import { grantOf } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
@@ -13,14 +13,14 @@ export const stages = ["birth", "canary", "wave", "withdrawal"] as const;
 export type OutageStage = (typeof stages)[number];
 
 /**
- * Milliseconds for which a kubelet must be well before the next one's turn: what the product is
- * installed with, at least.
+ * Milliseconds for which a kubelet must be healthy before the next one's turn: the smallest value
+ * that the product can be installed with.
  */
 const probation = 3000;
 
 /**
- * How often systemd started a node's kubelet so far. The kubelet itself says "Started kubelet" as
- * well.
+ * How often systemd has started a node's kubelet so far. The kubelet itself also logs "Started
+ * kubelet".
  */
 export async function starts(cluster: Cluster): Promise<number[]> {
   return await Promise.all(
@@ -31,8 +31,7 @@ export async function starts(cluster: Cluster): Promise<number[]> {
 }
 
 /**
- * Stops the API server at the stage, for so many seconds; asserts that nothing is lost or done
- * twice.
+ * Stops the API server at the stage, for so many seconds. Asserts that nothing is lost or repeated.
  */
 export async function outlives(
   cluster: Cluster,
@@ -61,7 +60,10 @@ export async function outlives(
   await cluster.kubectl("delete", "events", "-n", names.namespace, "--all");
 }
 
-/** Fails with the restarts, and with who wrote agents' pods and the DaemonSet meanwhile. */
+/**
+ * Fails with the restarts, and with the clients that wrote agents' pods and the DaemonSet
+ * meanwhile.
+ */
 async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> {
   const all = await restarts(cluster, begun);
   if (mostAtOnce(all, probation) === 1) return;
@@ -71,7 +73,9 @@ async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> 
     .map(({ at, user, verb, resource, subresource, name }) =>
       [at, user, verb, `${resource}/${subresource}`, name].join(" "),
     );
-  assert.fail(["not one node after the other", JSON.stringify(all), ...written].join("\n"));
+  assert.fail(
+    ["the nodes were not restarted one after another", JSON.stringify(all), ...written].join("\n"),
+  );
 }
 
 /** Stops the API server at the stage, for so many seconds. */

@@ -1,6 +1,6 @@
 /**
- * What is ours is kept as declared while nodes work with it; what is somebody else's is refused and
- * never touched.
+ * The product keeps its own objects as declared while nodes work with them. It refuses objects of
+ * other owners and never touches them.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -29,9 +29,7 @@ const owned = [
   ),
 ] as const;
 
-/**
- * What identifies each object, and every edit of its spec, data or metadata but not of its status.
- */
+/** Identifies each object, and every edit of its spec, data or metadata, but not of its status. */
 const versions = async () =>
   await Promise.all(
     owned.map(async ([kind, name]) => {
@@ -72,7 +70,7 @@ function foreign(): object[] {
   ];
 }
 
-test("objects of somebody else under all of our names are refused with an Event and never touched, not even by a removal", async () => {
+test("refuses objects of other owners under all of our names with an Event, and never touches them, not even on removal", async () => {
   await cluster.apply(...foreign());
   await product.rolledOut(cluster);
   const before = await versions();
@@ -95,7 +93,7 @@ test("objects of somebody else under all of our names are refused with an Event 
 let kubeletsBefore: string[];
 let filesBefore: string[];
 
-test("every object of ours that is deleted comes back within seconds, and the nodes notice nothing", async () => {
+test("recreates each of our objects within seconds when it is deleted, and leaves the nodes undisturbed", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   kubeletsBefore = await kubelets(cluster);
@@ -123,7 +121,7 @@ async function undisturbed(): Promise<void> {
   assert.deepEqual(await Promise.all(cluster.nodes.map(fileMark)), filesBefore);
 }
 
-/** One of each kind of effect; every field is in test/controller, which needs no node. */
+/** One of each kind of effect. test/controller tests every field, without a node. */
 const edits: readonly (readonly [kind: string, name: string, patch: object])[] = [
   [
     "daemonset",
@@ -144,7 +142,7 @@ const edits: readonly (readonly [kind: string, name: string, patch: object])[] =
   ],
 ];
 
-test("edits of our objects are repaired within seconds, and labels of another field manager stay", async () => {
+test("repairs edits of our objects within seconds, and keeps labels of another field manager", async () => {
   const labelled = owned.filter(([kind]) => kind === "secret" || kind === "daemonset");
   for (const [kind, name] of labelled) {
     const [apiVersion, capital] = kind === "secret" ? ["v1", "Secret"] : ["apps/v1", "DaemonSet"];
@@ -188,7 +186,7 @@ test("edits of our objects are repaired within seconds, and labels of another fi
     );
 });
 
-/** The probe asks for the template's revision, which a repaired Secret raises. */
+/** The probe contains the template's revision, which grows when the Secret is repaired. */
 function sameButRevision(one: readonly string[], other: readonly string[]): boolean {
   const plain = (texts: readonly string[]) => texts.join("\n").replaceAll(/revision=\d+/g, "");
   return plain(one) === plain(other);

@@ -1,4 +1,4 @@
-/** The arrows of the drawn picture, each with the time at which it happened, on a real node. */
+/** The arrows of the requested picture, each with the time at which it happened, on a real node. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** Microseconds since the epoch, of an ISO 8601 time with up to six digits after the point. */
+/** Microseconds since the epoch, from an ISO 8601 time with up to six digits after the point. */
 function micros(time: string): number {
   const [, seconds = "", fraction = ""] =
     /^([^.]*)\.?(\d*)/.exec(time.replace(/(Z|\+00:?00)$/, "").replace(" ", "T")) ?? [];
@@ -25,7 +25,7 @@ function micros(time: string): number {
 
 type Step = readonly [what: string, micros: number];
 
-test("HD, H5, H10, H11, H12: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBinding, DaemonSet, agent, file, D-Bus, kubelet: in this order", async () => {
+test("HD, H5, H10, H11, H12: follows the picture's order: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBinding, DaemonSet, agent, file, D-Bus, kubelet", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   const [node] = cluster.nodes;
@@ -48,7 +48,7 @@ test("HD, H5, H10, H11, H12: Secret, controller, global-pull-secret, ServiceAcco
         one.name.startsWith(name) &&
         one.code === code,
     );
-    assert.ok(found, `the audit log tells that ${what}`);
+    assert.ok(found, `the audit log shows that ${what}`);
     return [what, micros(found.at)];
   };
   const made = (what: string, resource: string, name: string): Step =>
@@ -60,7 +60,7 @@ test("HD, H5, H10, H11, H12: Secret, controller, global-pull-secret, ServiceAcco
     .map((line) => JSON.parse(line) as { time: string; action: string; revision: number });
   const said = (what: string, action: string): Step => {
     const line = log.find((one) => one.revision === 1 && one.action === action);
-    assert.ok(line, `the agent's log tells that ${what}`);
+    assert.ok(line, `the agent's log shows that ${what}`);
     return [what, micros(line.time)];
   };
 
@@ -87,7 +87,7 @@ test("HD, H5, H10, H11, H12: Secret, controller, global-pull-secret, ServiceAcco
       names.additionalSecretName,
       201,
     ),
-    // Its watch brings the Secret, which asks for nothing.
+    // The controller receives the Secret over its watch, without another request.
     made(
       "the controller has seen it, and creates global-pull-secret",
       "secrets",
@@ -98,7 +98,7 @@ test("HD, H5, H10, H11, H12: Secret, controller, global-pull-secret, ServiceAcco
     made("the RoleBinding", "rolebindings", names.agentName),
     daemonSet,
     first(
-      "its pod is made",
+      "its pod is created",
       "system:serviceaccount:kube-system:daemon-set-controller",
       "create",
       "pods",
@@ -107,7 +107,7 @@ test("HD, H5, H10, H11, H12: Secret, controller, global-pull-secret, ServiceAcco
     ),
     said("the agent has read its revision and is about to write", "apply"),
     ["config.json is in place", Math.round(Number(changed) * 1e6)],
-    said("the agent asks systemd over D-Bus", "restart"),
+    said("the agent calls systemd over D-Bus", "restart"),
     ["systemd stops the kubelet", micros(stopping.split(" ")[0] ?? "")],
     ["the new kubelet is started", micros(`${day}T${time}`)],
   ];
@@ -116,15 +116,15 @@ test("HD, H5, H10, H11, H12: Secret, controller, global-pull-secret, ServiceAcco
     .join("\n");
   for (const [index, [, at]] of steps.entries()) {
     assert.ok(Number.isFinite(at), shown);
-    assert.ok(index === 0 || (steps[index - 1]?.[1] ?? 0) <= at, `in another order:\n${shown}`);
+    assert.ok(index === 0 || (steps[index - 1]?.[1] ?? 0) <= at, `out of order:\n${shown}`);
   }
   const [, told] = first(
-    "it says so",
+    "it reports the result",
     controller,
     "create",
     "events",
     names.additionalSecretName,
     201,
   );
-  assert.ok(daemonSet[1] <= told, "the nodes first, then what is said");
+  assert.ok(daemonSet[1] <= told, "the nodes come first, then the report");
 });

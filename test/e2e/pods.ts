@@ -27,7 +27,9 @@ type Pod = {
   };
 };
 
-/** `Running`, or why the pod's container waits (`ImagePullBackOff`, `ErrImagePull`, …). */
+/**
+ * `Running`, or the reason why the pod's container waits (`ImagePullBackOff`, `ErrImagePull`, …).
+ */
 export async function stateOf(cluster: Cluster, name: string): Promise<string> {
   const pod = await cluster.get<Pod>("pod", name, "-n", "default");
   const state = pod?.status.containerStatuses?.[0]?.state;
@@ -51,5 +53,5 @@ export async function untilState(
   );
 }
 
-/** What the kubelet says of an image that it may not pull. */
+/** The kubelet's message about an image that it may not pull. */
 export const pullRefused = ["ErrImagePull", "ImagePullBackOff"] as const;

@@ -1,4 +1,4 @@
-/** Restart `Never`: what the kubelet does by itself, which takes it minutes. */
+/** Restart `Never`: the kubelet's own behaviour, which takes minutes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startCluster } from "../cluster/cluster.ts";
@@ -7,7 +7,7 @@ import { agentOn, allAtOnce, auths, kubelets } from "./nodes.ts";
 import { podOn, pullRefused, stateOf, untilState } from "./pods.ts";
 import * as product from "./product.ts";
 
-test("restart Never: a private image runs when the kubelet has read its file again, within its 5 minutes and a back-off", async (t) => {
+test("runs a private image with restart Never once the kubelet has read its file again, within 5 minutes and a back-off", async (t) => {
   await using cluster = await startCluster({ nodes: 1 });
   const [node] = cluster.nodes;
   assert.ok(node);
@@ -15,16 +15,16 @@ test("restart Never: a private image runs when the kubelet has read its file aga
     wish: { rollout: { maxUnavailable: allAtOnce }, delivery: { mode: "Reread" } },
   });
   const first = await kubelets(cluster);
-  // A pull that is refused makes the kubelet remember for 5 minutes that it has no credentials.
+  // After a refused pull the kubelet remembers for 5 minutes that it has no credentials.
   await cluster.apply(podOn(node, "app", await cluster.pushApp("team/app:1")));
   await untilState(cluster, "app", ...pullRefused);
   const began = Date.now();
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await until("the file has it", async () => Object.keys(auths(node)).length > 0);
+  await until("the file has the entry", async () => Object.keys(auths(node)).length > 0);
   assert.notEqual(
     await stateOf(cluster, "app"),
     "Running",
-    "it had remembered nothing: the test shows nothing",
+    "the kubelet had remembered nothing, so this test proves nothing",
   );
   // The back-off of the pull doubles to 5 minutes.
   await until("the pod runs", async () => (await stateOf(cluster, "app")) === "Running", {
@@ -32,8 +32,7 @@ test("restart Never: a private image runs when the kubelet has read its file aga
     every: 1000,
     seen: () => stateOf(cluster, "app"),
   });
-  // Not before the kubelet must have read its file again does any agent say that the node has the
-  // revision.
+  // No agent reports the revision before the kubelet must have read its file again.
   await until(
     "the node has the revision",
     async () => (await agentOn(cluster, node)).status.containerStatuses?.[0]?.ready === true,

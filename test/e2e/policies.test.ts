@@ -1,5 +1,5 @@
 /**
- * What an administrator may choose, on a node that is not like kubeadm's: another unit, another
+ * The administrator's choices, on a node that differs from kubeadm's: another unit, another
  * directory.
  */
 import assert from "node:assert/strict";
@@ -10,7 +10,7 @@ import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { agentOn, allAtOnce, kubelets, letReread } from "./nodes.ts";
+import { agentOn, allAtOnce, kubelets, skipRereadWait } from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -40,8 +40,8 @@ before(async () => {
 after(() => cluster?.down());
 
 /**
- * The kubelet becomes a part of k3s.service with a root directory of its own; kubelet.service is
- * there no more.
+ * Makes the kubelet a part of k3s.service with its own root directory. kubelet.service no longer
+ * exists.
  */
 async function likeK3s(one: Node): Promise<void> {
   const script = `
@@ -80,7 +80,7 @@ async function fileOf(): Promise<unknown> {
 const kubelet = async () => (await kubelets(cluster, unit))[0];
 const platform = { "platform.example": { auth: "cGxhdGZvcm06b25l" } };
 
-test("wrong flags are all named at once, with what to give instead, and nothing is started", () => {
+test("names all wrong flags at once, with the right values, and starts nothing", () => {
   const argv = [
     "--hidden-files=Sometimes",
     "--restart=Never",
@@ -100,7 +100,7 @@ test("wrong flags are all named at once, with what to give instead, and nothing 
   ]);
 });
 
-test("H17: another unit is found, and another root directory served; a conflict is won by the original if so wanted", async () => {
+test("H17: finds another unit and serves another root directory, and the original wins a conflict if configured so", async () => {
   const first = await kubelet();
   await writeSecret(names.additionalSecretName, {
     [cluster.registry.host]: cluster.registry.auth("additional"),
@@ -116,7 +116,7 @@ test("H17: another unit is found, and another root directory served; a conflict 
   assert.equal(node.readFile("config.json"), undefined, "nothing is in the usual directory");
 });
 
-test("a protected registry may not be shadowed: the Secret is refused, and its last good entries stay", async () => {
+test("refuses a Secret that shadows a protected registry, and keeps its last good entries", async () => {
   await writeSecret(names.additionalSecretName, {
     "platform.example/team": { auth: "ZXZpbDpldmls" },
   });
@@ -125,7 +125,7 @@ test("a protected registry may not be shadowed: the Secret is refused, and its l
   assert.ok("other.example" in ((await fileOf()) as object));
 });
 
-test("mode Reread: the agents are replaced, then a change reaches the file and is waited for, and the kubelet stays the same process", async () => {
+test("replaces the agents in mode Reread, then writes a change to the file and waits for it, with the same kubelet process", async () => {
   const first = await kubelet();
   const { uid } = (await agentOn(cluster, node)).metadata;
   await product.steerProduct(cluster, { ...wish, delivery: { mode: "Reread" } });
@@ -136,11 +136,11 @@ test("mode Reread: the agents are replaced, then a change reaches the file and i
   // The same content, published for agents of this mode.
   await product.untilServed(cluster, 2);
   await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
-  await letReread(node, directory);
+  await skipRereadWait(node, directory);
   await product.untilServed(cluster, 3);
   assert.ok("third.example" in ((await fileOf()) as object));
   await product.deleteAdditional(cluster);
-  await letReread(node, directory);
+  await skipRereadWait(node, directory);
   await product.untilRemoved(cluster);
   assert.equal(
     await node.exec(["sh", "-c", `ls -A ${directory} | grep -E 'config|global' || true`]),

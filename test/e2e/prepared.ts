@@ -1,4 +1,4 @@
-/** Nodes as an image or Cluster API makes them for mode CredentialProvider. */
+/** Nodes as a machine image or Cluster API prepares them for mode CredentialProvider. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
@@ -13,7 +13,7 @@ export function prepare(node: Node): void {
   node.writeFile(kubeadmFile, kubeadmFlags());
 }
 
-/** The same, by the snippet of docs/use/delivery-node.md for nodes that kubeadm set up. */
+/** The same, with the snippet of docs/use/delivery-node.md for nodes that kubeadm set up. */
 export function prepareByPage(node: Node): void {
   const page = pageOf("use/delivery-node.md");
   const [files] = page.blocksBelow("### A machine image");
@@ -23,7 +23,7 @@ export function prepareByPage(node: Node): void {
   for (const block of [files, flags]) execFileSync("sh", ["-c", block?.body ?? "false"], { env });
 }
 
-/** The configuration alone; a kubelet reads it when it starts. */
+/** Only the configuration. A kubelet reads it when it starts. */
 export function configure(node: Node, scope: ProviderScope): void {
   node.writeFile(providerFiles.config, providerConfig([], scope));
 }

@@ -1,6 +1,6 @@
 /**
- * The product as an administrator meets it: installed with kubectl, driven by one Secret, watched
- * with kubectl.
+ * The product as an administrator uses it: installed with kubectl, controlled by one Secret,
+ * watched with kubectl.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -18,17 +18,17 @@ type Options = Readonly<{
   args?: readonly string[];
   components?: readonly string[];
   wish?: Wish;
-  /** A folder with manifests/, Containerfile and dist/: this checkout by default. */
+  /** A folder with manifests/, Containerfile and dist/. Default: this checkout. */
   release?: string;
-  /** Instead of the one that is built, from the registry that asks nothing. */
+  /** Instead of the image that is built, from the registry without a password. */
   image?: string;
-  /** Secrets of kube-system that the controller's image is pulled with. */
+  /** Secrets of kube-system with which the controller's image is pulled. */
   imagePullSecrets?: readonly string[];
 }>;
 
 /**
- * Declares GlobalPullSecret's spec with kubectl, once its definition is served. Server-side: the
- * controller may make the object in the same instant.
+ * Writes GlobalPullSecret's spec with kubectl, once its CRD is served. Uses server-side apply,
+ * because the controller may create the object at the same instant.
  */
 export async function steerProduct(cluster: Cluster, wish: Wish): Promise<void> {
   await cluster.untilServed("globalpullsecrets.globalpullsecret.io");
@@ -38,10 +38,10 @@ export async function steerProduct(cluster: Cluster, wish: Wish): Promise<void> 
 }
 
 /**
- * Builds the image from dist/, pushes it to the registry that asks nothing, applies manifests/ with
- * it and waits until the controller is available. `args` are added to the controller's;
- * `components` are folders of manifests/components; `wish` is GlobalPullSecret's spec, or the
- * budget alone.
+ * Builds the image from dist/, pushes it to the registry without a password, applies manifests/
+ * with it and waits until the controller is available. `args` are added to the controller's;
+ * `components` are folders of manifests/components; `wish` is GlobalPullSecret's spec, or only the
+ * budget.
  */
 export async function installProduct(
   cluster: Cluster,
@@ -96,12 +96,12 @@ export async function deleteAdditional(cluster: Cluster): Promise<void> {
   await cluster.kubectl("delete", "secret", names.additionalSecretName, "-n", names.namespace);
 }
 
-/** Waits until what is published is on every node; returns the message of condition Ready. */
+/** Waits until every node has the published content. Returns the message of condition Ready. */
 export async function rolledOut(cluster: Cluster): Promise<string> {
   const look = async () =>
     (await cluster.get<GlobalPullSecret>("globalpullsecret", names.globalPullSecretName))?.status;
   return await until(
-    "what is published is in force",
+    "the published content is in force",
     async () => {
       const status = await look();
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
@@ -112,7 +112,7 @@ export async function rolledOut(cluster: Cluster): Promise<string> {
   );
 }
 
-/** The revision that global-pull-secret holds; undefined when there is none. */
+/** The revision that global-pull-secret holds; undefined if there is none. */
 export async function revision(cluster: Cluster): Promise<number | undefined> {
   const secret = await cluster.get<{ data: Record<string, string> }>(
     "secret",
@@ -145,10 +145,10 @@ export async function untilServed(cluster: Cluster, wanted: number): Promise<voi
   );
 }
 
-/** Waits until removal is over: no object of ours but the controller's own is left. */
+/** Waits until removal is over: none of our objects is left except the controller's own. */
 export async function untilRemoved(cluster: Cluster): Promise<void> {
   await until(
-    "nothing of ours is left in the cluster",
+    "none of our objects is left in the cluster",
     async () => (await ourObjects(cluster)).length === 0,
     {
       timeout: 120_000,
@@ -202,7 +202,7 @@ export async function untilEvent(
   patience: Pick<WaitOptions, "timeout"> = {},
 ): Promise<Event> {
   return await until(
-    `an Event ${reason} says ${message}`,
+    `an Event ${reason} contains ${message}`,
     async () => (await events(cluster, reason)).find((event) => message.test(event.message)),
     { ...patience, seen: () => events(cluster) },
   );

@@ -1,4 +1,4 @@
-/** The main job, on a real cluster of two nodes, as one administrator's day. */
+/** The main task, on a real cluster of two nodes, as one day of an administrator. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ let image: string;
 /** Before the rotation. */
 let firstUsers: Readonly<Record<string, string>>;
 
-/** Somebody else's file on node1, in their own formatting; node2 has none. */
+/** Another program's file on node1, in its own formatting. node2 has no file. */
 const others =
   '{\n\t"auths": { "elsewhere.example":  {"auth": "c29tZWJvZHk6ZWxzZQ=="} },\n  "HttpHeaders": {"X-Site": "b"}\n}\n';
 
@@ -37,8 +37,8 @@ function nodes() {
 const programs = { agent: "agent", controller: "controller" } as const;
 
 /**
- * For each process of that role on any node: what the kernel says of it. The image has no shell to
- * ask in.
+ * For each process of that role on any node: its status in the kernel. The image has no shell for
+ * this.
  */
 async function processes(
   role: keyof typeof programs,
@@ -70,7 +70,7 @@ function entryOn(index: number): string | undefined {
   );
 }
 
-/** The least that RBAC can say: creation cannot be limited to a name. */
+/** The narrowest RBAC rule: creation cannot be limited to a name. */
 async function mayDeclare(user: string): Promise<void> {
   const [apiVersion, name] = ["rbac.authorization.k8s.io/v1", "additional-pull-secret-writer"];
   const metadata = { name, namespace: names.namespace };
@@ -91,7 +91,7 @@ async function mayDeclare(user: string): Promise<void> {
   );
 }
 
-test("H7, H24: an invalid Secret is refused with an Event that names the key path, and nothing is deployed", async () => {
+test("H7, H24: refuses an invalid Secret with an Event that names the key path, and deploys nothing", async () => {
   await product.writeAdditional(
     cluster,
     '{"auths":{"good.example":{"auth":"dTpw"},"bad.example":{"auth":"%%%"}}}',
@@ -108,7 +108,7 @@ test("H7, H24: an invalid Secret is refused with an Event that names the key pat
   await product.deleteAdditional(cluster);
 });
 
-test("H1, H2, H4: whoever may write that one Secret needs nobody's help: a private image runs on every node", async () => {
+test("H1, H2, H4: runs a private image on every node for a user who may only write that one Secret", async () => {
   const admin = "guest-admin";
   await mayDeclare(admin);
   await cluster.apply(...nodes().map((node) => podOn(node, `app-${node.name}`, image)));
@@ -132,11 +132,11 @@ test("H1, H2, H4: whoever may write that one Secret needs nobody's help: a priva
   for (const node of nodes()) await untilState(cluster, `app-${node.name}`, "Running");
 });
 
-test("H13, H14: the three kubectl checks succeed, and condition Ready agrees that every node has the revision", async () => {
+test("H13, H14: answers the three kubectl checks, and condition Ready agrees that every node has the revision", async () => {
   assert.match(await product.rolledOut(cluster), /revision 1 is on every node/);
   for (const index of nodes().keys())
     assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
-  // The first node's container has just given its word by an exit, and is started again.
+  // The first node's container has just exited with its termination message, and is started again.
   const daemonSet = () =>
     cluster.kubectl("get", "daemonset", names.agentName, "-n", names.namespace);
   await until("two agents are available", async () =>
@@ -159,7 +159,7 @@ test("H13, H14: the three kubectl checks succeed, and condition Ready agrees tha
   await product.untilEvent(cluster, "RolledOut", /2 nodes/);
 });
 
-test("H19: other bytes with the same meaning change no revision, no file and no kubelet", async () => {
+test("H19: changes no revision, no file and no kubelet for other bytes with the same meaning", async () => {
   const before = {
     revision: await product.revision(cluster),
     kubelets: await kubelets(cluster),
@@ -186,7 +186,7 @@ test("H19: other bytes with the same meaning change no revision, no file and no 
   );
 });
 
-test("H16: a change of content reaches every node, and others' entries stay", async () => {
+test("H16: delivers a change of content to every node, and keeps others' entries", async () => {
   const users = { ...cluster.registry.users, additional: "rotated-password-of-the-additional" };
   await cluster.registry.setUsers(users);
   const served = (await product.revision(cluster)) ?? 0;
@@ -197,7 +197,7 @@ test("H16: a change of content reaches every node, and others' entries stay", as
   assert.match(nodes()[0]?.readFile("config.json")?.toString() ?? "", /elsewhere\.example/);
 });
 
-test("an unmount on the node reaches an agent that came while the mount was there: its copy would keep a device busy", async () => {
+test("lets an unmount on the node reach an agent that started during the mount, so that its copy does not keep a device busy", async () => {
   const [, node] = nodes();
   assert.ok(node);
   const place = "/var/lib/kubelet/of-another-pod";
@@ -208,14 +208,14 @@ test("an unmount on the node reaches an agent that came while the mount was ther
   const search =
     "for one in $(grep -l '/app/agent[.]cjs' /proc/[0-9]*/cmdline); do cat ${one%cmdline}mountinfo; done";
   const mounts = () => node.exec(["sh", "-c", search]);
-  await until("the new agent has it", async () => /of-another-pod/.test(await mounts()));
+  await until("the new agent has the mount", async () => /of-another-pod/.test(await mounts()));
   await node.exec(["umount", place]);
   assert.doesNotMatch(await mounts(), /of-another-pod/);
-  // Not before: the kernel drops all copies with the directory.
+  // Not earlier, because the kernel drops all copies together with the directory.
   await node.exec(["rmdir", place]);
 });
 
-test("H23: the agent has no capability, no token and a read-only root", async () => {
+test("H23: runs the agent without capabilities, without a token and with a read-only root file system", async () => {
   const [agent] = await processes("agent");
   assert.ok(agent);
   const status = await agent("status");
@@ -228,7 +228,7 @@ test("H23: the agent has no capability, no token and a read-only root", async ()
   assert.doesNotMatch(mounts, /serviceaccount/);
 });
 
-test("no memory of an agent or of the controller would be in a core file", async () => {
+test("keeps the memory of agents and controllers out of core files", async () => {
   for (const role of ["agent", "controller"] as const) {
     const found = await processes(role);
     assert.equal(found.length, { agent: 2, controller: 2 }[role]);
@@ -236,14 +236,14 @@ test("no memory of an agent or of the controller would be in a core file", async
   }
 });
 
-test("no credential appears in any log, Event, annotation, metric or termination message", async () => {
+test("shows no credential in any log, Event, annotation, metric or termination message", async () => {
   await product.writeAdditional(cluster, withSecretInKey);
   await product.untilEvent(cluster, "Rejected", /registry\.corp/);
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await assertNoLeak(cluster, firstUsers, cluster.registry.users);
 });
 
-test("H20, H21: deleting the Secret removes every object, gives the files back, and the credential is gone", async (t) => {
+test("H20, H21: removes every object, restores the files and withdraws the credential when the Secret is deleted", async (t) => {
   await cluster.kubectl("delete", "pods", "-n", "default", "--all");
   const begun = performance.now();
   await product.deleteAdditional(cluster);
@@ -266,7 +266,7 @@ test("H20, H21: deleting the Secret removes every object, gives the files back, 
   await cluster.apply(...nodes().map((node) => podOn(node, `again-${node.name}`, again)));
   for (const node of nodes()) await untilState(cluster, `again-${node.name}`, "ImagePullBackOff");
   await until(
-    "an Event tells that it is over",
+    "an Event reports that the removal is over",
     async () => (await product.events(cluster, "Removed")).length > 0,
   );
 });

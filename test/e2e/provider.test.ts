@@ -1,6 +1,6 @@
 /**
- * Mode CredentialProvider on nodes that were prepared for it, as an administrator meets it: real
- * kubelets, none of which is ever restarted for a credential.
+ * Mode CredentialProvider on prepared nodes, as an administrator uses it: real kubelets, none of
+ * which is ever restarted for a credential.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -21,7 +21,7 @@ import { configure, prepare, prepareByPage } from "./prepared.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
-/** What identifies each kubelet's process, and each config.json, before anything of ours came. */
+/** Identifies each kubelet's process, and each config.json, before we installed anything. */
 let first: readonly string[];
 let marks: readonly string[];
 let tags = 0;
@@ -45,7 +45,9 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** Changes the password, as the registry's owner does; the one before is refused from now on. */
+/**
+ * Changes the password, as the registry's owner does. The previous password is refused from now on.
+ */
 async function rotateAccount(): Promise<void> {
   const additional = randomBytes(18).toString("base64url");
   await cluster.registry.setUsers({ ...cluster.registry.users, additional });
@@ -55,7 +57,10 @@ async function declare(): Promise<void> {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
 }
 
-/** A pod a node, of an image that no node has, unless it is named; their names. */
+/**
+ * Creates one pod on each node, of an image that no node has unless `image` is given. Returns the
+ * pods' names.
+ */
 async function pods(account?: string, named?: string): Promise<string[]> {
   tags += 1;
   const image = named ?? (await cluster.pushApp(`team/app:${tags}`));
@@ -86,7 +91,7 @@ async function nothingRestarted(): Promise<void> {
   assert.deepEqual(await kubelets(cluster), first);
 }
 
-test("H1, H4, H5: the Secret alone lets every prepared node pull, and neither a kubelet nor config.json is touched", async () => {
+test("H1, H4, H5: lets every prepared node pull with the Secret alone, and touches neither a kubelet nor config.json", async () => {
   await areRefused();
   await declare();
   await product.untilServed(cluster, 1);
@@ -95,7 +100,7 @@ test("H1, H4, H5: the Secret alone lets every prepared node pull, and neither a 
   assert.deepEqual(await Promise.all(cluster.nodes.map(fileMark)), marks);
 });
 
-test("two rotations serve the next pull on every node, and a pod that waits; the kubelets are the same processes", async () => {
+test("serves the next pull on every node, and a waiting pod, after each of two rotations, with the same kubelet processes", async () => {
   for (const revision of [2, 3]) {
     await rotateAccount();
     const waiting = await areRefused();
@@ -107,7 +112,7 @@ test("two rotations serve the next pull on every node, and a pod that waits; the
   }
 });
 
-test("H4: a node that is prepared by the page's snippet and joins later serves the next pull, and its kubelet is not restarted either", async () => {
+test("H4: serves the next pull on a node that was prepared by the page's snippet and joins later, without restarting its kubelet", async () => {
   const joiner = await cluster.addNode({ before: prepareByPage });
   const { InvocationID } = await joiner.unit(["InvocationID"]);
   first = [...first, InvocationID];
@@ -117,13 +122,13 @@ test("H4: a node that is prepared by the page's snippet and joins later serves t
   await nothingRestarted();
 });
 
-test("nodes that were prepared for another scope are unfit, named and not touched, and serve what they had", async () => {
+test("lists nodes that were prepared for another scope as unfit, does not touch them, and keeps serving what they had", async () => {
   await product.steerProduct(cluster, by("Annotated"));
   const status = async () =>
     (await cluster.get<GlobalPullSecret>("gps", globalPullSecretName))?.status ?? {};
-  // One node after the other, each with a new pod.
+  // One node after another, each with a new pod.
   const found = await until(
-    "all are named",
+    "all nodes are listed",
     async () => {
       const { nodes, failures = [] } = await status();
       const count = cluster.nodes.length;
@@ -136,7 +141,7 @@ test("nodes that were prepared for another scope are unfit, named and not touche
   await nothingRestarted();
 });
 
-/** The hash of the configuration that each kubelet runs with, by its own metrics. */
+/** The hash of the configuration with which each kubelet runs, from the kubelet's metrics. */
 async function configurations(): Promise<(string | undefined)[]> {
   const metrics = await Promise.all(
     cluster.nodes.map(({ name }) =>
@@ -147,7 +152,7 @@ async function configurations(): Promise<(string | undefined)[]> {
   return metrics.map((text) => info.exec(text)?.[1]);
 }
 
-test("a kubelet reads its configuration when it starts, and no change of it before", async () => {
+test("uses a new provider configuration only after the kubelet starts again", async () => {
   const before = await configurations();
   assert.ok(
     before.every((hash) => /^sha256:[0-9a-f]{64}$/.test(hash ?? "")),
@@ -155,18 +160,18 @@ test("a kubelet reads its configuration when it starts, and no change of it befo
   );
   assert.equal(new Set(before).size, 1);
   for (const node of cluster.nodes) configure(node, "Annotated");
-  // With scope Annotated in force, no pod without the annotation would run.
+  // With scope Annotated in force, pods without the annotation could not run.
   await arePulled();
   assert.deepEqual(await configurations(), before);
   await nothingRestarted();
   for (const node of cluster.nodes) await node.exec(["systemctl", "restart", "kubelet.service"]);
-  await until("every kubelet has read another", async () => {
+  await until("every kubelet has read another configuration", async () => {
     const now = await configurations().catch(() => []);
     return now.length > 0 && now.every((hash, at) => hash !== undefined && hash !== before[at]);
   });
 });
 
-test("scope Annotated: the pod whose ServiceAccount carries the annotation pulls, and the other does not", async () => {
+test("serves the pod whose ServiceAccount carries the annotation, and not the other pod, with scope Annotated", async () => {
   for (const node of cluster.nodes) await cluster.untilReady(node);
   first = await kubelets(cluster);
   const metadata = { namespace: "default" };
@@ -185,7 +190,7 @@ test("scope Annotated: the pod whose ServiceAccount carries the annotation pulls
   await nothingRestarted();
 });
 
-/** Whose pods may use an image of this repository, by the kubelet's own records. */
+/** The pods that may use an image of this repository, from the kubelet's own records. */
 async function recorded(node: Cluster["nodes"][number], repository: string): Promise<unknown[]> {
   const all = await node.exec(["sh", "-c", "cat /var/lib/kubelet/image_manager/pulled/*"]);
   const records = all.replaceAll("}{", "}\n{").split("\n").filter(Boolean);
@@ -199,7 +204,7 @@ async function recorded(node: Cluster["nodes"][number], repository: string): Pro
   });
 }
 
-test("scope Annotated: the kubelet's record of an image names the ServiceAccount alone, and keeps it from pods of others; a record of every pod's stays one", async () => {
+test("records an image for the ServiceAccount alone with scope Annotated, keeps it from pods of others, and leaves an earlier record for all pods as it was", async () => {
   const image = await cluster.pushApp("scoped/app:1");
   await arePulled("may", image);
   for (const node of cluster.nodes) {
@@ -212,13 +217,13 @@ test("scope Annotated: the kubelet's record of an image names the ServiceAccount
       ["default/may"],
     );
     assert.deepEqual([rest, others], [{}, []]);
-    // Pulled with scope All before, by the same name.
+    // Pulled earlier with scope All, under the same name.
     assert.deepEqual(await recorded(node, "team/app"), [{ nodePodsAccessible: true }]);
   }
   await areRefused("may-not", image);
 });
 
-test("H20, H21: deleting the Secret empties every answer and takes our objects; the next pull is refused, and what was prepared stays", async () => {
+test("H20, H21: empties every answer and deletes our objects when the Secret is deleted, refuses the next pull, and keeps the node's preparation", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   await areRefused("may");

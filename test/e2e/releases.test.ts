@@ -1,6 +1,6 @@
 /**
- * Two real versions meet: the last release, built from its own sources, and this checkout; each
- * with its own manifests, definition and image, over what the other one left.
+ * Two real versions meet: the last release, built from its own sources, and this checkout. Each is
+ * installed over the other with its own manifests, CRD and image.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -34,7 +34,7 @@ const state = async () => ({
   revision: await product.revision(cluster),
 });
 
-/** The images of the agents that are to stay, one of each. */
+/** The images of the agents that are not being deleted, each once. */
 async function images(): Promise<string[]> {
   const pods = (await agents(cluster)).filter(({ metadata }) => !metadata.deletionTimestamp);
   return [...new Set(pods.flatMap(({ spec }) => spec.containers.map(({ image }) => image)))];
@@ -48,15 +48,15 @@ async function isReady(): Promise<boolean> {
   return ready?.status === "True" && status?.observedGeneration === metadata?.generation;
 }
 
-/** Installs a version over the other one and waits until every node has its agent. */
+/** Installs one version over the other and waits until every node has its agent. */
 async function replaceWith(release: string | undefined, revision: number): Promise<void> {
   const [before] = await images();
-  // kubectl apply leaves them, and 0.2 has other agents (docs/use/install.md).
+  // kubectl apply leaves these objects, and the agents of 0.2 are different (docs/use/install.md).
   if (release !== undefined)
     await cluster.kubectl("delete", "validatingadmissionpolicies", "--all");
   await product.installProduct(cluster, { ...(release && { release }), wish });
   await until(
-    "every agent is the other version's",
+    "every agent is from the other version",
     async () => (await images()).length === 1 && (await images())[0] !== before,
     { timeout: 120_000, seen: images },
   );
@@ -70,7 +70,7 @@ const steps = [
 ] as const;
 
 for (const [sentence, release] of steps.slice(0, everyPoint ? 2 : 1))
-  test(`H19: ${sentence} at rest replaces the agents, restarts no kubelet, writes no file and keeps policy`, async () => {
+  test(`H19: replaces the agents, restarts no kubelet, writes no file and keeps the policy in ${sentence} at rest`, async () => {
     const before = await state();
     const spec = (await object())?.spec;
     await replaceWith(release(), 1);
@@ -87,12 +87,12 @@ for (const [sentence, release] of steps.slice(0, everyPoint ? 2 : 1))
     );
   });
 
-/** A document of its own for each revision. */
+/** Returns a different document for each revision. */
 const contentOf = (revision: number) =>
   JSON.stringify({ auths: { [`r${revision}.example`]: { auth: "dTpw" } } });
 
 for (const [at, [sentence, release]] of steps.slice(everyPoint ? 0 : 1).entries())
-  test(`${sentence} in mid-rollout finishes it, and restarts each kubelet once`, async () => {
+  test(`finishes a rollout during ${sentence}, and restarts each kubelet once`, async () => {
     const revision = at + 2;
     const [since, before] = [Date.now(), await kubelets(cluster)];
     await product.writeAdditional(cluster, contentOf(revision));
@@ -110,10 +110,10 @@ for (const [at, [sentence, release]] of steps.slice(everyPoint ? 0 : 1).entries(
     );
   });
 
-test("H21: a withdrawal that one version began and the other ends leaves nothing", async () => {
+test("H21: leaves nothing after a withdrawal that one version began and the other finishes", async () => {
   await product.deleteAdditional(cluster);
   await until(
-    "a node gives back",
+    "a node removes the entries",
     async () => cluster.nodes.some((node) => node.readFile("config.json") === undefined),
     { timeout: 60_000 },
   );

@@ -1,5 +1,5 @@
 /**
- * Removal when much goes wrong: a controller that is killed twenty times, a kubelet that fails
+ * Removal when many things go wrong: a controller that is killed twenty times, a kubelet that fails
  * without the credential, a file that no agent may replace.
  */
 import assert from "node:assert/strict";
@@ -23,11 +23,11 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-test("H20, H21: a controller killed ten times in a rollout and ten times in a withdrawal comes to the same end", async (context) => {
+test("H20, H21: reaches the same end when the controller is killed ten times in a rollout and ten times in a withdrawal", async (context) => {
   await rolloutAndWithdrawalUnderKills(cluster, 10, context);
 });
 
-test("H20: a kubelet that fails without the entries does not get them back; the removal is told, and finished by hand", async () => {
+test("H20: does not restore the entries when a kubelet fails without them, and reports how to finish the removal by hand", async () => {
   const [stuck, ...others] = cluster.nodes;
   assert.ok(stuck);
   const { host } = cluster.registry;
@@ -42,10 +42,10 @@ test("H20: a kubelet that fails without the entries does not get them back; the 
   );
   await product.deleteAdditional(cluster);
   const said = new RegExp(`waiting for ${stuck.name};.*: to finish without them: kubectl (.*)$`);
-  // The shortest deadline that may be set takes as long as a wait has by default.
+  // The shortest allowed deadline is as long as the default timeout of a wait.
   const overdue = { timeout: 180_000 };
   const event = await product.untilEvent(cluster, "RemovalOverdue", said, overdue);
-  // Its kubelet is down, and can report nothing of its agent's.
+  // The node's kubelet is down, so it cannot report anything about its agent.
   const halted = new RegExp(`revision 2 stopped at 1 node: ${stuck.name}: agent not available`);
   await product.untilEvent(cluster, "RolloutHalted", halted);
   for (const node of cluster.nodes) assert.ok(!(host in auths(node)), node.name);
@@ -62,10 +62,10 @@ test("H20: a kubelet that fails without the entries does not get them back; the 
 
 const finish = /: kubectl (annotate .*)$/;
 
-test("H20: a node that cannot give the entries back is waited for alone, and told with the command that finishes by hand", async () => {
+test("H20: waits only for the node that cannot remove the entries, and reports the command that finishes by hand", async () => {
   const [stuck, other] = cluster.nodes;
   assert.ok(stuck && other);
-  // The definition forbids deadlines of seconds, and a minute would show no more.
+  // The CRD does not allow deadlines of seconds, and waiting a minute would show nothing more.
   const admin = loadKubeConfig(cluster.kubeconfig);
   await allowSeconds({ api: connect(admin, () => {}), cluster });
   await product.steerProduct(cluster, {
@@ -74,7 +74,7 @@ test("H20: a node that cannot give the entries back is waited for alone, and tol
   });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
-  // A file that no agent may replace, before there is anything to give back.
+  // A file that no agent may replace, created before there is anything to remove.
   await stuck.exec([
     "sh",
     "-c",
@@ -88,10 +88,10 @@ test("H20: a node that cannot give the entries back is waited for alone, and tol
         message.includes(stuck.name) &&
         finish.test(message),
     );
-  await until(`${other.name} has given them back`, () => !(cluster.registry.host in auths(other)), {
+  await until(`${other.name} has removed them`, () => !(cluster.registry.host in auths(other)), {
     timeout: 120_000,
   });
-  const event = await until("it is told with a command", told, {
+  const event = await until("an Event names a command", told, {
     timeout: 120_000,
     seen: () => product.events(cluster),
   });

@@ -1,4 +1,4 @@
-/** A removal can be turned round, and needs no controller that saw its beginning. */
+/** A removal can be reversed, and needs no controller that saw it begin. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -27,7 +27,7 @@ async function deploy(): Promise<number> {
   return revision;
 }
 
-test("the Secret created again in mid-withdrawal turns it round", async () => {
+test("reverses the withdrawal when the Secret is created again in the middle", async () => {
   const revision = await deploy();
   const uid = async () =>
     (
@@ -47,7 +47,7 @@ test("the Secret created again in mid-withdrawal turns it round", async () => {
   for (const index of [0, 1]) assert.ok(holds(index));
 });
 
-test("H20, H21: without the controller's Deployment nodes go on: pulls, repairs, and a later controller removes all the same", async () => {
+test("H20, H21: keeps pulling and repairing without the controller's Deployment, and lets a later controller remove everything", async () => {
   const image = await cluster.pushApp("team/app:1");
   await cluster.kubectl(
     "delete",
@@ -69,7 +69,7 @@ test("H20, H21: without the controller's Deployment nodes go on: pulls, repairs,
   await product.deleteAdditional(cluster);
   const stayed = async () =>
     holds(0) && holds(1) && (await product.revision(cluster)) !== undefined;
-  await stays("nobody takes anything away", stayed, 2000);
+  await stays("the entries stay on the nodes", stayed, 2000);
   await product.installProduct(cluster, { wish: allAtOnce });
   await product.untilRemoved(cluster);
   for (const index of [0, 1]) assert.ok(!holds(index));

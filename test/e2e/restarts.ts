@@ -1,22 +1,16 @@
-/**
- * When a node's kubelet was down and since when it is up, in systemd's own words: the messages of
- * its journal.
- */
+/** When a node's kubelet went down and came up, from systemd's messages in the node's journal. */
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
 import { run } from "../cluster/run.ts";
 
 /**
- * One restart of a kubelet. Milliseconds since 1970, of the one clock that all nodes of a test
+ * One restart of a kubelet. Milliseconds since 1970, on the one clock that all nodes of a test
  * share.
  */
 export type Restart = Readonly<{ node: string; down: number; up: number }>;
 
-/**
- * systemd's message ids (catalogue of systemd): a unit begins to stop, a unit has ended, a unit is
- * up.
- */
+/** systemd's message ids (systemd's catalogue): a unit begins to stop, has stopped, has started. */
 const stopping = "de5b426a63be47a7b6ac3eaac82e2f6f";
 const stopped = "9d1aaa27d60140bd96365438aad20286";
 const started = "39f53479d3a045ac8e11786248231fbf";
@@ -24,8 +18,8 @@ const started = "39f53479d3a045ac8e11786248231fbf";
 const exited = "98e322203f7a4ed290d09fe03c09fe15";
 
 /**
- * Restarts of all nodes' kubelets that began after `since` (milliseconds), in the order in which
- * they began.
+ * Restarts of all nodes' kubelets that began after `since` (milliseconds), in order of their
+ * beginning.
  */
 export async function restarts(cluster: Cluster, since: number): Promise<Restart[]> {
   const all = await Promise.all(cluster.nodes.map((node) => restartsOf(node, since)));
@@ -57,7 +51,10 @@ async function restartsOf(node: Node, since: number): Promise<Restart[]> {
   return found;
 }
 
-/** Most kubelets that were, at one time, down or up for less than `probation` milliseconds. */
+/**
+ * The largest number of kubelets that were, at one time, down or up for less than `probation`
+ * milliseconds.
+ */
 export function mostAtOnce(all: readonly Restart[], probation: number): number {
   return Math.max(
     0,

@@ -1,6 +1,6 @@
 /**
- * Kubelets are restarted in stages: one node first, then the budget. Read from systemd's own
- * journal on the nodes.
+ * Kubelets are restarted in stages: first one node, then as many as the budget allows. Read from
+ * systemd's journal on the nodes.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -13,7 +13,7 @@ import { auths, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts, type Restart } from "./restarts.ts";
 
-/** How long a restarted kubelet is only on probation. */
+/** How long a restarted kubelet is on probation. */
 const probation = 3000;
 
 let cluster: Cluster;
@@ -25,8 +25,8 @@ before(async () => {
 after(() => cluster?.down());
 
 /**
- * Writes the Secret, and returns the restarts that it cost once every node has `last` (the one
- * after, by default).
+ * Writes the Secret, waits until every node has revision `last` (default: the next one), and
+ * returns the restarts of that change.
  */
 async function change(place: string): Promise<Restart[]> {
   const since = Date.now();
@@ -42,13 +42,13 @@ function nodesOf(all: readonly Restart[]): string[] {
 
 const everyNode = ["node1", "node2", "node3"];
 
-test("H17: with a budget of one, no two kubelets are ever down together, at first deployment too", async () => {
+test("H17: never takes two kubelets down together with a budget of one, not even on the first deployment", async () => {
   const all = await change("one");
   assert.deepEqual(nodesOf(all), everyNode, JSON.stringify(all));
   assert.equal(mostAtOnce(all, probation), 1, JSON.stringify(all));
 });
 
-test("H17: a revision goes to one node, and only when that one has proved it to as many as the budget allows", async () => {
+test("H17: gives a revision to one node first, and after its proof to as many nodes as the budget allows", async () => {
   await product.installProduct(cluster, { wish: "50%" });
   const begun = new Date().toISOString();
   const all = await change("two");
@@ -59,7 +59,7 @@ test("H17: a revision goes to one node, and only when that one has proved it to 
     second.down >= first.up + probation,
     `${second.node} did not wait for ${first.node}: ${JSON.stringify(all)}`,
   );
-  // Half of three nodes is two: both are granted it at once, however soon each has proved it.
+  // Half of three nodes is two. Both get their grant at once, however soon each has proved it.
   const requests = auditOf(cluster, { since: begun }).filter(({ resource }) => resource === "pods");
   assert.deepEqual(
     requests.filter(({ verb }) => verb === "delete"),
@@ -74,11 +74,11 @@ test("H17: a revision goes to one node, and only when that one has proved it to 
   assert.ok(other - one < probation, `${other - one} ms apart`);
 });
 
-test("H17: two changes in quick succession never widen a wave", async () => {
+test("H17: never widens a wave for two changes in quick succession", async () => {
   const since = Date.now();
   const revision = (await product.revision(cluster)) ?? 0;
   await product.writeAdditional(cluster, product.documentOf(cluster, "three"));
-  // The last nodes have not proved it yet.
+  // The last nodes have not given their proof yet.
   const last = async () =>
     (await restarts(cluster, since)).filter(({ up }) => up < Date.now()).length === 3;
   await until("every kubelet has been restarted", last);
@@ -113,10 +113,11 @@ test("H17: two changes in quick succession never widen a wave", async () => {
 });
 
 longTest(
-  "H18: a kubelet that dies before its agent was Ready has failed: rolled back there, and no other node is touched",
+  "H18: counts a kubelet that dies before its agent was Ready as failed, rolls it back, and touches no other node",
   async () => {
-    // Its agent is Ready from the fourth second on. It dies before, though long after its first
-    // word to the API server, and comes back when the probation would be over.
+    // The agent becomes Ready no earlier than the fourth second. The kubelet dies before that, but
+    // long after its first request to the API server, and comes back when the probation would be
+    // over.
     await product.installProduct(cluster, {
       wish: { rollout: { maxUnavailable: "50%", probation: "8s" } },
     });
@@ -140,7 +141,7 @@ longTest(
 );
 
 longTest(
-  "with a budget of every node a corrected Secret heals all of them at one stroke",
+  "heals all nodes at once after a corrected Secret with a budget of every node",
   async () => {
     await product.installProduct(cluster, {
       wish: { rollout: { maxUnavailable: "100%", probation: "8s" } },

@@ -1,2 +1,2 @@
-/** The charts of the roles besides what the sample shows of the same programs. */
+/** The charts of the roles, in addition to what the sample shows of the same programs. */
 await import("./two-clusters.test.ts");

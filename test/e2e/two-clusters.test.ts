@@ -1,7 +1,7 @@
 /**
- * Two clusters with a real node each, which reach one another: what serves one from the other runs
- * there as a pod, and is set up as its page tells. The tests are in the fixtures, by subject; they
- * share the clusters, so their order counts.
+ * Two clusters with a real node each, which reach one another. Programs that serve one cluster from
+ * the other run there as pods and are installed as their page describes. The tests are in the
+ * fixtures, by subject. They share the clusters, so their order matters.
  */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";

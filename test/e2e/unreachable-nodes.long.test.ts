@@ -1,6 +1,6 @@
 /**
- * Nodes that die at the worst moment: noticing that takes the node controller 50 s, so this is no
- * test for every day.
+ * Nodes that die at the worst moment. The node controller needs 50 s to notice this, so these tests
+ * do not run every day.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-test("the node of the controller that writes is pulled: the other writes within seconds, and no living node waits for it", async (context) => {
+test("lets the other controller write within seconds when the node of the writing one is pulled, and delays no living node", async (context) => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(
     cluster,
@@ -31,7 +31,7 @@ test("the node of the controller that writes is pulled: the other writes within 
   await writeEntry("pulled.example");
   await until("it is published", async () => ((await product.revision(cluster)) ?? 0) > before);
   const seconds = Math.round((Date.now() - begun) / 1000);
-  // A Lease lasts 15 s; the file may run beside others.
+  // A Lease lasts 15 s. This test file may run beside others.
   assert.ok(seconds < 60, `published ${seconds} s after the node was pulled`);
   for (const node of others)
     await until(`${node.name} has it`, () => "pulled.example" in auths(node), { timeout: 180_000 });
@@ -42,7 +42,7 @@ test("the node of the controller that writes is pulled: the other writes within 
   await product.untilRemoved(cluster);
 });
 
-test("H4: a node that dies unnoticed as a rollout begins holds it up only until it is missed", async (context) => {
+test("H4: delays a rollout for a node that dies unnoticed at its beginning only until the node is missed", async (context) => {
   await product.installProduct(cluster, { wish: 1 });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
@@ -60,12 +60,12 @@ test("H4: a node that dies unnoticed as a rollout begins holds it up only until 
   await product.untilServed(cluster, 2);
 });
 
-test("H4: two of three nodes that die unnoticed are an outage; when they are back every node gets it by itself", async () => {
+test("H4: treats two of three nodes that die unnoticed as an outage, and serves every node without help when they are back", async () => {
   const [host, ...away] = (await hostFirst(cluster)) as [Node, Node, Node];
   for (const node of away) node.stop();
   await writeEntry("third.example");
-  // One of three is the first, and the DaemonSet controller chooses it: the living one is served at
-  // once, one that is away holds the rollout up for as long as it is away.
+  // One of the three is the first node, chosen by the DaemonSet controller. A living first node is
+  // served at once. A first node that is away delays the rollout until it returns.
   const told = async () =>
     (await product.events(cluster, "RolledOut")).some(({ message }) =>
       message.includes("revision 3 is on 1 of 3 nodes"),
@@ -73,7 +73,7 @@ test("H4: two of three nodes that die unnoticed are an outage; when they are bac
     (await product.events(cluster, "RolloutHeld")).some(({ message }) =>
       message.includes("out of reach"),
     );
-  await until("the outage is told", told, { timeout: 180_000 });
+  await until("the outage is reported", told, { timeout: 180_000 });
   for (const node of away) assert.ok(!has(node, "third.example"), node.name);
   for (const node of away) await node.start();
   for (const node of [host, ...away])
@@ -83,7 +83,7 @@ test("H4: two of three nodes that die unnoticed are an outage; when they are bac
 
 const has = (node: Node, registry: string): boolean => registry in auths(node);
 
-/** Writes a Secret with one entry, of this registry. */
+/** Writes a Secret with one entry, for this registry. */
 async function writeEntry(registry: string): Promise<void> {
   const document = { auths: { [registry]: { auth: "dTpw" } } };
   await product.writeAdditional(cluster, JSON.stringify(document));

@@ -1,6 +1,6 @@
 /**
- * Nodes that are unreachable, gone, closed or without a network: they hold nothing up, and those
- * that live are served.
+ * Nodes that are unreachable, gone, cordoned or without a network do not delay anything. The living
+ * ones are served.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -12,7 +12,7 @@ import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
 
 let cluster: Cluster;
-/** The first hosts the controller, which must live on. */
+/** The first node hosts the controller, which must stay alive. */
 let nodes: Node[];
 
 before(async () => {
@@ -34,7 +34,7 @@ function at(index: number): Node {
 const has = (node: Node, place: string): boolean =>
   Object.keys(auths(node)).includes(`${cluster.registry.host}/${place}`);
 
-/** Waits until the API says so of a node's Ready condition. */
+/** Waits until the API reports this status of a node's Ready condition. */
 async function untilCondition(node: Node, status: "Unknown" | "False"): Promise<void> {
   const seen = (): Promise<string | undefined> => cluster.readiness(node);
   await until(`${node.name} is Ready=${status}`, async () => (await seen()) === status, {
@@ -43,7 +43,7 @@ async function untilCondition(node: Node, status: "Unknown" | "False"): Promise<
   });
 }
 
-test("H4: with an unreachable node all others are served one after another: cordoned, tainted and without a network too", async (context) => {
+test("H4: serves all other nodes one after another beside an unreachable one, also cordoned, tainted and without a network", async (context) => {
   const [host, tainted, without, dead, forgotten] = [at(0), at(1), at(2), at(3), at(4)];
   for (const node of [dead, forgotten]) node.stop();
   await cluster.kubectl("delete", "node", forgotten.name);
@@ -55,11 +55,11 @@ test("H4: with an unreachable node all others are served one after another: cord
 
   const since = Date.now();
   await product.writeAdditional(cluster, product.documentOf(cluster, "second"));
-  // Three nodes one after another take 40 s here on an idle machine: the bound is for a full one.
+  // Three nodes one after another take 40 s here on an idle machine. The bound is for a busy one.
   const event = await product.untilEvent(cluster, "RolledOut", /revision 2 /, {
     timeout: 180_000,
   });
-  // The forgotten one is not counted.
+  // The forgotten node is not counted.
   assert.match(event.message, new RegExp(`is on 3 of 4 nodes .*not served yet: ${dead.name}$`));
   for (const node of [host, tainted, without]) assert.ok(has(node, "second"), node.name);
   for (const node of [dead, forgotten]) assert.ok(has(node, "first"), node.name);
@@ -75,7 +75,7 @@ test("H4: with an unreachable node all others are served one after another: cord
   );
 });
 
-test("H4: an unreachable node that returns catches up by itself, and the budget is what it was", async () => {
+test("H4: catches up without help when an unreachable node returns, and keeps the budget", async () => {
   const dead = at(3);
   await dead.start();
   await until(`${dead.name} has it`, () => has(dead, "second"), {

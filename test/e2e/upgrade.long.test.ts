@@ -1,6 +1,6 @@
 /**
- * Another agent for the same revision: newer or older, it finds the node as the one before left it,
- * and disturbs nothing.
+ * Another agent for the same revision, newer or older. It finds the node as the agent before it
+ * left it, and disturbs nothing.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -52,7 +52,7 @@ async function untilReplaced(old: string): Promise<void> {
   await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
 }
 
-test("H19: an upgrade of the agents to another template restarts no kubelet and writes no file", async () => {
+test("H19: restarts no kubelet and writes no file when the agents are upgraded to another template", async () => {
   const before = await state();
   const { uid } = (await agentOn(cluster, node)).metadata;
   const path = "/spec/template/spec/containers/0/args";
@@ -63,7 +63,7 @@ test("H19: an upgrade of the agents to another template restarts no kubelet and 
   assert.deepEqual(await state(), before);
 });
 
-test("the same image under another tag replaces the controller and no agent: they run its digest", async () => {
+test("replaces the controller but no agent for the same image under another tag, because agents run its digest", async () => {
   const { uid, name } = (await agentOn(cluster, node)).metadata;
   const image = await buildImage(cluster, { tag: "next" });
   await cluster.kubectl("set", "image", ...deployment, `controller=${image}`);
@@ -97,19 +97,19 @@ async function downgrade(change: object): Promise<string> {
   return text;
 }
 
-test("a downgrade goes on from a newer journal whose writer allows it, and restarts no kubelet", async () => {
+test("continues from a newer journal whose writer allows it on a downgrade, without a kubelet restart", async () => {
   const before = await state();
   await downgrade({ version: 4, reads: 3, novelty: { kept: true } });
   await product.untilServed(cluster, 1);
   assert.deepEqual(await state(), before);
 });
 
-test("a downgrade leaves a newer journal that it may not read, the file and the kubelet alone, and says so", async () => {
+test("leaves a newer journal that it may not read, the file and the kubelet alone on a downgrade, and reports it", async () => {
   const before = await state();
   const good = node.readFile(journal)?.toString() ?? "";
   const text = await downgrade({ version: 9, reads: 9, owned: "in a form of the future" });
   await until(
-    "the agent says why it waits",
+    "the agent reports why it waits",
     async () => /GPS222/.test(await agentLog(cluster, node)),
     {
       seen: () => agentLog(cluster, node),
@@ -119,14 +119,14 @@ test("a downgrade leaves a newer journal that it may not read, the file and the 
     cluster,
     JSON.stringify({ auths: { "other.example": { auth: "dTpw" } } }),
   );
-  await until("status says so", async () => {
+  await until("status reports it", async () => {
     const object = await cluster.get<GlobalPullSecret>("globalpullsecret", "cluster");
     return object?.status?.failures?.some(({ code }) => code === "GPS222");
   });
   await stays("the node is left alone", () => node.readFile(journal)?.toString() === text, 4000);
   const now = await state();
   assert.deepEqual([now.kubelet, now.file], [before.kubelet, before.file]);
-  // As the version that knows it goes on, in a pod of its own.
+  // As a version that knows the journal's form continues, in a pod of its own.
   node.writeFile(journal, good);
   const { name } = (await agentOn(cluster, node)).metadata;
   await cluster.kubectl("delete", "pod", name, "-n", names.namespace);
@@ -134,7 +134,7 @@ test("a downgrade leaves a newer journal that it may not read, the file and the 
   assert.deepEqual(Object.keys(auths(node)), ["other.example"]);
 });
 
-test("H21: after all of it removal leaves nothing", async () => {
+test("H21: leaves nothing on removal after all of this", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.equal(node.readFile("config.json"), undefined);

@@ -1,7 +1,7 @@
 /**
- * The agent's bus adapter against a real dbus-daemon, and against peers that no real daemon would
- * be. It has to tell "could not ask" from "asked, and this is what came of it", in bounded time,
- * without leaving a descriptor behind.
+ * The agent's bus adapter against a real dbus-daemon, and against peers that behave as no real
+ * daemon would. In bounded time, and without leaking a descriptor, it has to distinguish "could not
+ * ask" from "asked, and this was the result".
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -26,10 +26,10 @@ import {
   ScriptedSystemd,
 } from "../harness/agent/scripted-systemd.ts";
 
-/** Nothing that answers is as slow, however busy the machine. */
-const patient = { question: 60_000, job: 60_000 };
-/** For those who never answer. */
-const brief = { question: 400, job: 400 };
+/** Longer than any answer takes, however busy the machine. */
+const longDeadlines = { question: 60_000, job: 60_000 };
+/** For peers that never answer. */
+const shortDeadlines = { question: 400, job: 400 };
 const never = new AbortController().signal;
 const recorded = () => Promise.resolve();
 
@@ -39,8 +39,8 @@ function place(t: TestContext): string {
   return root;
 }
 
-/** Of one unit. */
-function open(directory: string, { stop = never, deadlines = patient } = {}) {
+/** A systemd client for one unit. */
+function open(directory: string, { stop = never, deadlines = longDeadlines } = {}) {
   const systemd = systemdOver(
     { dbusDirectory: directory, systemdDirectory: join(directory, "none") },
     stop,
@@ -55,15 +55,15 @@ function open(directory: string, { stop = never, deadlines = patient } = {}) {
 
 const kubelet = "kubelet.service";
 
-/** From now on no deadline comes by itself; all do as soon as this method has been called. */
-function overdueAt(t: TestContext, systemd: ScriptedSystemd, member: string): void {
+/** Stops all deadlines, and lets all of them expire as soon as this method has been called. */
+function expireDeadlinesAt(t: TestContext, systemd: ScriptedSystemd, member: string): void {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const over = () => t.mock.timers.tick(patient.job);
+  const over = () => t.mock.timers.tick(longDeadlines.job);
   systemd.onCall = (call) => void (call === member && setImmediate(over));
 }
 
 /** A server in the bus's place. */
-async function impostor(
+async function fakeBus(
   directory: string,
   talk: (socket: Socket) => void,
 ): Promise<AsyncDisposable> {
@@ -84,7 +84,7 @@ async function impostor(
   };
 }
 
-test("the unit's state is what systemd says", async (t) => {
+test("returns the unit's state as systemd reports it", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));
   await using systemd = await ScriptedSystemd.start(bus.address);
   const unit = await open(bus.directory).unit();
@@ -104,7 +104,7 @@ test("the unit's state is what systemd says", async (t) => {
   });
 });
 
-test("a restart answers the result of its own job, whatever it is and however the messages come", async (t) => {
+test("returns the result of a restart's own job, whatever it is and in whatever order the messages come", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));
   await using systemd = await ScriptedSystemd.start(bus.address);
   const scripts: readonly ScriptedRestart[] = [
@@ -125,7 +125,7 @@ test("a restart answers the result of its own job, whatever it is and however th
   assert.ok(!systemd.calls.includes("CancelJob"));
 });
 
-test("a restart is recorded before it is asked for, and not asked for where it could not be recorded", async (t) => {
+test("records a restart before requesting it, and does not request it if it could not be recorded", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));
   await using systemd = await ScriptedSystemd.start(bus.address);
   const asked = () => systemd.restartCalls;
@@ -143,10 +143,10 @@ test("a restart is recorded before it is asked for, and not asked for where it c
   await bus.signal("SIGKILL");
   before = -1;
   assert.ok("refused" in (await open(bus.directory).restart(async () => void (before = asked()))));
-  assert.equal(before, -1, "recorded, though there is nobody to ask");
+  assert.equal(before, -1, "recorded, although the bus is not there");
 });
 
-test("questions that follow each other share one connection, and one that died meanwhile is replaced", async (t) => {
+test("shares one connection between successive questions, and replaces a connection that died meanwhile", async (t) => {
   const root = place(t);
   await using bus = await startBus(join(root, "bus"));
   await using _systemd = await ScriptedSystemd.start(bus.address);
@@ -175,14 +175,15 @@ test("questions that follow each other share one connection, and one that died m
 });
 
 for (const cut of ["hangs up", "falls silent"] as const)
-  test(`never takes a restart that was asked for as not asked for if the bus ${cut} after any message`, async () => {
+  test(`never mistakes a requested restart for an unrequested one if the bus ${cut} after any message`, async () => {
     await using place = await AgentPlace.make(cut);
     const { node, systemd, relay } = place;
     assert.ok(relay !== undefined);
-    // Each silence lasts as long; far more than a busy machine needs for a whole conversation.
+    // Each silence lasts this long, which is far more than a busy machine needs for a whole
+    // conversation.
     const deadline = cut === "falls silent" ? 3000 : 60_000;
     const bus = open(node.dbus, { deadlines: { question: deadline, job: deadline } });
-    /** The answers where the conversation is cut after its first message, its second and so on. */
+    /** The answers if the conversation is cut after its first message, its second, and so on. */
     const cutEverywhere = async (ask: () => Promise<unknown>) => {
       const answers: unknown[] = [];
       for (;;) {
@@ -197,7 +198,7 @@ for (const cut of ["hangs up", "falls silent"] as const)
       const calls = systemd.restartCalls;
       const answer = await bus.restart(recorded);
       if ("refused" in answer) return systemd.restartCalls === calls && answer.refused;
-      // What was sent arrives, though nobody waits for the answer.
+      // The request arrives, although the client does not wait for the answer.
       assert.ok(await inTime(() => systemd.restartCalls > calls));
       return answer.result;
     });
@@ -212,7 +213,7 @@ for (const cut of ["hangs up", "falls silent"] as const)
     assert.ok(!systemd.calls.includes("CancelJob"));
   });
 
-test("a refused request is told from a job whose end nobody saw", async (t) => {
+test("distinguishes a refused request from a job whose end was not observed", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));
   await using systemd = await ScriptedSystemd.start(bus.address);
   for (const name of ["AccessDenied", "InteractiveAuthorizationRequired"]) {
@@ -225,7 +226,7 @@ test("a refused request is told from a job whose end nobody saw", async (t) => {
     );
   }
   systemd.script = [{ after: "unchanged" }];
-  overdueAt(t, systemd, "RestartUnit");
+  expireDeadlinesAt(t, systemd, "RestartUnit");
   assert.deepEqual(await open(bus.directory).restart(recorded), { result: "unknown" });
   t.mock.timers.reset();
   systemd.script = [comesBack];
@@ -233,7 +234,7 @@ test("a refused request is told from a job whose end nobody saw", async (t) => {
   assert.deepEqual(await open(bus.directory).restart(recorded), { result: "unknown" });
 });
 
-test("a refusal by the bus reads the same each time, so that it is told once", async (t) => {
+test("words a refusal by the bus the same each time, so that it is reported once", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));
   await using _systemd = await ScriptedSystemd.start(bus.address);
   configure(bus.directory, '<deny send_destination="org.freedesktop.systemd1"/>');
@@ -248,7 +249,7 @@ test("a refusal by the bus reads the same each time, so that it is told once", a
   assert.equal(await words(), await words());
 });
 
-test("a method that is never answered ends at the deadline, before or after the request", async (t) => {
+test("ends a call that is never answered at the deadline, before or after the request", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));
   await using systemd = await ScriptedSystemd.start(bus.address);
   for (const [member, result] of [
@@ -257,16 +258,16 @@ test("a method that is never answered ends at the deadline, before or after the 
   ] as const) {
     systemd.silent.clear();
     systemd.silent.add(member);
-    overdueAt(t, systemd, member);
+    expireDeadlinesAt(t, systemd, member);
     assert.ok(result in (await open(bus.directory).restart(recorded)), member);
     t.mock.timers.reset();
   }
   systemd.silent.add("Get");
-  overdueAt(t, systemd, questioned);
+  expireDeadlinesAt(t, systemd, questioned);
   await assert.rejects(open(bus.directory).unit(), CouldNotAsk);
 });
 
-test("a state that changes while it is told is asked for again, until it is told in one piece", async (t) => {
+test("reads a state again if it changes while it is read, until one reading is consistent", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));
   await using systemd = await ScriptedSystemd.start(bus.address);
   const restarted = { active: "active", sub: "running", mainPid: systemd.mainPid + 1 };
@@ -285,7 +286,7 @@ test("a state that changes while it is told is asked for again, until it is told
   }
 });
 
-test("nobody there, nobody home, or asleep: could not ask", async (t) => {
+test('answers "could not ask" if there is no bus, no systemd, or no reply', async (t) => {
   const root = place(t);
   await assert.rejects(open(root).unit(), /ENOENT/);
   writeFileSync(join(root, "system_bus_socket"), "");
@@ -293,13 +294,16 @@ test("nobody there, nobody home, or asleep: could not ask", async (t) => {
   await using bus = await startBus(join(root, "dbus"));
   await assert.rejects(open(bus.directory).unit(), BusError, "systemd is not on the bus");
   await bus.signal("SIGSTOP");
-  await assert.rejects(open(bus.directory, { deadlines: brief }).unit(), /no answer within 0.4 s/);
+  await assert.rejects(
+    open(bus.directory, { deadlines: shortDeadlines }).unit(),
+    /no answer within 0.4 s/,
+  );
   await bus.signal("SIGCONT");
   await bus.signal("SIGKILL");
   await assert.rejects(open(bus.directory).unit(), /ECONNREFUSED/);
 });
 
-test("a bus that refuses us at Hello does not end the process", async (t) => {
+test("does not end the process when a bus refuses us at Hello", async (t) => {
   const root = place(t);
   await using full = await startBus(
     join(root, "full"),
@@ -309,7 +313,7 @@ test("a bus that refuses us at Hello does not end the process", async (t) => {
   await assert.rejects(open(full.directory).unit(), /refused Hello: .*LimitsExceeded/);
 });
 
-test("a peer that hangs up, stays silent or talks nonsense at any point: could not ask", async (t) => {
+test('answers "could not ask" when a peer hangs up, stays silent or sends nonsense at any point', async (t) => {
   const talks: readonly ((socket: Socket) => void)[] = [
     (socket) => socket.destroy(),
     () => {},
@@ -325,16 +329,16 @@ test("a peer that hangs up, stays silent or talks nonsense at any point: could n
   ];
   for (const [index, talk] of talks.entries()) {
     const root = place(t);
-    await using _peer = await impostor(root, talk);
-    const asked = open(root, { deadlines: brief }).unit();
+    await using _peer = await fakeBus(root, talk);
+    const asked = open(root, { deadlines: shortDeadlines }).unit();
     await assert.rejects(asked, CouldNotAsk, String(index));
   }
 });
 
-test("random replies neither end the process nor keep a descriptor", async (t) => {
+test("neither ends the process nor keeps a descriptor open on random replies", async (t) => {
   const root = place(t);
   let reply: Uint8Array = new Uint8Array();
-  await using _peer = await impostor(root, (socket) => {
+  await using _peer = await fakeBus(root, (socket) => {
     socket.once("data", () => {
       socket.write("OK 1234\r\n");
       socket.once("data", () => socket.end(reply));
@@ -358,19 +362,19 @@ test("random replies neither end the process nor keep a descriptor", async (t) =
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 100 }), message), async (bytes) => {
       reply = bytes;
-      await assert.rejects(open(root, { deadlines: brief }).unit());
+      await assert.rejects(open(root, { deadlines: shortDeadlines }).unit());
     }),
     { numRuns: 200 },
   );
   assert.ok(readdirSync("/proc/self/fd").length <= before + 2);
 });
 
-test("stopping ends a wait at once, and a job goes on without us", async (t) => {
+test("ends a wait at once when stopped, while the job continues without us", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));
   await using systemd = await ScriptedSystemd.start(bus.address);
   systemd.script = [{ after: "unchanged" }];
   const stop = new AbortController();
-  // No deadline comes: what ends the wait is the stop.
+  // No deadline expires, so only the stop can end the wait.
   t.mock.timers.enable({ apis: ["setTimeout"] });
   systemd.onCall = (member) => void (member === "RestartUnit" && setImmediate(() => stop.abort()));
   const stopped = open(bus.directory, { stop: stop.signal });

@@ -1,6 +1,6 @@
 /**
- * What config.json, the journal and the kubelet's directory may be when the agent comes, and what
- * may become of them.
+ * What config.json, the journal and the kubelet's directory may be when the agent starts, and what
+ * may happen to them later.
  */
 import assert from "node:assert/strict";
 import {
@@ -18,7 +18,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { AgentProcess, encode, inTime } from "../harness/agent/agent.ts";
 import { many } from "../harness/agent/deployed.ts";
-import { phaseOf, slowly } from "./phases.ts";
+import { phaseOf, slowFsync } from "./phases.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 
 const theirs = { "b.io": { auth: encode("theirs") } };
@@ -36,7 +36,7 @@ function entries(prefix: string) {
   );
 }
 
-test("whatever plain file there is: ours comes beside theirs, closed to others, and the very bytes and mode come back", async () => {
+test("adds ours to any plain file, closes it to others, and restores the same bytes and mode", async () => {
   type Row = readonly [what: string, bytes: string | undefined, mode?: number];
   const rows: readonly Row[] = [
     ["absent", undefined],
@@ -46,7 +46,7 @@ test("whatever plain file there is: ours comes beside theirs, closed to others, 
     ["0640", JSON.stringify({ auths: theirs }), 0o640],
     ["1 MiB", JSON.stringify({ auths: entries("b") }), 0o600],
     ["not JSON", '{"auths":{', 0o640],
-    ["not ours to understand", '{"auths":[]}', 0o600],
+    ["an entry we cannot parse", '{"auths":[]}', 0o600],
   ];
   for (const [what, bytes, mode = 0o600] of rows) {
     await using place = await AgentPlace.make();
@@ -74,7 +74,7 @@ test("whatever plain file there is: ours comes beside theirs, closed to others, 
   }
 });
 
-test("a symbolic link is neither followed nor replaced, whether it leads to a file or to nothing", async () => {
+test("neither follows nor replaces a symbolic link, to a file or to nothing", async () => {
   for (const there of [true, false]) {
     await using place = await AgentPlace.make();
     const { node, systemd } = place;
@@ -92,7 +92,7 @@ test("a symbolic link is neither followed nor replaced, whether it leads to a fi
   }
 });
 
-test("a file with more than the agent can hold is neither read nor made, and the reason is told", async () => {
+test("neither reads nor creates a file that is larger than the agent can hold, and reports the reason", async () => {
   const bytes = (count: number) =>
     JSON.stringify({ note: "x".repeat(count - '{"note":""}'.length) });
   const values = (count: number) => JSON.stringify({ notes: Array(count - 1).fill(0) });
@@ -117,16 +117,16 @@ test("a file with more than the agent can hold is neither read nor made, and the
   }
 });
 
-test("what another program writes between our reading and our rename is not lost", async () => {
+test("keeps what another program writes between our reading and our rename", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));
   await using agent = await AgentProcess.start(node, {
     revision: 1,
     healthzPort: systemd.healthzPort,
-    under: slowly,
+    under: slowFsync,
   });
-  // Our bytes were made of what was read; they are staged now.
+  // Our bytes were computed from what was read, and are staged now.
   assert.ok(await inTime(() => phaseOf(node) === "applying"));
   const newer = { ...theirs, "c.io": { auth: encode("meanwhile") } };
   replaceConfig(place, { auths: newer });
@@ -136,7 +136,7 @@ test("what another program writes between our reading and our rename is not lost
   assert.equal(systemd.restartCalls, 1);
 });
 
-test("a journal that is gone without a trace: our credential stays ours, and goes with the withdrawal", async () => {
+test("treats our credential as ours when the journal is gone without a trace, and removes it in the withdrawal", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   {
@@ -157,7 +157,7 @@ test("a journal that is gone without a trace: our credential stays ours, and goe
   assert.equal(systemd.restartCalls, 2);
 });
 
-test("the kubelet's directory is replaced by another one: what is there counts, and the new file gets what the old one had", async () => {
+test("treats a new kubelet directory as current when it replaces the old one, and adds our entries to its file", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   await using agent = await place.agent();
@@ -167,17 +167,17 @@ test("the kubelet's directory is replaced by another one: what is there counts, 
   writeFileSync(join(next, "config.json"), JSON.stringify({ auths: theirs }));
   renameSync(node.kubelet, `${node.kubelet}.away`);
   renameSync(next, node.kubelet);
-  // A hint: at rest the agent looks every 30 s.
+  // A hint, because an agent at rest observes the node only every 30 s.
   node.mount(1, content);
   const isThere = () => node.file === JSON.stringify({ auths: oursBeside(theirs).auths });
   assert.ok(await inTime(isThere, 40_000), agent.output);
-  // A drift: the kubelet reads the file again by itself.
+  // This counts as drift, because the kubelet reads the file again by itself.
   await agent.shows("5nn", "GPS254");
   assert.equal(systemd.restartCalls, 1);
   assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);
 });
 
-test("a kubelet's directory that may not be entered: nothing is made up, the reason is told, and it heals", async () => {
+test("invents nothing when the kubelet's directory may not be entered, reports the reason, and recovers", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));

@@ -2,23 +2,23 @@
 import assert from "node:assert/strict";
 import type { Inside } from "./inside.ts";
 
-/** kubeadm's unit is simple, RHCOS's notify; exec is what a careful one would be. */
+/** kubeadm's unit has Type simple, RHCOS's has notify, and a careful author would use exec. */
 export const types = ["simple", "exec", "notify"] as const;
 
-/** `restarts`: whether systemd starts it again by itself. */
+/** `restarts`: whether systemd restarts it by itself. */
 export type Death = Readonly<{
   type: (typeof types)[number];
-  /** After its start. */
+  /** Time after its start. */
   seconds: number;
   restarts: "always" | "no";
 }>;
 
 /**
- * With this kubelet the node gets its old file back. Where systemd starts nothing by itself, every
- * attempt is ours: three, and the start with the old file. Where it does, its own count as attempts
- * too.
+ * With this kubelet the node gets its old file back. If systemd does not restart it, the agent
+ * makes every attempt: three, and the start with the old file. If systemd does, its own attempts
+ * count too.
  */
-export async function getsItsFileBack(
+export async function assertFileRestored(
   inside: Inside,
   revision: number,
   { type, seconds, restarts }: Death,

@@ -1,7 +1,7 @@
 /**
- * The disk fails: errors that strace gives to the agent's own calls, a tmpfs that is really full, a
- * mount that is really read-only. The file is always wholly the old or wholly the new one, and
- * passing trouble is over by itself.
+ * The disk fails: strace injects errors into the agent's own calls, a tmpfs is really full, a mount
+ * is really read-only. The file always has either the whole old or the whole new content, and the
+ * agent recovers from temporary trouble by itself.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -23,7 +23,7 @@ import { basename, join } from "node:path";
 import test from "node:test";
 import { AgentProcess, encode, keeping, NodeDirectory, inTime } from "../harness/agent/agent.ts";
 import { startBus } from "../harness/agent/bus.ts";
-import { answered, installProvider } from "./provider.ts";
+import { answeredPasswords, installProvider } from "./provider.ts";
 import { until } from "../cluster/await.ts";
 import { sample } from "../sample.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
@@ -50,7 +50,7 @@ class Disk implements AsyncDisposable {
     this.#ends = ends;
   }
   /**
-   * A node whose kubelet directory is a mount of its own, made by `mount` with the directory as
+   * A node whose kubelet directory is a mount of its own, created by `mount` with the directory as
    * last argument.
    */
   static async make(...mount: readonly string[]): Promise<Disk> {
@@ -76,7 +76,7 @@ class Disk implements AsyncDisposable {
       under,
     });
   }
-  /** What must hold while nothing can be written. */
+  /** Must hold while nothing can be written. */
   untouched(where: string): void {
     assert.equal(this.node.file, theirs, where);
     assert.equal(this.systemd.restartCalls, 0, where);
@@ -93,8 +93,8 @@ class Disk implements AsyncDisposable {
 }
 
 /**
- * The error `name` for every call of this kind, or for those that `when` tells (strace's own
- * syntax). What it did is in `log`.
+ * Injects the error `name` into every call of this kind, or into those that `when` selects
+ * (strace's own syntax). The calls are in `log`.
  */
 function failing(call: string, name: string, when = "1+", log = "/dev/null"): string[] {
   const inject = `inject=${call}:error=${name}:when=${when}`;
@@ -102,12 +102,12 @@ function failing(call: string, name: string, when = "1+", log = "/dev/null"): st
 }
 
 /**
- * What config.json ever was: the kernel queues what happens to it, so that no moment is missed. A
- * file that is only ever replaced by a whole one cannot have been a third one in between.
+ * Every content that config.json has had. The kernel queues the file's events, so none is missed. A
+ * file that is only ever replaced as a whole cannot have had a third content in between.
  */
 class Documents implements Disposable {
   readonly texts = new Set<string | undefined>();
-  /** How often a file that already had the name was written to. */
+  /** How often a file that already had this name was written to. */
   inPlace = 0;
   readonly #watcher: FSWatcher;
   constructor(node: NodeDirectory) {
@@ -122,11 +122,14 @@ class Documents implements Disposable {
   }
 }
 
-/** How many of each an apply makes, from the first look until the kubelet is restarted. */
+/**
+ * How many calls of each kind an apply makes, from the first observation until the kubelet is
+ * restarted.
+ */
 const made = { fsync: 13, rename: 13, pwrite64: 6 };
 const calls = Object.keys(made);
 
-test("an apply makes as many of these calls as are made to fail below, so that none is left out", async () => {
+test("makes exactly as many of these calls in an apply as are made to fail below, so that none is left out", async () => {
   await using disk = await Disk.make();
   const log = join(disk.node.root, "strace.log");
   const trace = ["strace", "-D", "-f", "-qq", "-o", log, "-e", `trace=${calls.join()}`];
@@ -137,7 +140,7 @@ test("an apply makes as many of these calls as are made to fail below, so that n
   assert.deepEqual(Object.fromEntries(calls.map((call) => [call, count(call)])), made);
 });
 
-test("EIO at every fsync, rename or write: the old file stays, no restart, the reason is told, nothing staged is left", async () => {
+test("keeps the old file on EIO at every fsync, rename or write, restarts nothing, reports the reason, and leaves nothing staged", async () => {
   for (const call of calls) {
     await using disk = await Disk.make();
     await using agent = await disk.agent(...failing(call, "EIO"));
@@ -145,12 +148,12 @@ test("EIO at every fsync, rename or write: the old file stays, no restart, the r
     disk.untouched(call);
     await disk.node.says(/^GPS208 .*EIO/);
     assert.doesNotMatch(agent.output, new RegExp(encode(long)));
-    // It tries again every few seconds, and what is staged meanwhile goes as well.
+    // The agent tries again every few seconds. The files that it stages meanwhile are removed too.
     assert.ok(await inTime(() => disk.node.kept.length === 0), call);
   }
 });
 
-test("EIO at some fsync, rename or write: either document, never a third, one restart, and it heals by itself", async (t) => {
+test("leaves one of the two documents on EIO at some fsync, rename or write, makes one restart, and recovers by itself", async (t) => {
   for (const [call, most] of Object.entries(made)) {
     const every = Array.from({ length: most }, (_, index) => index + 1);
     for (const first of sample(t, every, 1)) {
@@ -159,15 +162,15 @@ test("EIO at some fsync, rename or write: either document, never a third, one re
       await using agent = await disk.agent(...failing(call, "EIO", `${first}..${first + 1}`, log));
       using seen = new Documents(disk.node);
       await disk.healed(agent, `${call} ${first}`);
-      await until("the last one is seen", () => seen.texts.has(after));
+      await until("the last event is read", () => seen.texts.has(after));
       for (const text of seen.texts) assert.ok(text === theirs || text === after, text);
       assert.equal(seen.inPlace, 0, "a file that is in place is never written to");
-      assert.match(readFileSync(log, "utf8"), /\(INJECTED\)/, `${call} ${first} is never made`);
+      assert.match(readFileSync(log, "utf8"), /\(INJECTED\)/, `${call} ${first} never happens`);
     }
   }
 });
 
-test("a disk that is full at any write: the old file stays whole, no restart; with room again it heals", async () => {
+test("keeps the old file whole when the disk is full at any write, restarts nothing, and recovers when there is room", async () => {
   const stages = new Set<string>();
   for (const pages of [0, 1, 2, 3, 5]) {
     await using disk = await Disk.make("mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs");
@@ -185,7 +188,7 @@ test("a disk that is full at any write: the old file stays whole, no restart; wi
       where,
     );
     if (full) disk.untouched(where);
-    // The journal is the first thing that is written; where it fits, config.json may not.
+    // The journal is written first. If it fits, config.json may still not fit.
     stages.add(
       full
         ? readdirSync(disk.node.folder).includes("journal.json")
@@ -199,7 +202,7 @@ test("a disk that is full at any write: the old file stays whole, no restart; wi
   assert.deepEqual([...stages], ["journal", "config.json", "none"]);
 });
 
-test("a disk that fills up while the kubelet is down: it is restarted all the same, and rolled back when there is room", async () => {
+test("restarts the kubelet when the disk fills up while it is down, and rolls back when there is room", async () => {
   await using disk = await Disk.make("mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs");
   const { node, systemd } = disk;
   const filler = join(node.kubelet, "filler");
@@ -220,11 +223,11 @@ test("a disk that fills up while the kubelet is down: it is restarted all the sa
     await inTime(async () => node.file === theirs || (await agent.probe()).status === 200, 60_000),
     agent.output,
   );
-  // The file is back a moment before the kubelet that is started with it.
+  // The file is back a moment before the kubelet is started with it.
   assert.ok(await inTime(() => systemd.active === "active", 60_000), agent.output);
 });
 
-test("a read-only file system: nothing is changed, the reason is told, and it heals when it can be written", async () => {
+test("changes nothing on a read-only file system, reports the reason, and recovers when it is writable", async () => {
   await using disk = await Disk.make("mount", "--bind");
   run("mount", "-o", "remount,ro,bind", disk.node.kubelet);
   await using agent = await disk.agent();
@@ -235,7 +238,7 @@ test("a read-only file system: nothing is changed, the reason is told, and it he
   await disk.healed(agent, "read-only");
 });
 
-test("the kubelet's directory is missing, or our folder is somebody's file: nothing is made up, and it heals", async () => {
+test("invents nothing when the kubelet's directory is missing or our folder is another program's file, and recovers", async () => {
   await using disk = await Disk.make();
   renameSync(disk.node.kubelet, `${disk.node.kubelet}.away`);
   await using agent = await disk.agent();
@@ -264,17 +267,17 @@ test("keeps the old answer whole while the disk is full at a rotation, and write
       await first.shows(200, "GPS200");
     }
     node.mount(2, { additional: { "a.io": long.replaceAll("x", "y") } });
-    const old = answered(node.kubelet);
+    const old = answeredPasswords(node.kubelet);
     const filler = join(node.kubelet, "filler");
     const { bavail, bsize } = statfsSync(node.kubelet);
     writeFileSync(filler, Buffer.alloc((bavail - pages) * bsize));
     const { healthzPort } = systemd;
     await using agent = await AgentProcess.start(node, { revision: 2, healthzPort });
-    const served = () => answered(node.kubelet)?.["a.io"]?.[0] === "y";
+    const served = () => answeredPasswords(node.kubelet)?.["a.io"]?.[0] === "y";
     assert.ok(await inTime(() => agent.output.includes("GPS208") || served(), 30_000), where);
     if (!served()) {
       full += 1;
-      assert.deepEqual(answered(node.kubelet), old, where);
+      assert.deepEqual(answeredPasswords(node.kubelet), old, where);
     }
     truncateSync(filler, 0);
     await agent.shows(200, "GPS200", 60_000);

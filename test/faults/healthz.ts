@@ -1,9 +1,9 @@
-/** A kubelet's healthz that answers before there is a bus on which it could be faked. */
+/** A kubelet's healthz that answers before there is a bus on which the kubelet could be faked. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
 export async function startHealthz(): Promise<AsyncDisposable & Readonly<{ port: number }>> {
-  // What is not read keeps a connection open, and with it the server.
+  // An unread request keeps a connection open, and with it the server.
   const answer = (socket: Socket) =>
     void socket
       .on("error", () => {})

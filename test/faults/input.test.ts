@@ -1,5 +1,6 @@
 /**
- * What comes in is odd, too fast, or out of order: the mounted Secret, and the kubelet's healthz.
+ * Input that is odd, too fast, or out of order: from the mounted Secret, and from the kubelet's
+ * healthz.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -11,52 +12,55 @@ import { AgentProcess, digestFor, encode, inTime } from "../harness/agent/agent.
 import { content, ours, AgentPlace } from "./place.ts";
 
 /** Resident memory in MiB and open descriptors. */
-function held({ child }: AgentProcess): Readonly<{ memory: number; descriptors: number }> {
+function resourcesOf({ child }: AgentProcess): Readonly<{ memory: number; descriptors: number }> {
   const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
   const memory = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
   return { memory, descriptors: readdirSync(`/proc/${child.pid}/fd`).length };
 }
 
-test("10,000 quick changes of the mounted Secret: few restarts, no more memory, no more descriptors, the last one counts", async (t) => {
+test("makes few restarts and keeps memory and descriptors constant on 10,000 quick changes of the mounted Secret, of which the last counts", async (t) => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent(["--probation=0s"]);
   await agent.shows(200, "GPS200");
   const change = async (count: number) => {
     for (let n = 0; n < count; n += 1) {
-      // Behind, ahead, another content under its own number, and the same one back.
+      // An older revision, a newer one, other content under the same number, and the same content
+      // again.
       if (n % 4 === 3) place.node.mount(1, content);
       else place.node.mount(n % 4, { additional: { "a.io": `other${n}` } });
-      // Ten in a millisecond: the agent is to see many of them, not only the last.
+      // Ten in a millisecond. The agent should see many of them, not only the last.
       if (n % 10 === 0) await sleep(1);
     }
     place.node.mount(1, content);
     await agent.shows(200, "GPS200", 90_000);
   };
   await change(1000);
-  const before = held(agent);
+  const before = resourcesOf(agent);
   await change(9000);
-  const after = held(agent);
+  const after = resourcesOf(agent);
   t.diagnostic(`${before.memory} to ${after.memory} MiB, ${place.systemd.restartCalls} restarts`);
   assert.ok(await inTime(() => place.node.file?.trim() === ours, 90_000));
-  // Its heap may grow to 32 MiB; 9,000 changes that were kept would take far more.
+  // Its heap may grow to 32 MiB. Keeping 9,000 changes would take far more.
   assert.ok(after.memory - before.memory < 24, `${before.memory} to ${after.memory} MiB`);
-  // A look that is under way holds the mount's folder and a file in it.
+  // An observation in progress holds the mount's folder and a file in it open.
   assert.ok(
     after.descriptors <= before.descriptors + 2,
     `${before.descriptors} to ${after.descriptors}`,
   );
-  // Of 2,500 changes under its own number those few that a look between two restarts could see.
+  // Of the 2,500 changes under its own number, the agent can see only the few that an observation
+  // between two restarts meets.
   assert.ok(place.systemd.restartCalls <= 12, `${place.systemd.restartCalls} restarts`);
   assert.ok(agent.output.split("\n").length < 400);
 });
 
-test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, and touches nothing; a good one is taken", async () => {
+test("H15: waits for a mount that is behind, ahead, incomplete or nonsense and touches nothing, then applies a good one", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   const intent = { salt: "2".repeat(32), intent: "apply" };
   const files = { ".dockerconfigjson": '{"auths":{}}', revision: "2", sources: "{}", ...intent };
   const { sources: _, ...half } = files;
-  // Each shows words of its own: the answer to the mount before would pass for this one's.
+  // Each mount has a different message, so the answer to the previous mount cannot pass for this
+  // one's.
   const mounts: readonly (readonly [words: string, mount: () => void])[] = [
     [
       "GPS203 the mounted Secret holds another revision (mounted 1, granted 2)",
@@ -110,7 +114,7 @@ test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, 
   assert.equal(node.file, ours);
 });
 
-test("the same change back and forth ends with the last one, one restart each", async () => {
+test("ends with the last change when the same change goes back and forth, with one restart each", async () => {
   await using place = await AgentPlace.make();
   for (const revision of [1, 2, 3, 4, 5]) {
     const password = revision % 2 === 1 ? "ours" : "other";
@@ -120,14 +124,14 @@ test("the same change back and forth ends with the last one, one restart each", 
     assert.match(place.node.file ?? "", new RegExp(encode(password)));
     assert.equal(place.systemd.restartCalls, revision);
   }
-  // The same content under a new number is no change.
+  // The same content under a new number is not a change.
   place.node.mount(6, content);
   await using agent = await place.agent(["--probation=0s"], 6);
   await agent.shows(200, "GPS200");
   assert.equal(place.systemd.restartCalls, 5);
 });
 
-test("a healthz that is wrong, mute, slow, endless or refused takes readiness away, costs no restart, and gives it back", async () => {
+test("turns NotReady on a healthz that is wrong, mute, slow, endless or refused, restarts nothing, and turns Ready again", async () => {
   await using place = await AgentPlace.make();
   const right = (socket: Socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nok");
   const answers: readonly ((socket: Socket) => void)[] = [

@@ -14,13 +14,13 @@ import {
 } from "../harness/agent/agent.ts";
 import { agentBundle, environment, nodeFlags } from "../harness/agent/deployed.ts";
 
-/** Below the node's root; what is put there is the same file inside and outside. */
+/** Below the node's root. A file here is the same file inside and outside. */
 const place = "root/agent";
 const ours = ["/var/lib/kubelet/global-pull-secret", "/var/lib/kubelet/pull-secret-provider"];
 
 export class Inside {
   readonly machine: ClusterNode;
-  /** Its files as this machine sees them. */
+  /** The node's files as this machine sees them. */
   readonly node: NodeDirectory;
 
   private constructor(machine: ClusterNode, node: NodeDirectory) {
@@ -32,7 +32,7 @@ export class Inside {
     const root = join(machine.rootfs, place);
     mkdirSync(root, { recursive: true });
     cpSync(await agentBundle(), join(root, "agent.cjs"));
-    // 120 MB: linked where the disk is the same.
+    // 120 MB: linked if the disk is the same.
     const node = resolve(process.execPath);
     try {
       if (!existsSync(join(root, "node"))) linkSync(node, join(root, "node"));
@@ -42,7 +42,7 @@ export class Inside {
     return new Inside(machine, new NodeDirectory(root, join(machine.rootfs, "var/lib/kubelet")));
   }
 
-  /** Makes the node one that has never seen an agent, with a bus and a kubelet that run. */
+  /** Resets the node to one that has never seen an agent, with a running bus and kubelet. */
   async fresh(): Promise<void> {
     await this.kill("SIGKILL");
     await this.machine.exec(["systemctl", "start", "dbus.socket"]);
@@ -54,7 +54,7 @@ export class Inside {
     await until("the kubelet runs", async () => (await this.kubelet()).ActiveState === "active");
   }
 
-  /** Results of the jobs that the agents of a revision asked for, in order. */
+  /** Results of the jobs that the agents of a revision requested, in order. */
   async jobs(revision: number): Promise<string[]> {
     await this.machine.exec(["journalctl", "--sync"]);
     const lines = (await this.machine.journal("agent")).split("\n");
@@ -63,7 +63,7 @@ export class Inside {
       .flatMap((line) => /"msg":"job (.+)"/.exec(line)?.[1] ?? []);
   }
 
-  /** Starts the agent as a transient unit; systemd does not start it again. */
+  /** Starts the agent as a transient unit. systemd does not restart it. */
   async start(revision: number, ...flags: readonly string[]): Promise<void> {
     this.node.isFor(flags);
     this.node.grant(revision);
@@ -129,9 +129,9 @@ export class Inside {
     );
   }
 
-  /** The whole answer of the readiness probe; empty while nobody listens. */
+  /** The whole answer of the readiness probe; empty while the agent does not listen. */
   async #asked(): Promise<string> {
-    // A node for each look would take 60 ms of a core, ten times a second.
+    // Starting Node for each probe would take 60 ms of a core, ten times a second.
     const ask = ["busybox", "nc", "127.0.0.1", "20248"];
     return await this.machine.exec(ask, "GET /readyz HTTP/1.1\r\n\r\n").catch(() => "");
   }

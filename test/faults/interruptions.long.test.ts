@@ -1,6 +1,6 @@
 /**
- * Every change of a node, interrupted in every way at every point: the next agent completes it as
- * if nothing had happened, with the restarts that are owed and no other.
+ * Every change of a node, interrupted in every way at every point. The next agent completes it as
+ * if nothing had happened, with exactly the owed restarts.
  */
 import test from "node:test";
 import { changes } from "./interruptions/changes.ts";

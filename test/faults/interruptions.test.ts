@@ -1,6 +1,7 @@
 /**
- * Some rows of the table of interruptions, at a few points each: the one between write and restart,
- * the last one, and points that SEED draws. All points are in interruptions.long.test.ts.
+ * Some rows of the table of interruptions, each at a few points: the point between write and
+ * restart, the last point, and points that SEED draws. All points are in
+ * interruptions.long.test.ts.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,6 +1,6 @@
 /**
- * What systemd does with the unit and its jobs: the job's result is only told, what counts is the
- * unit.
+ * What systemd does with the unit and its jobs. The job's result is only reported; the state of the
+ * unit decides.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -14,7 +14,7 @@ import {
   type ScriptedRestart,
 } from "../harness/agent/scripted-systemd.ts";
 
-/** Applies a revision for each script; answers how many restarts were asked for it. */
+/** Applies a revision for each script. Returns how many restarts were requested for it. */
 async function applyEach(
   place: AgentPlace,
   scripts: readonly (readonly ScriptedRestart[])[],
@@ -35,7 +35,7 @@ async function applyEach(
   return asked;
 }
 
-test("whatever a job's result: a kubelet that is down afterwards is asked for again", async () => {
+test("requests another restart if the kubelet is down afterwards, whatever the job's result", async () => {
   await using place = await AgentPlace.make();
   const scripts = jobResults.map((job): ScriptedRestart[] => [
     { job, after: job === "failed" ? "failed" : "inactive" },
@@ -44,13 +44,13 @@ test("whatever a job's result: a kubelet that is down afterwards is asked for ag
   assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(2));
 });
 
-test("whatever a job's result: a new kubelet that answers is proved by one restart", async () => {
+test("proves a new kubelet that answers by one restart, whatever the job's result", async () => {
   await using place = await AgentPlace.make();
   const scripts = jobResults.map((job): ScriptedRestart[] => [{ job, after: "running" }]);
   assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(1));
 });
 
-test("somebody else's job for the unit, queued or running, is waited for, and no request is put beside it", async () => {
+test("waits for another client's job for the unit, queued or running, and sends no request beside it", async () => {
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
@@ -65,7 +65,7 @@ test("somebody else's job for the unit, queued or running, is waited for, and no
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("somebody else's restart that was queued when the file was put there is the one that was owed", async () => {
+test("counts another client's restart that was queued when the file was put in place as the owed one", async () => {
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
@@ -76,7 +76,7 @@ test("somebody else's restart that was queued when the file was put there is the
   assert.equal(place.systemd.restartCalls, 0);
 });
 
-test("a unit that is masked, missing, or cannot be loaded changes nothing until it can be", async () => {
+test("changes nothing while the unit is masked, missing, or cannot be loaded", async () => {
   await using place = await AgentPlace.make();
   for (const load of ["masked", "not-found", "bad-setting", "error"]) {
     place.systemd.load = load;
@@ -92,7 +92,7 @@ test("a unit that is masked, missing, or cannot be loaded changes nothing until 
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("a bus that forbids us to speak to systemd changes nothing; one that forbids the restart alone owes it", async () => {
+test("changes nothing if the bus forbids us to talk to systemd, and owes the restart if it forbids only that", async () => {
   await using place = await AgentPlace.make();
   const forbid = async (rule: string) => {
     configure(place.bus.directory, rule);
@@ -114,7 +114,7 @@ test("a bus that forbids us to speak to systemd changes nothing; one that forbid
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("a kubelet that dies three seconds after each start has failed, and gets its old file back", async () => {
+test("counts a kubelet that dies three seconds after each start as failed, and restores its old file", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.fate = () => {

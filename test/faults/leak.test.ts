@@ -1,6 +1,6 @@
 /**
- * Where a credential may lie on a node: config.json, and beside it our journal with the previous
- * bytes. An agent that crashes leaves it nowhere else.
+ * Places on a node that may contain a credential: config.json, and beside it our journal with the
+ * previous bytes. An agent that crashes leaves it nowhere else.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,7 @@ import { AgentPlace } from "./place.ts";
 const planted = ["planted-by-us", "planted-by-them"];
 const needles = planted.flatMap((password) => [password, encode(password)]);
 
-/** Files below `directory` in which a planted credential is found, decoded or not. */
+/** Files below `directory` that contain a planted credential, encoded or plain. */
 function leaks(directory: string): string[] {
   const patterns = needles.flatMap((needle) => ["-e", needle]);
   const { stdout } = spawnSync("grep", ["-rlaF", ...patterns, directory], { encoding: "utf8" });
@@ -28,9 +28,9 @@ function leaks(directory: string): string[] {
 const vectorNotes = new Set([2, 0x202]);
 
 /**
- * Blanks the vector registers of every thread in a core, which no filter leaves out: they hold the
+ * Blanks the vector registers of every thread in a core, which no filter leaves out. They hold the
  * 32 or 64 bytes that were copied last, at times a password (one core in twelve on a machine with
- * AVX-512). All else in it is judged.
+ * AVX-512). All else in the core is searched.
  */
 function blankVectorRegisters(core: string): void {
   const bytes = readFileSync(core);
@@ -50,14 +50,13 @@ function blankVectorRegisters(core: string): void {
 }
 
 /**
- * The kernel may give cores to a program instead, or put them elsewhere; then there is none to look
- * into.
+ * The kernel may pipe cores to a program or put them elsewhere. Then there is no core to search.
  */
 const pattern = readFileSync("/proc/sys/kernel/core_pattern", "utf8").trim();
 const skip = /[/|%]/.test(pattern) && `cores of this machine go to ${pattern}`;
 
 test(
-  "an agent that aborts with unlimited cores leaves no credential: not in the core but for vector registers, a temporary file, its output or its last words",
+  "leaves no credential when it aborts with unlimited cores: not in the core except vector registers, a temporary file, its output or its termination message",
   { skip },
   async (t) => {
     await using place = await AgentPlace.make();
@@ -73,8 +72,8 @@ test(
     };
     const under = ["sh", "-c", 'ulimit -c unlimited && cd "$0" && exec "$@"', crash];
     await using agent = await AgentProcess.start(node, { ...options, under });
-    // Not before: while it writes a file, write-file-atomic catches this signal, and loses it if
-    // the file is done before the signal is looked at (one abort in twenty on a busy machine).
+    // Not earlier: while write-file-atomic writes a file, it catches this signal, and loses it if
+    // the file is done before the signal is handled (one abort in twenty on a busy machine).
     await agent.shows(200, "GPS200");
     assert.equal(await agent.end("SIGABRT"), "SIGABRT");
     const [core = ""] = readdirSync(crash);
@@ -101,7 +100,7 @@ test(
   },
 );
 
-test("a secret in a registry key of the node's file, or of what is mounted, is in no line, readiness or last words", async () => {
+test("keeps a secret in a registry key of the node's file, or of the mount, out of log lines, readiness and termination message", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const said: string[] = [];
@@ -123,5 +122,5 @@ test("a secret in a registry key of the node's file, or of what is mounted, is i
     said.push(node.message, agent.output);
   }
   assert.match(said.join(""), /registry\.corp/);
-  assert.ok(!/planted-in-a-key/.test(said.join("")), "a planted secret was said");
+  assert.ok(!/planted-in-a-key/.test(said.join("")), "a planted secret was printed");
 });

@@ -1,7 +1,7 @@
 /**
- * The node that the tests of one file share: a boot takes as long as most of them. Each begins with
- * `fresh`, whatever the one before left or broke. Revisions go on counting: what an agent did is
- * read from the node's journal by its revision.
+ * The node that the tests of one file share, because a boot takes as long as most of them. Each
+ * test begins with `fresh`, whatever the test before left or broke. Revision numbers continue,
+ * because the agent's actions are read from the node's journal by revision.
  */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
@@ -14,7 +14,7 @@ import { content } from "./place.ts";
 type Shared = {
   readonly machine: Machine;
   readonly inside: Inside;
-  /** The last one that was mounted. */
+  /** The revision that was mounted last. */
   revision: number;
 };
 
@@ -34,7 +34,7 @@ export function sharedNode(): Shared {
   return shared;
 }
 
-/** The node as one that has never seen an agent, with the next revision mounted. */
+/** The node as if it had never seen an agent, with the next revision mounted. */
 export async function fresh(): Promise<Readonly<{ inside: Inside; revision: number }>> {
   const node = sharedNode();
   await node.inside.fresh();
@@ -43,14 +43,16 @@ export async function fresh(): Promise<Readonly<{ inside: Inside; revision: numb
   return node;
 }
 
-/** The same, with the restart that the agent requested under way: it takes three seconds. */
-export async function inMidRestart(): ReturnType<typeof fresh> {
+/**
+ * The same, with the restart that the agent requested in progress. The restart takes three seconds.
+ */
+export async function duringRestart(): ReturnType<typeof fresh> {
   const agent = await fresh();
   const { inside, revision } = agent;
   await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
   const old = await inside.kubelet();
   await inside.start(revision);
   const isAnother = async () => (await inside.kubelet()).InvocationID !== old.InvocationID;
-  await until("the restart is under way", isAnother, { every: 50 });
+  await until("the restart is in progress", isAnother, { every: 50 });
   return agent;
 }

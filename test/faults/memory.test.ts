@@ -11,7 +11,7 @@ import { AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 const limit = 96 * 1024 * 1024;
-/** What a memory controller's files are called, in both versions of cgroups. */
+/** The names of a memory controller's files, in both versions of cgroups. */
 const versions = [
   {
     name: "version 1",
@@ -31,7 +31,7 @@ const versions = [
   },
 ];
 
-/** Lets groups below the root of version 2 have the controller; false where there is none. */
+/** Enables the controller for groups below the root of version 2; false if there is none. */
 function enable(root: string): boolean {
   const control = join(root, "cgroup.subtree_control");
   const controllers = join(root, "cgroup.controllers");
@@ -41,12 +41,12 @@ function enable(root: string): boolean {
   return true;
 }
 
-/** No machine that runs the other tests is without one: a run that skipped this would show less. */
+/** Every machine that runs the other tests has one. Skipping this test would hide a gap. */
 const controller =
   versions.find(({ hierarchy, isThere }) => isThere(hierarchy)) ??
   assert.fail("no memory controller of cgroups, neither version 1 nor 2");
 
-/** A cgroup of its own below the root of the memory controller: nobody else's limit counts. */
+/** A cgroup of its own below the root of the memory controller, so that no other limit counts. */
 function cgroup(t: TestContext): string {
   const group = join(controller.hierarchy, `gps-test-${process.pid}-${randomUUID()}`);
   mkdirSync(group);
@@ -79,7 +79,7 @@ async function deployed(t: TestContext, { node, systemd }: AgentPlace) {
   };
 }
 
-test("a limit of 96 MiB is never hit with a 1 MiB Secret beside 1 MiB of others' entries", async (t) => {
+test("never reaches a limit of 96 MiB with a 1 MiB Secret beside 1 MiB of others' entries", async (t) => {
   await using place = await AgentPlace.make();
   const { node } = place;
   const { start, inGroup, judge } = await deployed(t, place);
@@ -99,9 +99,9 @@ test("a limit of 96 MiB is never hit with a 1 MiB Secret beside 1 MiB of others'
 
 /**
  * Every entry is displaced by the largest Secret, beside so many with the shortest credentials, in
- * a file of `size` bytes at least.
+ * a file of at least `size` bytes.
  */
-async function throughAll(
+async function applyRollBackAndRestore(
   t: TestContext,
   size: number,
   small: number,
@@ -114,15 +114,15 @@ async function throughAll(
   const inOurPlace = Object.entries(many("s")).map(
     ([key, one]) => [key, { auth: encode(`theirs-${one}`) }] as const,
   );
-  // For one such sign V8 needs two bytes for each character of the journal's text.
+  // With one such character, V8 needs two bytes for each character of the journal's text.
   if (aged) Object.assign(inOurPlace[0]?.[1] ?? {}, { email: "\u20ac" });
   const beside = Array.from(
     { length: small },
     (_, index) => [`k${index}`, { auth: encode("k") }] as const,
   );
   const auths = Object.fromEntries([...inOurPlace, ...beside]);
-  // A sign for which V8 needs two bytes for each character of the text, and a number, whose text is
-  // kept.
+  // A character that makes V8 use two bytes for each character of the text, and a number, whose
+  // text is kept.
   const least = Buffer.byteLength(JSON.stringify({ auths, note: "\u20ac", n: 1.5 }));
   const note = `\u20ac${"y".repeat(Math.max(0, size - least))}`;
   const before = JSON.stringify({ auths, note, n: 1.5 });
@@ -158,17 +158,17 @@ async function throughAll(
   judge();
 }
 
-test("a journal of version 1 with the largest files is read in mid-rollback, and all is given back", (t) =>
-  throughAll(t, 2 * 1024 * 1024 - 2000, 0, true));
+test("restores everything from a journal of version 1 with the largest files, read in the middle of a rollback", (t) =>
+  applyRollBackAndRestore(t, 2 * 1024 * 1024 - 2000, 0, true));
 
-test("the largest file beside the largest Secret, every entry displaced, applied, rolled back, given back", (t) =>
-  throughAll(t, 2 * 1024 * 1024, 0));
+test("applies, rolls back and restores the largest file beside the largest Secret with every entry displaced", (t) =>
+  applyRollBackAndRestore(t, 2 * 1024 * 1024, 0));
 
-test("as many values as are let through beside the largest Secret, applied, rolled back, given back", (t) =>
-  throughAll(t, 0, 5200));
+test("applies, rolls back and restores as many values as are accepted beside the largest Secret", (t) =>
+  applyRollBackAndRestore(t, 0, 5200));
 
-test("the same limit in the other version of cgroups: to be shown on a machine whose memory controller is there", (t) => {
-  // A controller is in one hierarchy at a time, so that one run can show one version alone.
+test("keeps the same limit in the other version of cgroups, on a machine that has its memory controller there", (t) => {
+  // A controller is in one hierarchy at a time, so one run can cover only one version.
   const others = versions.filter((one) => one !== controller).map(({ name }) => name);
   t.skip(`${others.join()}: this machine has its memory controller in ${controller.name}`);
 });

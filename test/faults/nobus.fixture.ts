@@ -9,7 +9,7 @@ import { ours } from "./place.ts";
 /** As on kind, whose nodes have no D-Bus daemon. */
 const noBus = ["--dbus-directory=/nowhere", "--systemd-directory=/run/systemd"];
 
-/** Grants a withdrawal to the agent that runs. */
+/** Grants a withdrawal to the running agent. */
 function withdraw(): void {
   const node = sharedNode();
   node.revision += 1;
@@ -41,7 +41,7 @@ test("restarts, rolls back and withdraws over systemd's own socket, without a bu
   assert.equal(inside.node.file, undefined);
 });
 
-test("reports a node without systemd, and takes nothing on it", async () => {
+test("reports a node without systemd, and accepts nothing on it", async () => {
   const { inside, revision } = await fresh();
   await inside.start(revision, "--dbus-directory=/nowhere", "--systemd-directory=/nowhere");
   await inside.shows("5nn", "GPS262");
@@ -62,7 +62,7 @@ test("serves a kubelet that no unit runs and that has no healthz, in mode Reread
     assert.equal(inside.node.file, ours);
     withdraw();
     await until("the credential is gone", async () => inside.node.file === undefined);
-    // The kubelet that had it goes on: the same process, and no unit.
+    // The kubelet that had the credential keeps running: the same process, and not a unit.
     await inside.machine.exec(["sh", "-c", `kill -0 ${pid}`]);
     assert.equal((await inside.kubelet()).ActiveState, "inactive");
   } finally {
@@ -74,7 +74,7 @@ test("serves a kubelet that no unit runs and that has no healthz, in mode Reread
   }
 });
 
-test("takes a credential back where systemd cannot be asked", async () => {
+test("removes a credential if systemd cannot be asked", async () => {
   const { inside, revision } = await fresh();
   await inside.start(revision);
   await inside.shows(200, "GPS200");
@@ -87,7 +87,7 @@ test("takes a credential back where systemd cannot be asked", async () => {
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("changes nothing where the unit may not be restarted on request", async () => {
+test("changes nothing if the unit may not be restarted on request", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet("[Unit]\nRefuseManualStop=yes\n");
   await inside.start(revision);

@@ -1,6 +1,6 @@
 /**
- * The agent on a node that was prepared for a provider, and a kubelet from before 1.34 that comes
- * there, as a downgrade brings it.
+ * The agent on a node that was prepared for a provider, with a kubelet from before 1.34, as after a
+ * downgrade.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -36,7 +36,7 @@ before(async () => {
 
 after(() => cluster?.down());
 
-/** A kubelet that has no provider, and a node that has seen no agent. */
+/** A kubelet without a provider, and a node that has never seen an agent. */
 beforeEach(async () => {
   await machine.exec(["umount", "--lazy", kubelet]).catch(() => {});
   await inside.kill("SIGKILL");
@@ -47,21 +47,21 @@ beforeEach(async () => {
 
 const kubelet = `${programs}/kubelet`;
 
-/** Prepares the node for a provider. `from`: what the kubelet's flag names. */
+/** Prepares the node for a provider. `from`: the file or directory in the kubelet's flag. */
 async function prepare(scope: ProviderScope, from?: string): Promise<void> {
   installProvider(inside.node.kubelet, [], scope);
   machine.writeFile(kubeadmFile, kubeadmFlags(from), 0o644);
   await restart();
 }
 
-/** From its next start on the node's kubelet is the older one. */
+/** From its next start on, the node runs the older kubelet. */
 async function downgrade(): Promise<void> {
   await machine.exec(["mount", "--bind", "/root/kubelet", kubelet]);
 }
 
-/** The running program's own word. */
+/** The version that the running program reports. */
 async function isOlder(): Promise<void> {
-  await until(`the kubelet is of ${older}`, async () => {
+  await until(`the kubelet has version ${older}`, async () => {
     const { MainPID } = await inside.kubelet();
     const told = await machine.exec([`/proc/${MainPID}/exe`, "--version"]).catch(() => "");
     return told.trim() === `Kubernetes ${older}`;
@@ -69,17 +69,17 @@ async function isOlder(): Promise<void> {
 }
 
 async function restart(): Promise<void> {
-  // Asked for, not waited for: whether it starts is what the tests see.
+  // Requested without waiting for the result, because the tests check whether it starts.
   await machine.exec(["systemctl", "restart", "--no-block", "kubelet"]);
 }
 
 async function keepsFailing(): Promise<void> {
-  await until("systemd starts it again and again", async () => {
+  await until("systemd has started it several times", async () => {
     return Number((await inside.kubelet()).NRestarts) >= 2;
   });
 }
 
-/** The next revision, by a new agent, with the only password that the registry takes. */
+/** The next revision, by a new agent, with the only password that the registry accepts. */
 async function rotate(): Promise<void> {
   const { registry } = cluster;
   const password = randomBytes(18).toString("base64url");
@@ -91,13 +91,13 @@ async function rotate(): Promise<void> {
   await inside.shows(200, "GPS200");
 }
 
-/** Resolves when a pod runs whose image the node has not got. */
+/** Resolves when a pod runs whose image was not on the node. */
 async function pull(name: string): Promise<void> {
   await cluster.apply(podOn(machine, name, await cluster.pushApp(`team/app:${name}`)));
   await untilState(cluster, name, "Running");
 }
 
-test("scope All: a kubelet from before 1.34 starts with the configuration's file, and asks the provider", async () => {
+test("starts a kubelet from before 1.34 with the configuration's file in scope All, and the kubelet uses the provider", async () => {
   await prepare("All", providerFiles.config);
   await rotate();
   await pull("later");
@@ -110,7 +110,7 @@ test("scope All: a kubelet from before 1.34 starts with the configuration's file
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("scope Annotated: a kubelet from before 1.34 does not start with the configuration of it, and does with that of scope All", async () => {
+test("starts a kubelet from before 1.34 with the configuration of scope All, but not with that of scope Annotated", async () => {
   await downgrade();
   await prepare("Annotated", providerFiles.config);
   await keepsFailing();
@@ -120,10 +120,10 @@ test("scope Annotated: a kubelet from before 1.34 does not start with the config
   await pull("all");
 });
 
-test("scope All: a kubelet from before 1.34 does not start with the configuration's directory, and does with its file", async () => {
+test("starts a kubelet from before 1.34 with the configuration's file in scope All, but not with its directory", async () => {
   await downgrade();
   await prepare("All");
-  await until("the kubelet says why it ends", async () => {
+  await until("the kubelet logs why it ends", async () => {
     const words = (await machine.journal()).split("\n");
     return words.some((line) => /pull-secret-provider\/config: is a directory/.test(line));
   });

@@ -1,7 +1,6 @@
 /**
- * Node's permission model as the DaemonSet sets it: the bundled agent does all its work under it,
- * and nothing else gets through. The flags are taken from the very object that the controller
- * applies.
+ * Node's permission model as the DaemonSet sets it. The bundled agent does all its work under it,
+ * and everything else is refused. The flags come from the same object that the controller applies.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -14,7 +13,7 @@ import { startBus } from "../harness/agent/bus.ts";
 import { many, nodeFlags } from "../harness/agent/deployed.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
-test("under the DaemonSet's flags the agent applies, repairs, and leaves no trace", async () => {
+test("applies, repairs and leaves no trace under the DaemonSet's flags", async () => {
   using node = new NodeDirectory();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
@@ -40,7 +39,7 @@ test("under the DaemonSet's flags the agent applies, repairs, and leaves no trac
   assert.ok(!existsSync(node.folder));
 });
 
-test("under the DaemonSet's flags nothing else can be written, and no process started", () => {
+test("can write nothing else and start no process under the DaemonSet's flags", () => {
   using node = new NodeDirectory();
   const elsewhere = mkdtempSync(join(tmpdir(), "gps-permission-"));
   const script = join(elsewhere, "try.cjs");
@@ -68,7 +67,7 @@ console.log(JSON.stringify(got));`,
   assert.deepEqual(JSON.parse(stdout), [], stderr);
 });
 
-test("a Secret and a node's file of nearly 1 MiB each fit the heap that the DaemonSet allows", async () => {
+test("fits a Secret and a node's file of nearly 1 MiB each into the heap that the DaemonSet allows", async () => {
   using node = new NodeDirectory();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
@@ -90,7 +89,6 @@ test("a Secret and a node's file of nearly 1 MiB each fit the heap that the Daem
       ),
     );
   }
-  // Node's own text, 40 to 50 MiB of it, is shared and clean; a memory cgroup counts less than
-  // this.
+  // Node's own code, 40 to 50 MiB, is shared and clean. A memory cgroup counts less than this.
   assert.ok(peak < 128 * 1024, `${peak} kB`);
 });

@@ -1,14 +1,14 @@
-/** An agent that is met in a phase of its journal. */
+/** An agent that is found in a given phase of its journal. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { previousPrefix } from "#agent/journal/journal.ts";
 import type { NodeDirectory } from "../harness/agent/agent.ts";
 
 /**
- * Put before the agent's program: each fsync takes 300 ms more, and a phase has one of them at
- * least, in which the test has to see it, on a busy machine too.
+ * Goes before the agent's program: each fsync takes 300 ms more. Each phase has at least one fsync,
+ * so the test can see it, even on a busy machine.
  */
-export const slowly =
+export const slowFsync =
   "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=300000".split(" ");
 
 /** Version and phase of the node's journal; `undefined` without a journal. */
@@ -22,7 +22,8 @@ export function journalOf(
 export const phaseOf = (node: NodeDirectory): string | undefined => journalOf(node)?.phase;
 
 /**
- * Turns the node's journal into one of version 1, with the previous bytes in it and none beside it.
+ * Turns the node's journal into one of version 1, which contains the previous bytes instead of a
+ * separate file.
  */
 export function ageJournal({ folder }: NodeDirectory): void {
   const file = join(folder, "journal.json");

@@ -1,6 +1,6 @@
 /**
- * Nodes that are not fit for a change, and nodes whose kubelet is another unit's: nothing is
- * touched, and the reason is told.
+ * Nodes that are unfit for a change, and nodes whose kubelet belongs to another unit. The agent
+ * touches nothing and reports the reason.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -23,14 +23,14 @@ import { phaseOf } from "./phases.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
-/** Nothing of ours is on the node, and nobody was restarted. */
+/** Nothing of ours is on the node, and nothing was restarted. */
 function untouched({ node, systemd }: AgentPlace, file?: string): void {
   assert.equal(node.file, file);
   assert.ok(!existsSync(join(node.folder, "journal.json")));
   assert.equal(systemd.restartCalls, 0);
 }
 
-test("a kubelet whose healthz is off, or on another port, is never restarted", async () => {
+test("never restarts a kubelet whose healthz is off or on another port", async () => {
   await using place = await AgentPlace.make();
   place.systemd.healthy = false;
   {
@@ -45,7 +45,7 @@ test("a kubelet whose healthz is off, or on another port, is never restarted", a
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("a left-over kubelet.service that is dead beside the real kubelet is not started, whether a flag names it or not", async () => {
+test("does not start a dead, left-over kubelet.service beside the real kubelet, with or without a flag that names it", async () => {
   await using place = await AgentPlace.make();
   place.systemd.unit = "k3s-agent.service";
   place.systemd.others.set("kubelet.service", "inactive");
@@ -59,13 +59,13 @@ test("a left-over kubelet.service that is dead beside the real kubelet is not st
   assert.deepEqual(place.systemd.restarted, ["k3s-agent.service"]);
 });
 
-test("a kubelet that somebody stopped is not started because config.json drifts meanwhile", async () => {
+test("does not start a stopped kubelet because config.json drifts meanwhile", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent(["--unit=kubelet.service"]);
   await agent.shows(200, "GPS200");
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   writeFileSync(place.node.config, "{}");
-  // The file is put right for the start that somebody makes, and no other is owed.
+  // The file is repaired for the start that an administrator makes. No other start is owed.
   assert.ok(await inTime(() => place.node.file === ours));
   await agent.shows("5nn", "GPS221");
   place.systemd.started();
@@ -73,7 +73,7 @@ test("a kubelet that somebody stopped is not started because config.json drifts 
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("two active units that may be the kubelet's, or none: both are named, and nothing is touched", async () => {
+test("names both units if two active ones may be the kubelet's, names all if none is active, and touches nothing", async () => {
   await using place = await AgentPlace.make();
   place.systemd.others.set("k3s.service", "active");
   await using agent = await place.agent();
@@ -85,7 +85,7 @@ test("two active units that may be the kubelet's, or none: both are named, and n
   untouched(place);
 });
 
-test("a unit that was found by itself stays the one that owes the restart, though none is active while it is down", async () => {
+test("keeps the detected unit as the one that owes the restart, even if none is active while it is down", async () => {
   await using place = await AgentPlace.make();
   const { systemd } = place;
   systemd.unit = "rke2-agent.service";
@@ -98,14 +98,14 @@ test("a unit that was found by itself stays the one that owes the restart, thoug
   assert.deepEqual([place.node.file, systemd.active], [undefined, "active"]);
 });
 
-test("a kubelet with a control plane in it is left to read the file again, or to be restarted by others, unless a flag allows it", async () => {
+test("leaves a kubelet with a control plane in it to read the file again or to be restarted by others, unless a flag allows the restart", async () => {
   await using place = await AgentPlace.make();
   place.systemd.unit = "k3s.service";
   {
     await using agent = await place.agent();
     await agent.shows("5nn", "GPS254");
     assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 0]);
-    // Somebody else restarts it: it has read the file, and nobody need wait for that any longer.
+    // Another actor restarts it. It has then read the file, and nothing is left to wait for.
     place.systemd.started();
     await agent.shows(200, "GPS200");
     assert.equal(place.systemd.restartCalls, 0);
@@ -117,7 +117,7 @@ test("a kubelet with a control plane in it is left to read the file again, or to
   assert.deepEqual(place.systemd.restarted, ["k3s.service"]);
 });
 
-test("a systemd that is too old to tell a restart from another is refused by name, before anything is written", async () => {
+test("refuses a systemd that is too old to distinguish two restarts, by name, before anything is written", async () => {
   await using place = await AgentPlace.make();
   for (const property of ["NRestarts", "InvocationID"]) {
     place.systemd.unknown.clear();
@@ -128,7 +128,7 @@ test("a systemd that is too old to tell a restart from another is refused by nam
   }
 });
 
-test("a file that a new config.json would hide is named, and with one in its place the change begins", async () => {
+test("names a file that a new config.json would hide, and begins the change once config.json exists", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.sees({ "/.docker/config.json": "entries", "/root/.docker/config.json": "entries" });
@@ -146,14 +146,14 @@ test("a file that a new config.json would hide is named, and with one in its pla
     await using agent = await place.agent();
     await agent.shows("5nn", "(/root/.docker/config.json)");
     untouched(place);
-    // Its entries are moved, as the message says.
+    // Its entries are moved, as the message advises.
     writeFileSync(node.config, JSON.stringify({ auths: { "b.io": { auth: encode("theirs") } } }));
     await agent.shows(200, "GPS200", 40_000);
     assert.deepEqual(Object.keys(JSON.parse(node.file ?? "").auths), ["b.io", "a.io"]);
   }
 });
 
-test("root's .docker is no file of a kubelet without HOME, and the one beside config.json is seen without help", async () => {
+test("ignores root's .docker for a kubelet without HOME, and sees the one beside config.json without help", async () => {
   await using place = await AgentPlace.make();
   place.node.sees({ "/root/.docker/config.json": "entries" });
   const legacy = join(place.node.kubelet, ".dockercfg");
@@ -167,7 +167,7 @@ test("root's .docker is no file of a kubelet without HOME, and the one beside co
   await agent.shows(200, "GPS200", 40_000);
 });
 
-test("a first container that told nothing makes the node unfit, where no config.json is; --hidden-files Ignore does not ask", async () => {
+test("makes the node unfit if the first container reported nothing and there is no config.json, except with --hidden-files Ignore", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   rmSync(join(node.pod, podFiles.hidden));
@@ -180,7 +180,7 @@ test("a first container that told nothing makes the node unfit, where no config.
   await agent.shows(200, "GPS200");
 });
 
-test("config.json and our folder are deleted together: both come again, since nothing is hidden that was not before", async () => {
+test("creates config.json and our folder again if both are deleted together, because nothing is hidden that was not hidden before", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   writeFileSync(join(node.pod, podFiles.hidden), JSON.stringify({ kind: "ours" }));
@@ -193,7 +193,7 @@ test("config.json and our folder are deleted together: both come again, since no
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("the agent of an unfit node ends once with the code of a refusal, and the next one waits for a new grant", async () => {
+test("ends once with the code of a refusal on an unfit node, and waits for a new grant in the next process", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.sees({ "/.docker/config.json": "entries" });
@@ -217,10 +217,10 @@ function asContainer(args: readonly string[]) {
 }
 
 /**
- * Runs the first container's program under the very flags that the controller gives it; what it
- * wrote.
+ * Runs the first container's program with the same flags that the controller gives it. Returns its
+ * output.
  */
-async function look(node: NodeDirectory, root: string): Promise<unknown> {
+async function runFirstContainer(node: NodeDirectory, root: string): Promise<unknown> {
   const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
   const [container] = daemonSetOf().spec?.template.spec?.initContainers ?? [];
   assert.ok(container);
@@ -237,7 +237,7 @@ async function look(node: NodeDirectory, root: string): Promise<unknown> {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : ended.stderr;
 }
 
-test("under the DaemonSet's flags the first container sees what lies there, says no content, and always ends with 0", async () => {
+test("sees the files there but prints no content, and always exits with 0, as the first container under the DaemonSet's flags", async () => {
   using node = new NodeDirectory();
   const root = join(node.root, "host");
   const put = (path: string, text: string) => {
@@ -255,19 +255,19 @@ test("under the DaemonSet's flags the first container sees what lies there, says
     "/root/.dockercfg": "none",
     "/.dockercfg": "entries",
   };
-  assert.deepEqual(await look(node, root), { kind: "seen", files: seen });
-  // Root without capabilities may not read what another keeps to himself.
+  assert.deepEqual(await runFirstContainer(node, root), { kind: "seen", files: seen });
+  // Root without capabilities may not read another user's private file.
   chownSync(join(root, "/.dockercfg"), 65_534, 65_534);
   chmodSync(join(root, "/.dockercfg"), 0o600);
   const files = { ...seen, "/.dockercfg": { unknown: "EACCES" } };
-  assert.deepEqual(await look(node, root), { kind: "seen", files });
+  assert.deepEqual(await runFirstContainer(node, root), { kind: "seen", files });
   put("/var/lib/kubelet/global-pull-secret/journal.json", "{}");
-  assert.deepEqual(await look(node, root), { kind: "ours" });
+  assert.deepEqual(await runFirstContainer(node, root), { kind: "ours" });
   rmSync(node.pod, { recursive: true });
-  assert.match(String(await look(node, root)), /ENOENT|ERR_ACCESS/);
+  assert.match(String(await runFirstContainer(node, root)), /ENOENT|ERR_ACCESS/);
 });
 
-test("under the DaemonSet's flags the first container's program can open nothing else", () => {
+test("can open nothing else as the first container's program under the DaemonSet's flags", () => {
   using node = new NodeDirectory();
   const program = join(node.root, "try.cjs");
   const root = join(node.root, "host");
@@ -301,7 +301,7 @@ console.log(JSON.stringify(got));`,
   assert.deepEqual(JSON.parse(stdout || "null"), ["allowed"], stderr);
 });
 
-test("a first container that is started wrongly says all that is wrong, a line each, and lets the agent start", async () => {
+test("reports every mistake of a wrongly started first container, one per line, and lets the agent start", async () => {
   const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
   const wrong = ["--root", "host", "--kubelet-dir=/var/lib/kubelet"];
   const { status, stderr } = asContainer([program, ...wrong]);

@@ -1,4 +1,4 @@
-/** What may become of a credential provider that an installer laid, while an agent runs. */
+/** What may happen to a credential provider that an installer prepared, while an agent runs. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,18 +9,18 @@ import { answerOf } from "#pullsecret/provider/answer.ts";
 import { stays } from "../cluster/await.ts";
 import { inTime } from "../harness/agent/agent.ts";
 import { AgentPlace } from "./place.ts";
-import { answered, installProvider } from "./provider.ts";
+import { answeredPasswords, installProvider } from "./provider.ts";
 
 const { script, config, answer } = providerFiles;
 const byProvider = ["--delivery=CredentialProvider", "--restart=Never"];
 
-/** What lies there, as text. */
+/** The installer's files, as text. */
 function laid({ node }: AgentPlace): (string | undefined)[] {
   const paths = [script, config, answer].map((name) => join(node.kubelet, name));
   return paths.map((path) => (existsSync(path) ? readFileSync(path, "utf8") : undefined));
 }
 
-test("what an installer laid is not the agent's to mend: its answer alone is put back, and the rest is said until somebody mends it", async () => {
+test("restores only its own answer among an installer's files, and reports every other change until it is repaired", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   installProvider(node.kubelet);
@@ -39,7 +39,7 @@ test("what an installer laid is not the agent's to mend: its answer alone is put
   assert.deepEqual(laid(place), first);
 });
 
-test("a withdrawal is not confirmed while an answer that no journal tells of cannot be emptied", async () => {
+test("does not confirm a withdrawal while an answer that is in no journal cannot be emptied", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   installProvider(node.kubelet);
@@ -56,10 +56,10 @@ test("a withdrawal is not confirmed while an answer that no journal tells of can
     assert.equal(spawnSync("umount", [path]).status, 0);
   }
   await agent.shows(200, "GPS224", 60_000);
-  assert.deepEqual(answered(node.kubelet), {});
+  assert.deepEqual(answeredPasswords(node.kubelet), {});
 });
 
-test("a provider that was prepared on a file system mounted noexec is not used, and is once it can be run", async () => {
+test("does not use a provider on a file system mounted noexec, and uses it once it is executable", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const mount = (...args: string[]) =>
@@ -72,7 +72,7 @@ test("a provider that was prepared on a file system mounted noexec is not used, 
     await node.says(/noexec/);
     mount("-o", "remount,exec");
     await agent.shows(200, "GPS200", 60_000);
-    assert.deepEqual(answered(node.kubelet), { "a.io": "ours" });
+    assert.deepEqual(answeredPasswords(node.kubelet), { "a.io": "ours" });
     assert.equal(systemd.restartCalls, 0);
     await agent.end("SIGTERM");
   } finally {

@@ -1,4 +1,4 @@
-/** The agent as the answer of a real kubelet's credential provider: what no fake can vouch for. */
+/** The agent as the answer of a real kubelet's credential provider, which no fake can prove. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import type { Node as Machine } from "../cluster/node.ts";
 import { podOn, pullRefused, untilState } from "../e2e/pods.ts";
 import { encode } from "../harness/agent/agent.ts";
 import { Inside } from "./inside.ts";
-import { answered, installProvider, kubeadmFlags } from "./provider.ts";
+import { answeredPasswords, installProvider, kubeadmFlags } from "./provider.ts";
 
 let cluster: Cluster;
 let inside: Inside;
@@ -34,7 +34,7 @@ before(async () => {
 
 after(() => cluster?.down());
 
-/** The next revision, with a new password that is the only one which the registry takes. */
+/** The next revision, with a new password that is the only one which the registry accepts. */
 async function rotate(): Promise<string> {
   const { registry } = cluster;
   const password = randomBytes(18).toString("base64url");
@@ -50,13 +50,13 @@ async function serve(content: Parameters<Inside["node"]["mount"]>[1]): Promise<v
   await inside.start(revision, ...flags);
 }
 
-/** A pod with an image that the node has not got. */
+/** A pod with an image that is not on the node. */
 async function pull(name: string): Promise<void> {
   const image = await cluster.pushApp(`team/app:${name}`);
   await cluster.apply(podOn(machine, name, image));
 }
 
-/** The same, with a secret of the pod's own. */
+/** The same, with a pull secret in the pod. */
 async function pullWith(name: string, image: string, auth: string): Promise<void> {
   const document = JSON.stringify({ auths: { [cluster.registry.host]: { auth } } });
   const secret = {
@@ -70,7 +70,7 @@ async function pullWith(name: string, image: string, auth: string): Promise<void
   await cluster.apply(secret, { ...pod, spec: { ...pod.spec, imagePullSecrets: [{ name }] } });
 }
 
-test("two rotations in a row serve the next pull, by one kubelet process, and a withdrawal serves none", async (t) => {
+test("serves the next pull after each of two rotations with one kubelet process, and serves none after a withdrawal", async (t) => {
   const { InvocationID } = await inside.kubelet();
   await pull("early");
   await untilState(cluster, "early", ...pullRefused);
@@ -82,19 +82,19 @@ test("two rotations in a row serve the next pull, by one kubelet process, and a 
     await untilState(cluster, name, "Running");
     t.diagnostic(`${name}: pulled and running ${Math.round(performance.now() - began)} ms later`);
   }
-  assert.equal(inside.node.file, undefined, "config.json has something of ours");
+  assert.equal(inside.node.file, undefined, "config.json contains entries of ours");
   const { mode } = statSync(join(inside.node.kubelet, providerFiles.answer));
   assert.equal(mode & 0o777, 0o600);
   assert.ok(machine.readFile(providerFiles.stamp), "the script left no stamp");
   await serve({});
   await inside.shows(200, "GPS224");
-  assert.deepEqual(answered(inside.node.kubelet), {});
+  assert.deepEqual(answeredPasswords(inside.node.kubelet), {});
   await pull("late");
   await untilState(cluster, "late", ...pullRefused);
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("a script that is killed, writes rubbish or is gone keeps no other credential from a pull, and is over with the next try", async () => {
+test("keeps other credentials usable when the script is killed, writes rubbish or is gone, and recovers at the next try", async () => {
   const auth = encode(await rotate());
   await inside.shows(200, "GPS200");
   const file = join(inside.node.kubelet, providerFiles.script);
@@ -110,7 +110,7 @@ test("a script that is killed, writes rubbish or is gone keeps no other credenti
     else writeFileSync(file, text, { mode: 0o700 });
     await pull(`only-${name}`);
     await untilState(cluster, `only-${name}`, ...pullRefused);
-    // A pod's own secret is another credential.
+    // The pod's own secret is another credential.
     await pullWith(`own-${name}`, await cluster.pushApp(`team/app:own-${name}`), auth);
     await untilState(cluster, `own-${name}`, "Running");
     writeFileSync(file, right, { mode: 0o700 });
@@ -119,7 +119,7 @@ test("a script that is killed, writes rubbish or is gone keeps no other credenti
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("an entry of the node's own for the same registry gives way once the kubelet has asked, the next pull uses the answer, and it comes back", async () => {
+test("removes a node's own entry for the same registry once the kubelet has used the provider, serves the next pull, and restores the entry", async () => {
   const { host } = cluster.registry;
   const theirs = JSON.stringify({ auths: { [host]: { auth: "dGhlaXJzOm9sZA==" } } });
   machine.writeFile("config.json", theirs);
@@ -130,13 +130,13 @@ test("an entry of the node's own for the same registry gives way once the kubele
   await pull("displaced");
   await untilState(cluster, "displaced", "Running");
   await serve({});
-  // The file first, then the answer.
-  const isEmpty = () => Object.keys(answered(inside.node.kubelet) ?? {}).length === 0;
+  // First the file, then the answer.
+  const isEmpty = () => Object.keys(answeredPasswords(inside.node.kubelet) ?? {}).length === 0;
   await until("the answer is empty", () => Promise.resolve(isEmpty()));
   assert.equal(inside.node.file, theirs);
 });
 
-/** Who pulled the image of this pod, by the registry's log. */
+/** The user that pulled the image of this pod, from the registry's log. */
 async function pulledBy(name: string): Promise<string[]> {
   await untilState(cluster, name, "Running");
   const its = cluster.registry
@@ -145,8 +145,8 @@ async function pulledBy(name: string): Promise<string[]> {
   return [...new Set(its.map(({ user }) => user))].filter((user) => user !== "pusher");
 }
 
-test("a kubelet tries the pod's own secret, then config.json, then the provider, until one is accepted", async () => {
-  // An agent would take out of config.json what the answer has.
+test("lets a kubelet try the pod's own secret, then config.json, then the provider, until one is accepted", async () => {
+  // An agent would remove from config.json the entries that the answer has.
   await inside.kill("SIGTERM");
   const { registry } = cluster;
   const password = randomBytes(18).toString("base64url");
@@ -160,7 +160,7 @@ test("a kubelet tries the pod's own secret, then config.json, then the provider,
   assert.deepEqual(await pulledBy("secret"), ["additional"]);
   await cluster.apply(podOn(machine, "config", await order("config")));
   assert.deepEqual(await pulledBy("config"), ["original"]);
-  // config.json's is refused from now on.
+  // From now on the registry refuses the credential in config.json.
   await registry.setUsers({ ...registry.users, original: randomBytes(18).toString("base64url") });
   await cluster.apply(podOn(machine, "provider", await order("provider")));
   assert.deepEqual(await pulledBy("provider"), ["user"]);

@@ -1,4 +1,4 @@
-/** A node whose kubelet has a credential provider of ours, as an installer lays it. */
+/** A node whose kubelet has a credential provider of ours, as an installer prepares it. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
@@ -7,7 +7,7 @@ import { providerConfig } from "#pullsecret/provider/config.ts";
 
 const { script: program, config, answer, stamp } = providerFiles;
 
-/** What is below the kubelet's directory, path → content and mode. */
+/** The files below the kubelet's directory, path → content and mode. */
 const laid = (registries: readonly string[], scope: ProviderScope) =>
   [
     [program, script, 0o700],
@@ -15,7 +15,7 @@ const laid = (registries: readonly string[], scope: ProviderScope) =>
     [answer, answerOf(new Map()), 0o600],
   ] as const;
 
-/** Lays the script, its configuration and an empty answer; not the kubelet's flags. */
+/** Writes the script, its configuration and an empty answer, but not the kubelet's flags. */
 export function installProvider(
   kubeletDirectory: string,
   registries: readonly string[] = [],
@@ -28,8 +28,8 @@ export function installProvider(
   }
 }
 
-/** The passwords of the answer, by registry; undefined where there is none. */
-export function answered(kubeletDirectory: string): Record<string, string> | undefined {
+/** The passwords of the answer, by registry; undefined if there is no answer. */
+export function answeredPasswords(kubeletDirectory: string): Record<string, string> | undefined {
   const path = join(kubeletDirectory, answer);
   if (!existsSync(path)) return undefined;
   const { auth } = JSON.parse(readFileSync(path, "utf8")) as {
@@ -38,7 +38,7 @@ export function answered(kubeletDirectory: string): Record<string, string> | und
   return Object.fromEntries(Object.entries(auth).map(([key, { password }]) => [key, password]));
 }
 
-/** As the script leaves it each time that the kubelet runs it. */
+/** The file that the script leaves each time the kubelet runs it. */
 export function hasAsked(kubeletDirectory: string): void {
   writeFileSync(join(kubeletDirectory, stamp), "");
 }
@@ -46,13 +46,13 @@ export function hasAsked(kubeletDirectory: string): void {
 /** Below the kubelet's directory, which also has the provider's tree. */
 export const kubeadmFile = "kubeadm-flags.env";
 
-/** The kubelet's flags. `from`: its configuration, or the directory of it. */
+/** The kubelet's flags. `from`: its configuration file or the directory of it. */
 const flagsFor = (from: string) => [
   `--image-credential-provider-bin-dir=/var/lib/kubelet/${providerFiles.bin}`,
   `--image-credential-provider-config=/var/lib/kubelet/${from}`,
 ];
 
-/** The kubelet's flags as kubeadm's file has them. */
+/** The kubelet's flags in the form of kubeadm's file. */
 export function kubeadmFlags(from: string = providerFiles.configs): string {
   return `KUBELET_KUBEADM_ARGS="${flagsFor(from).join(" ")}"\n`;
 }

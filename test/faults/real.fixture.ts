@@ -1,20 +1,23 @@
-/** The agent against a real systemd with a real kubelet.service: what no fake can vouch for. */
+/**
+ * The agent against a real systemd with a real kubelet.service, for properties that no fake can
+ * prove.
+ */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { fresh, inMidRestart, sharedNode } from "./machine.ts";
+import { fresh, duringRestart, sharedNode } from "./machine.ts";
 import { ours } from "./place.ts";
 
 /** How often a start of the kubelet has failed before it began. */
-const failedStarts = () => told("Control process exited");
-/** How often systemd said so of the kubelet. */
-async function told(words: string): Promise<number> {
+const failedStarts = () => timesLogged("Control process exited");
+/** How often systemd logged this of the kubelet. */
+async function timesLogged(words: string): Promise<number> {
   await sharedNode().machine.exec(["journalctl", "--sync"]);
   return (await sharedNode().machine.journal()).split(words).length - 1;
 }
 
-test("H16, H17: without capabilities the file is written and the real kubelet restarted once", async () => {
+test("H16, H17: writes the file and restarts the real kubelet once, without capabilities", async () => {
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.start(revision);
@@ -32,7 +35,7 @@ test("H16, H17: without capabilities the file is written and the real kubelet re
   assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
 });
 
-test("H18: a kubelet that cannot start gets its old file back, is revived when it can, and the agent says so", async () => {
+test("H18: restores the old file of a kubelet that cannot start, revives it when it can, and reports it", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet();
   await inside.start(revision);
@@ -44,7 +47,7 @@ test("H18: a kubelet that cannot start gets its old file back, is revived when i
   assert.equal((await inside.kubelet()).ActiveState, "active");
 });
 
-test("H18: where systemd starts nothing by itself, exactly three attempts fail, and the next start has the old file", async () => {
+test("H18: makes exactly three attempts if systemd starts nothing by itself, and the next start has the old file", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet(
     "[Service]\nRestart=no\nExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n",
@@ -53,40 +56,41 @@ test("H18: where systemd starts nothing by itself, exactly three attempts fail, 
   await inside.start(revision);
   assert.equal(await inside.ended(), "1");
   assert.deepEqual(await inside.jobs(revision), ["failed", "failed", "failed", "done"]);
-  // By systemd's own word.
+  // From systemd's own log.
   assert.equal((await failedStarts()) - before, 3);
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
 });
 
-test("a unit that runs into its start limit is got out of it, and the kubelet ends up running with the old file", async () => {
+test("gets a unit out of its start limit, and the kubelet ends up running with the old file", async () => {
   const { inside, revision } = await fresh();
-  // Restarted by systemd every 100 ms, it uses up five starts in 5 s by itself.
+  // systemd restarts it every 100 ms, so it uses up its five starts in 5 s by itself.
   const limited =
     "[Unit]\nStartLimitIntervalSec=5\nStartLimitBurst=5\n[Service]\nRestartSec=100ms\n";
   await inside.machine.breakKubelet(
     `${limited}ExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n`,
   );
   const refused = "Start request repeated too quickly";
-  const before = await told(refused);
+  const before = await timesLogged(refused);
   await inside.start(revision);
   assert.equal(await inside.ended(), "1");
-  assert.ok((await told(refused)) > before, "the limit was never hit");
+  assert.ok((await timesLogged(refused)) > before, "the limit was never reached");
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
   const jobs = await inside.jobs(revision);
-  // Three and the rollback's own; a start that systemd made by itself counts as an attempt, too.
-  assert.ok(jobs.length >= 2 && jobs.length <= 4, `${jobs.length} restarts were asked for`);
+  // Three, and the rollback's own restart. A start that systemd made by itself counts as an
+  // attempt, too.
+  assert.ok(jobs.length >= 2 && jobs.length <= 4, `${jobs.length} restarts were requested`);
 });
 
-test("an agent whose journal owes a restart makes it up, on the real bus", async () => {
+test("makes up the restart that its journal owes, on the real bus", async () => {
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
   await inside.start(revision, "--restart=Never");
   await inside.shows("5nn", "GPS254");
   await inside.kill("SIGKILL");
-  // As if it had been killed right after the rename, with the restart still to be made.
+  // As if the agent had been killed right after the rename, with the restart still owed.
   const journal = join(inside.node.folder, "journal.json");
   const record = JSON.parse(readFileSync(journal, "utf8"));
   await inside.machine.exec(
@@ -99,8 +103,8 @@ test("an agent whose journal owes a restart makes it up, on the real bus", async
   assert.notEqual((await inside.kubelet()).InvocationID, old.InvocationID);
 });
 
-test("dbus-daemon is restarted and systemd re-executed in mid-job: one restart, and the agent becomes ready", async () => {
-  const { inside } = await inMidRestart();
+test("makes one restart and becomes ready when dbus-daemon is restarted and systemd re-executed in the middle of a job", async () => {
+  const { inside } = await duringRestart();
   const now = await inside.kubelet();
   await inside.machine.exec(["systemctl", "daemon-reexec"]);
   await inside.machine.exec(["systemctl", "restart", "dbus.service"]);
@@ -108,7 +112,7 @@ test("dbus-daemon is restarted and systemd re-executed in mid-job: one restart, 
   assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
 });
 
-test("a unit that is not there, and a bus that is stopped, change nothing", async () => {
+test("changes nothing for a unit that does not exist, or with a stopped bus", async () => {
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.start(revision, "--unit=nothere.service");

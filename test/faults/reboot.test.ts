@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { until } from "../cluster/await.ts";
-import { inMidRestart } from "./machine.ts";
+import { duringRestart } from "./machine.ts";
 import { ours } from "./place.ts";
 
-test("a node that reboots in mid-restart: the start that comes with it is the restart that was owed", async () => {
-  const { inside, revision } = await inMidRestart();
+test("counts the start at boot as the owed restart when a node reboots in the middle of it", async () => {
+  const { inside, revision } = await duringRestart();
   await inside.machine.reboot();
   await until("the kubelet runs", async () => (await inside.kubelet()).ActiveState === "active");
   const booted = await inside.kubelet();

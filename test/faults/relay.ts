@@ -1,5 +1,5 @@
 /**
- * Between the agent and a real bus: hangs up or falls silent after a number of the agent's
+ * Sits between the agent and a real bus. Hangs up or falls silent after a number of the agent's
  * messages, or spoils the answers.
  */
 import { once } from "node:events";
@@ -11,14 +11,14 @@ export type Cut = "hangs up" | "falls silent";
 
 export class Relay implements AsyncDisposable {
   /**
-   * The message, counted over all connections, after which the connection is cut: it is passed on,
-   * its answer is not. Later connections are left in peace. dbus-next writes each message by
+   * The message, counted over all connections, after which the connection is cut. The message is
+   * passed on, its answer is not. Later connections are not cut. dbus-next writes each message by
    * itself; the first ones are those of the authentication.
    */
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;
   connections = 0;
-  /** What becomes of the bytes that the bus sends. */
+  /** What happens to the bytes that the bus sends. */
   spoil: (data: Buffer) => Buffer = (data) => data;
   readonly #cut: Cut;
   readonly #bus: string;

@@ -1,6 +1,6 @@
 /**
- * What takes minutes by nature: a systemd that is slow but works, kubelets that die late, and ones
- * that never answer.
+ * Cases that take minutes by nature: a slow but working systemd, kubelets that die late, and
+ * kubelets that never answer.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ours, AgentPlace } from "./place.ts";
 import { comesBack } from "../harness/agent/scripted-systemd.ts";
 
-test("a job that takes three minutes is waited for: one restart, and ready when it is over", async () => {
+test("waits for a job of three minutes, with one restart, and is ready when it is over", async () => {
   await using place = await AgentPlace.make();
   place.systemd.script = [{ ...comesBack, takes: 180_000 }];
   await using agent = await place.agent();
@@ -17,9 +17,9 @@ test("a job that takes three minutes is waited for: one restart, and ready when 
   assert.match(agent.output, /"msg":"job done"/);
 });
 
-test("a job that takes longer than we wait for its end: the unit is waited for, and not restarted again", async () => {
+test("waits for the unit and does not restart it again if a job takes longer than the wait for its end", async () => {
   await using place = await AgentPlace.make();
-  // 210 s are for the job; the unit is asked afterwards.
+  // 210 s are for the job. Afterwards the agent asks for the unit's state.
   place.systemd.script = [{ ...comesBack, takes: 230_000 }];
   await using agent = await place.agent();
   await agent.shows(200, "GPS200", 260_000);
@@ -27,7 +27,7 @@ test("a job that takes longer than we wait for its end: the unit is waited for, 
   assert.match(agent.output, /"msg":"job unknown"/);
 });
 
-test("a kubelet that dies 15 s after each start has failed where the probation is longer, and gets its old file back", async () => {
+test("counts a kubelet as failed that dies 15 s after each start within a longer probation, and restores its old file", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.fate = () => {
@@ -40,7 +40,7 @@ test("a kubelet that dies 15 s after each start has failed where the probation i
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
 });
 
-test("a kubelet that runs but never answers healthz has failed after 30 s each time, and gets its old file back", async () => {
+test("counts a kubelet that runs but never answers healthz as failed after 30 s each time, and restores its old file", async () => {
   await using place = await AgentPlace.make();
   place.systemd.fate = () => ({ ...comesBack, healthy: place.node.file !== ours });
   await using agent = await place.agent();
@@ -51,7 +51,7 @@ test("a kubelet that runs but never answers healthz has failed after 30 s each t
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
 });
 
-test("whoever probes it, an agent at rest asks healthz twice a minute, and systemd not at all", async () => {
+test("requests healthz twice a minute and nothing from systemd at rest, however often the agent is probed", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -63,7 +63,7 @@ test("whoever probes it, an agent at rest asks healthz twice a minute, and syste
       await sleep(1000);
     }
   };
-  // The first look that finds what has stood for 10 s is a whole one.
+  // The first observation that finds a state unchanged for 10 s is a complete one.
   await probeFor(40);
   const before = asked();
   await probeFor(65);

@@ -1,10 +1,10 @@
 /**
- * Faults dealt out at random, for 15 minutes or SOAK_MINUTES, and every promise checked after each.
+ * Random faults for 15 minutes or SOAK_MINUTES, and a check of every promise after each fault.
  *
  * Half of the time agents come and go: rotations, kills, kubelets that fail, withdrawals. In the
- * other half one agent stays, and is not to grow: neither its memory, once it is warm, nor its
+ * other half one agent stays and must not grow: neither its memory, once it is warm, nor its
  * descriptors. The agent is the bundled one with the DaemonSet's flags, on a real dbus-daemon and
- * file system; systemd is scripted, so that a kubelet fails on demand.
+ * file system. systemd is scripted, so that a kubelet fails on demand.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -28,7 +28,7 @@ const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
 const place = await AgentPlace.make();
 after(() => place[Symbol.asyncDispose]());
 const { node, systemd } = place;
-// A copy: whoever bundles meanwhile does not change what soaks.
+// A copy, so that bundling in another process does not change what is tested here.
 const program = join(node.root, "agent.cjs");
 copyFileSync(await agentBundle(), program);
 systemd.startLimitMicros = 100_000n;
@@ -48,17 +48,15 @@ function start(): Promise<AgentProcess> {
   return AgentProcess.start(node, { ...options, revision });
 }
 
-/** The next revision, and a pod for it in the place of the last one. */
-async function roll(password: string | undefined): Promise<void> {
+/** The next revision, and a pod for it in the place of the last pod. */
+async function rotate(password: string | undefined): Promise<void> {
   await agent?.end(below(2) === 0 ? "SIGTERM" : "SIGKILL");
   revision += 1;
   node.mount(revision, password === undefined ? {} : { additional: { "a.io": password } });
   agent = await start();
 }
 
-/**
- * Entries of config.json, as `registry password`, sorted; throws where the document is not whole.
- */
+/** Entries of config.json, as `registry password`, sorted. Throws if the document is not whole. */
 function entries(): string[] {
   const { auths = {} } = JSON.parse(node.file ?? "{}") as {
     auths?: Record<string, { auth: string }>;
@@ -82,11 +80,11 @@ async function settled(): Promise<void> {
 /** A fault, and how many restarts are owed for it: at least and at most. */
 type Fault = () => Promise<readonly [least: number, most: number]>;
 
-/** Changes what is in force; answers whether the kubelet sees it. */
+/** Changes what is in force. Returns whether this is a change for the kubelet. */
 async function change(): Promise<number> {
   const next = below(5) === 0 ? undefined : `password${revision}`;
   const seen = Number(next !== inForce);
-  await roll(next);
+  await rotate(next);
   inForce = next;
   return seen;
 }
@@ -108,7 +106,7 @@ const comingAndGoing: Readonly<Record<string, Fault>> = {
   async "kubelet fails with it"() {
     const bad = `bad${revision}`;
     systemd.fate = () => (node.file?.includes(encode(bad)) ? crashes : comesBack);
-    await roll(bad);
+    await rotate(bad);
     assert.equal(await agent?.ended(), 1);
     assert.match(node.message, /^GPS218 /);
     systemd.fate = undefined;
@@ -143,12 +141,12 @@ const staying: Readonly<Record<string, Fault>> = {
     await sleep(1000);
     return [0, 0];
   },
-  async "another program takes ours away"() {
-    // Repairs are spaced, up to a minute: dealt out often, nothing else would happen.
+  async "another program removes our entries"() {
+    // Repairs are spaced, up to a minute. If this fault came often, nothing else would happen.
     if (below(8) !== 0) return [0, 0];
     writeFileSync(node.config, theirs);
     assert.ok(await inTime(() => entries().length === 2, 120_000), "not repaired");
-    // Three an hour: after that the kubelet reads it by itself.
+    // Three an hour. After that the kubelet reads the file by itself.
     return [0, 1];
   },
   async "read-only"() {
@@ -166,12 +164,16 @@ let restarts = 0;
 let rounds = 0;
 
 /**
- * What the agent that stays holds: minutes since it does, KiB of resident memory, open descriptors.
+ * The resources of the agent that stays: minutes since its start, KiB of resident memory, open
+ * descriptors.
  */
 type Held = Readonly<{ minutes: number; kib: number; descriptors: number }>;
 const held: Held[] = [];
 
-async function deal(faults: Readonly<Record<string, Fault>>, after: () => void): Promise<void> {
+async function injectFaults(
+  faults: Readonly<Record<string, Fault>>,
+  after: () => void,
+): Promise<void> {
   const end = performance.now() + half;
   const names = Object.keys(faults);
   while (performance.now() < end) {
@@ -182,7 +184,10 @@ async function deal(faults: Readonly<Record<string, Fault>>, after: () => void):
       const [least, most] = (await faults[name]?.()) ?? [0, 0];
       await settled();
       const made = systemd.restartCalls - before;
-      assert.ok(made >= least && made <= most, `${made} restarts, ${least} to ${most} are owed`);
+      assert.ok(
+        made >= least && made <= most,
+        `${made} restarts, but ${least} to ${most} are owed`,
+      );
       restarts += made;
     } catch (error) {
       throw new Error(`round ${rounds}, ${name}, SEED=${seed}\n${agent?.output.slice(-3000)}`, {
@@ -195,16 +200,16 @@ async function deal(faults: Readonly<Record<string, Fault>>, after: () => void):
 
 /** Minutes until every path has been run and compiled, and the heap has reached its size. */
 const warmUp = 2;
-/** Of warm samples: V8 collects the old space every few minutes, and gives some 5 MiB back then. */
+/** Of warm samples. V8 collects the old space every few minutes, and frees some 5 MiB then. */
 const longEnough = 4;
 /**
- * KiB by which the least of the later half may exceed that of the earlier one: less than what one
- * collection gives back.
+ * KiB by which the minimum of the later half may exceed that of the earlier half: less than one
+ * collection frees.
  */
 const clearGrowth = 4096;
 
-/** Tells what the agent that stayed holds; fails where it clearly grew. */
-function judge(): void {
+/** Prints the resources of the agent that stayed. Fails if it clearly grew. */
+function assertNoGrowth(): void {
   const warm = held.filter(({ minutes }) => minutes >= warmUp);
   const [first, last] = [warm[0] ?? held[0], warm.at(-1) ?? held.at(-1)];
   assert.ok(first !== undefined && last !== undefined, "no round was finished");
@@ -225,7 +230,7 @@ function judge(): void {
   );
   assert.ok(
     growth < clearGrowth,
-    `it grows: by ${growth} KiB in ${(last.minutes - first.minutes) / 2} minutes`,
+    `memory grows: by ${growth} KiB in ${(last.minutes - first.minutes) / 2} minutes`,
   );
 }
 
@@ -243,12 +248,12 @@ function slope(samples: readonly Held[]): number {
 test("keeps every promise through random faults, and does not grow", async (t) => {
   t.diagnostic(`SEED=${seed}`);
   try {
-    await deal(comingAndGoing, () => {});
-    await roll("stays");
+    await injectFaults(comingAndGoing, () => {});
+    await rotate("stays");
     inForce = "stays";
     await settled();
     const began = performance.now();
-    await deal(staying, () => {
+    await injectFaults(staying, () => {
       const process = `/proc/${agent?.child.pid}`;
       const kib = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`${process}/status`, "utf8"))?.[1]);
       const minutes = (performance.now() - began) / 60_000;
@@ -257,10 +262,10 @@ test("keeps every promise through random faults, and does not grow", async (t) =
     assert.deepEqual(
       [node.kept[0], node.kept.length],
       ["journal.json", 2],
-      "more than the journal and what was there",
+      "there is more than the journal and what was there before",
     );
-    console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
-    judge();
+    console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; every promise kept`);
+    assertNoGrowth();
   } finally {
     await agent?.end("SIGKILL");
   }

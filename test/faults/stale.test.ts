@@ -1,7 +1,4 @@
-/**
- * The bus's directory is a mount: what is in it is replaced, or what it was a mount of goes away
- * under it.
- */
+/** The bus's directory is a mount. Its content is replaced, or its source directory disappears. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -34,7 +31,7 @@ function mounted() {
   return { node, host, [Symbol.dispose]: end };
 }
 
-test("a new daemon's socket in the place of the old one's is found by the next connection", async () => {
+test("finds a new daemon's socket with the next connection when it replaces the old one's", async () => {
   using place = mounted();
   const { node, host } = place;
   await using before = await startBus(host);
@@ -55,8 +52,8 @@ test("a new daemon's socket in the place of the old one's is found by the next c
 });
 
 /**
- * `goes`: what happens to the host's directory; `comesBack`: how a bus gets into the mounted one
- * again.
+ * `goes`: what happens to the host's directory. `comesBack`: how a bus gets into the mounted
+ * directory again.
  */
 async function stale(
   goes: (host: string) => void,
@@ -79,21 +76,21 @@ async function stale(
   assert.equal(node.file, ours);
 }
 
-test("a stale mount, the host's directory mounted over: could not ask, nothing is changed, healed by a socket in ours", () =>
+test("changes nothing when the host's directory is mounted over, and recovers with a socket in our mount", () =>
   stale(
-    // The old directory lives on in our mount, with a dead socket.
+    // Our mount still shows the old directory, with a dead socket.
     (host) => mount("-t", "tmpfs", "tmpfs", host),
     (_host, dbus) => startBus(dbus),
   ));
 
-/** The agent's clock, an hour in a minute: it is patient for five minutes. */
-const hastened =
+/** The agent's clock runs an hour in a minute. The agent waits five minutes. */
+const fastClock =
   "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
 
-test("a stale mount, the host's directory removed: the container ends after five minutes, once the kubelet answers, and the next one heals", async () => {
+test("ends the container after five minutes when the host's directory is removed, once the kubelet answers, and the next container recovers", async () => {
   using place = mounted();
   const { node, host } = place;
-  // What is served is not refused by word, as a grant is after ten seconds.
+  // Served content is not refused by a termination message, unlike a grant after ten seconds.
   node.mount(1, content, servedFilesFor(1, "same"));
   await using lost = await startBus(host);
   await using kubelet = await ScriptedSystemd.start(lost.address);
@@ -103,10 +100,10 @@ test("a stale mount, the host's directory removed: the container ends after five
     kubelet.healthy = false;
     await using agent = await AgentProcess.start(node, {
       healthzPort: kubelet.healthzPort,
-      nodeFlags: [hastened],
+      nodeFlags: [fastClock],
     });
     await agent.shows(200, "GPS262");
-    // Its clock, sixty times as fast, has seven minutes in these seven seconds.
+    // Its clock, sixty times as fast, passes seven minutes in these seven seconds.
     await stays(
       "the agent runs, as a kubelet that is down would start no container",
       () => agent.child.exitCode === null,
@@ -127,11 +124,11 @@ test("a stale mount, the host's directory removed: the container ends after five
   assert.deepEqual([node.file, systemd.restartCalls], [ours, 1]);
 });
 
-test("a stale mount, the host's directory removed: could not ask, nothing is changed, healed by a new mount", () =>
+test("changes nothing when the host's directory is removed, and recovers with a new mount", () =>
   stale(
     (host) => rmSync(host, { recursive: true }),
-    // Nothing can be made in a directory that was removed: it takes a new mount, which a restarted
-    // container gets.
+    // A removed directory cannot get new files. It takes a new mount, which a restarted container
+    // gets.
     async (host, dbus) => {
       mkdirSync(host);
       assert.equal(spawnSync("umount", [dbus]).status, 0);

@@ -3,13 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type AgentProcess, inTime } from "../harness/agent/agent.ts";
 
-/** A call as strace writes it, by which thread, and when it began: in seconds since 1970. */
+/** A call as strace writes it, its thread, and when it began: in seconds since 1970. */
 export type Call = Readonly<{ at: number; thread: string; name: string; line: string }>;
 
 /**
- * Runs an agent until `over`, then stops it. Returns its calls, sorted by their beginning: the
- * thread that syncs and the main thread take turns. A line includes the path of each descriptor and
- * all bytes that are written.
+ * Runs an agent until `over`, then stops it. Returns its calls, sorted by their beginning, because
+ * the thread that syncs and the main thread take turns. A line includes the path of each descriptor
+ * and all bytes that are written.
  */
 export async function traced(
   root: string,
@@ -18,7 +18,7 @@ export async function traced(
   over: (agent: AgentProcess) => Promise<unknown>,
 ): Promise<Call[]> {
   const directory = mkdtempSync(join(root, "trace-"));
-  // A file for each thread: lines are whole.
+  // One file for each thread, so that lines are whole.
   const out = ["-ff", "-ttt", "-o", join(directory, "t"), "-q"];
   const whole = ["-y", "-s", "65536", "-e", `trace=${names.join(",")}`];
   await using agent = await start(["strace", "-D", ...out, ...whole]);
@@ -42,7 +42,7 @@ export async function traced(
     .toSorted((a, b) => a.at - b.at);
 }
 
-/** The call's name, and those of the files in its line. */
+/** The call's name, and the names of the files in its line. */
 export function nameOf({
   name,
   line = "",

@@ -1,6 +1,6 @@
 /**
- * The agent as a process, in trouble: what it changes, what it says, and that it heals by itself
- * when the trouble ends.
+ * The agent as a process, in trouble: its changes, its reports, and its recovery when the trouble
+ * ends.
  */
 import assert from "node:assert/strict";
 import {
@@ -28,7 +28,7 @@ import { startHealthz } from "./healthz.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
-test("without a bus nothing is changed, the reason is told, and it heals by itself when the bus comes", async () => {
+test("changes nothing without a bus, reports the reason, and recovers when the bus comes", async () => {
   using node = new NodeDirectory();
   node.mount(1, content);
   writeFileSync(node.config, "{}");
@@ -43,7 +43,7 @@ test("without a bus nothing is changed, the reason is told, and it heals by itse
   assert.equal(node.file, ours);
 });
 
-test("policy Never writes the file, asks nobody, and is ready when the kubelet must have read it, across agents", async () => {
+test("writes the file with policy Never, requests no restart, and is ready when the kubelet must have read it, across agents", async () => {
   await using place = await AgentPlace.make();
   const journal = join(place.node.folder, "journal.json");
   {
@@ -53,7 +53,7 @@ test("policy Never writes the file, asks nobody, and is ready when the kubelet m
   }
   const { renamed, ...rest } = JSON.parse(readFileSync(journal, "utf8"));
   assert.equal(renamed.boot, readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
-  // Five minutes and five seconds later, but for 25.
+  // Five minutes and five seconds later, minus 25 seconds.
   writeFileSync(
     journal,
     JSON.stringify({ ...rest, renamed: { ...renamed, monotonic: renamed.monotonic - 280_000 } }),
@@ -65,7 +65,7 @@ test("policy Never writes the file, asks nobody, and is ready when the kubelet m
   assert.deepEqual(place.systemd.calls, []);
 });
 
-test("a node that is granted nothing is ready, and has nothing of ours but a record", async () => {
+test("is ready on a node without a grant, and leaves only a record there", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent([], 0);
   await agent.shows(200, "GPS201");
@@ -82,7 +82,7 @@ function besides({ node }: AgentPlace): NodeDirectory {
   return other;
 }
 
-test("a second agent on the node touches nothing until the first has ended, whatever port it has", async () => {
+test("touches nothing as a second agent on the node until the first has ended, whatever its port", async () => {
   for (const samePort of [true, false]) {
     await using place = await AgentPlace.make();
     await using first = await place.agent();
@@ -98,14 +98,14 @@ test("a second agent on the node touches nothing until the first has ended, what
     const { mtimeMs } = statSync(place.node.folder);
     const untouched = (): boolean =>
       place.node.file === ours && statSync(place.node.folder).mtimeMs === mtimeMs;
-    await stays("the file is the first one's and our folder not stirred", untouched, 2500);
+    await stays("the file is the first agent's, and our folder is unchanged", untouched, 2500);
     assert.equal(await first.end("SIGTERM"), 0);
     await second.shows(200, "GPS200", 20_000);
     assert.match(place.node.file ?? "", new RegExp(encode("newer")));
   }
 });
 
-test("a frozen agent keeps the lock; killed, it gives it up at once", async () => {
+test("keeps the lock while frozen, and gives it up at once when killed", async () => {
   await using place = await AgentPlace.make();
   await using first = await place.agent();
   await first.shows(200, "GPS200");
@@ -114,12 +114,12 @@ test("a frozen agent keeps the lock; killed, it gives it up at once", async () =
   const options = { revision: 2, healthzPort: place.systemd.healthzPort };
   await using second = await AgentProcess.start(other, options);
   await second.shows("5nn", "GPS205");
-  await stays("the file is the frozen one's", () => place.node.file === ours, 2500);
+  await stays("the file is the frozen agent's", () => place.node.file === ours, 2500);
   await first.end("SIGKILL");
   await second.shows(200, "GPS200");
 });
 
-test("another program on the probe port: the work is done, the port is told, and it is Ready when that one ends", async () => {
+test("does its work and reports the port while another program holds the probe port, and is Ready when that program ends", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const other = createServer().listen(0, "127.0.0.1");
@@ -139,7 +139,7 @@ test("another program on the probe port: the work is done, the port is told, and
   await node.says(/^$/);
 });
 
-test("a pod that has given the node back ends once to say so, before it is Ready, and then stays", async () => {
+test("ends once to report that the node is clean, before it is Ready, and then stays", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   {
@@ -166,7 +166,7 @@ test("a pod that has given the node back ends once to say so, before it is Ready
   assert.equal(agent.child.exitCode, null);
 });
 
-test("a node with nothing of ours is given back without a trace: no folder is made, no lock is needed", async () => {
+test("leaves no trace on a node with nothing of ours: creates no folder, needs no lock", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.newPod();
@@ -180,7 +180,7 @@ test("a node with nothing of ours is given back without a trace: no folder is ma
   assert.deepEqual([existsSync(node.folder), statSync(node.kubelet).mtimeMs], [false, stirred]);
 });
 
-test("the released word is said again if the container was killed before, and never where it cannot be marked", async () => {
+test("repeats the termination message of a release if the container was killed before, and never if it cannot be marked", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.mount(2, {});
@@ -197,7 +197,7 @@ test("the released word is said again if the container was killed before, and ne
   assert.equal(await agent.ended(), 0);
 });
 
-test("drift in our entry is repaired within seconds, without a restart; in others' it is left alone; then silence", async () => {
+test("repairs drift in our entry within seconds without a restart, leaves drift in others' entries alone, and then is silent", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -210,7 +210,8 @@ test("drift in our entry is repaired within seconds, without a restart; in other
   const { looks } = place.systemd;
   writeFileSync(place.node.config, JSON.stringify({ ...both, other: 1 }, undefined, 2));
   assert.ok(await inTime(() => place.systemd.looks > looks));
-  // One more, which has surely begun after the change: at rest only a hint causes it at once.
+  // One more observation, which has surely begun after the change. At rest only a hint causes it at
+  // once.
   place.node.mount(1, content);
   assert.ok(await inTime(() => place.systemd.looks > looks + 1));
   assert.equal(agent.output.split("\n").length, lines);
@@ -218,7 +219,7 @@ test("drift in our entry is repaired within seconds, without a restart; in other
   assert.match(place.node.file ?? "", /"other": 1/);
 });
 
-test("another program that rewrites the file all the time costs few writes and no restart, and peace returns", async () => {
+test("makes few writes and no restart while another program rewrites the file all the time, and settles afterwards", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -229,8 +230,8 @@ test("another program that rewrites the file all the time costs few writes and n
     writeFileSync(place.node.config, '{"auths":{"b.io":{}}}');
     await sleep(100);
   }
-  // Beaten to it each time, as it may be on a slow disk, it says so.
-  assert.ok(found >= 1 || agent.output.includes("GPS209"), "nothing was tried");
+  // On a slow disk the other program may be faster each time. The agent reports this.
+  assert.ok(found >= 1 || agent.output.includes("GPS209"), "no write was tried");
   assert.ok(found <= 5, `${found} repairs in 6 s`);
   assert.equal(place.systemd.restartCalls, 1);
   assert.ok(await inTime(() => place.node.file?.includes("a.io") === true, 40_000), agent.output);
@@ -238,7 +239,7 @@ test("another program that rewrites the file all the time costs few writes and n
   assert.deepEqual(Object.keys(JSON.parse(place.node.file ?? "").auths), ["b.io", "a.io"]);
 });
 
-test("a file that the kubelet cannot read is replaced once it has stayed so, and comes back on removal", async () => {
+test("replaces a file that the kubelet cannot read once it has stayed so, and restores it on removal", async () => {
   await using place = await AgentPlace.make();
   writeFileSync(place.node.config, '{"auths":', { mode: 0o644 });
   {
@@ -254,11 +255,12 @@ test("a file that the kubelet cannot read is replaced once it has stayed so, and
   assert.equal(statSync(place.node.config).mode & 0o777, 0o644);
 });
 
-test("what is no plain file of its own is refused and left as it is", async () => {
+test("refuses anything but a plain file, and leaves it as it is", async () => {
   await using place = await AgentPlace.make();
   const { config, root } = place.node;
   const kinds: readonly (readonly [name: string, make: () => void])[] = [
-    // No two with the same words in a row: the answer to the one before would pass for this one's.
+    // Two kinds in a row never have the same message, so the answer to one cannot pass for the next
+    // one's.
     ["not a regular file", () => mkdirSync(config)],
     ["symbolic link", () => symlinkSync("/nonexistent", config)],
     ["not a regular file", () => void spawnSync("mkfifo", [config])],
@@ -268,7 +270,7 @@ test("what is no plain file of its own is refused and left as it is", async () =
   ];
   place.node.mount(2, content);
   await using agent = await place.agent(["--restart=Never"], 2);
-  // Under our mount, and under one that lags behind: there nothing is written where no file is.
+  // Under our mount, and under a mount that lags behind. The agent creates no file there.
   for (const mounted of [2, 1])
     for (const [why, make] of kinds) {
       place.node.mount(1, content);
@@ -285,7 +287,7 @@ test("what is no plain file of its own is refused and left as it is", async () =
   assert.equal(place.node.file, ours);
 });
 
-test("without capabilities a file of root's is replaced, and one of somebody else's is left with the reason", async () => {
+test("replaces a file of root without capabilities, and leaves another user's file with the reason", async () => {
   await using place = await AgentPlace.make();
   writeFileSync(place.node.config, "{}");
   chownSync(place.node.config, 1234, 0);
@@ -299,7 +301,7 @@ test("without capabilities a file of root's is replaced, and one of somebody els
   assert.equal(place.node.file, ours);
 });
 
-test("SIGTERM ends a wait for a job at once, and the next agent does not restart again", async () => {
+test("ends a wait for a job at once on SIGTERM, and the next agent does not restart again", async () => {
   await using place = await AgentPlace.make();
   const job = Promise.withResolvers<void>();
   place.systemd.script = [{ ...comesBack, takes: job.promise }];
@@ -316,7 +318,7 @@ test("SIGTERM ends a wait for a job at once, and the next agent does not restart
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("the bus dies in mid-job: the restart counts as made when systemd says so, and is not made twice", async () => {
+test("counts the restart as made when systemd reports it after the bus died in the middle of the job, and does not repeat it", async () => {
   await using place = await AgentPlace.make();
   place.systemd.onCall = (member) => void (member === "RestartUnit" && place.bus.signal("SIGKILL"));
   await using agent = await place.agent();
@@ -329,9 +331,9 @@ test("the bus dies in mid-job: the restart counts as made when systemd says so, 
   assert.equal(systemd.restartCalls, 0);
 });
 
-test("a kubelet that dies within the probation takes readiness away, and systemd's own restart may prove it", async () => {
+test("turns NotReady when a kubelet dies within the probation, and accepts systemd's own restart as proof", async () => {
   await using place = await AgentPlace.make();
-  // Long after the other's own restart the agent would make one.
+  // The agent would make a restart only long after the other one's.
   place.systemd.startLimitMicros = 60_000_000n;
   await using agent = await place.agent(["--probation=6s"]);
   await agent.shows("5nn", "GPS215");
@@ -343,10 +345,10 @@ test("a kubelet that dies within the probation takes readiness away, and systemd
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("a kubelet that stays down after the rollback is revived again and again, and the agent does not leave it", async () => {
+test("keeps reviving a kubelet that stays down after the rollback, and does not end", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
-  // Nobody else starts it: systemd has given up.
+  // No other program starts it, because systemd has stopped trying.
   place.systemd.script = [{ ...crashes, after: "failed" }];
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS220");
@@ -358,7 +360,7 @@ test("a kubelet that stays down after the rollback is revived again and again, a
   assert.equal(place.systemd.active, "active");
 });
 
-test("H18: a kubelet that systemd starts again and again is asked for once more with its old file, and no further", async () => {
+test("H18: requests one more restart with the old file for a kubelet that systemd restarts repeatedly, and no further one", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   systemd.startLimitMicros = 100_000n;
@@ -367,15 +369,15 @@ test("H18: a kubelet that systemd starts again and again is asked for once more 
   await agent.shows("5nn", "GPS220");
   const { calls } = systemd;
   const told = calls.length;
-  assert.ok(await inTime(() => calls.length > told + 40), "systemd is asked no more");
+  assert.ok(await inTime(() => calls.length > told + 40), "systemd gets no more requests");
   assert.deepEqual([systemd.restartCalls, node.file], [4, undefined]);
   systemd.started();
   assert.equal(await agent.ended(), 1);
   assert.deepEqual([systemd.restartCalls, systemd.active], [4, "active"]);
 });
 
-test("a journal that cannot be read, or is too large to be, is kept aside, and a restart is made in case one was owed", async () => {
-  /** In the journal's place: what would block a reader, or never end. */
+test("keeps a journal aside that it cannot read or that is too large, and makes a restart in case one was owed", async () => {
+  /** In the journal's place: files that would block a reader, or never end. */
   const replace = (make: (journal: string) => void) => (journal: string) => {
     rmSync(journal);
     make(journal);
@@ -407,7 +409,7 @@ test("a journal that cannot be read, or is too large to be, is kept aside, and a
   }
 });
 
-test("a directory that somebody made in our folder stops no removal, and stays", async () => {
+test("removes everything but a directory that another program made in our folder", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   {
@@ -421,7 +423,7 @@ test("a directory that somebody made in our folder stops no removal, and stays",
   assert.deepEqual([node.file, ...node.kept], [undefined, "backup"]);
 });
 
-test("a withdrawal after a lost journal is not said to be one, until somebody has looked", async () => {
+test("does not report a withdrawal as complete after a lost journal until an administrator has looked", async () => {
   await using place = await AgentPlace.make();
   {
     await using agent = await place.agent();
@@ -442,7 +444,7 @@ test("a withdrawal after a lost journal is not said to be one, until somebody ha
   assert.match(place.node.message, /^GPS224 /);
 });
 
-test("a newer agent's journal is left alone, if its writer wants that", async () => {
+test("leaves a newer agent's journal alone if its writer requires that", async () => {
   await using place = await AgentPlace.make();
   mkdirSync(place.node.folder);
   const text = '{"version":9,"reads":9}';

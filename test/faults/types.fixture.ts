@@ -1,15 +1,15 @@
 /**
  * A real systemd with the kubelet's unit as distributions write it, kubelets that die early and
- * late, and other people's jobs.
+ * late, and jobs of other clients.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { until } from "../cluster/await.ts";
-import { type Death, getsItsFileBack, types } from "./deaths.ts";
+import { type Death, assertFileRestored, types } from "./deaths.ts";
 import { fresh } from "./machine.ts";
 import { ours } from "./place.ts";
 
-test("H17: a unit of Type simple, exec or notify is restarted once, and proved", async () => {
+test("H17: restarts a unit of Type simple, exec or notify once, and proves it", async () => {
   for (const type of types) {
     const { inside, revision } = await fresh();
     await inside.machine.breakKubelet(`[Service]\nType=${type}\n`);
@@ -23,21 +23,21 @@ test("H17: a unit of Type simple, exec or notify is restarted once, and proved",
   }
 });
 
-/** The others, and every death after 15 s, are in types.long.test.ts. */
+/** The other cases, and every death after 15 s, are in types.long.test.ts. */
 const deaths: readonly Death[] = [
   { type: "simple", seconds: 0, restarts: "always" },
   { type: "exec", seconds: 3, restarts: "always" },
   { type: "notify", seconds: 0, restarts: "no" },
 ];
 
-test("H18: a kubelet that dies at once or after 3 s with the new file gets the old one back, whatever its unit's Type", async () => {
+test("H18: restores the old file of a kubelet that dies at once or after 3 s with the new one, whatever its unit's Type", async () => {
   for (const death of deaths) {
     const { inside, revision } = await fresh();
-    await getsItsFileBack(inside, revision, death);
+    await assertFileRestored(inside, revision, death);
   }
 });
 
-test("somebody stops the kubelet in the middle of our restart: the job is canceled, and the kubelet is started again", async () => {
+test("starts the kubelet again when it is stopped in the middle of our restart, which cancels the job", async () => {
   const { inside, revision } = await fresh();
   // Only the first start takes so long that it cannot end before it is stopped.
   const first = `/run/first-start-${revision}`;
@@ -45,7 +45,7 @@ test("somebody stops the kubelet in the middle of our restart: the job is cancel
     `[Service]\nExecStartPre=/bin/sh -c 'test -e ${first} || { touch ${first}; exec sleep 60; }'\n`,
   );
   await inside.start(revision);
-  await until("the start is under way", () => inside.machine.exec(["test", "-e", first]), {
+  await until("the start is in progress", () => inside.machine.exec(["test", "-e", first]), {
     every: 50,
   });
   await inside.machine.exec(["systemctl", "stop", "kubelet"]);
@@ -54,7 +54,7 @@ test("somebody stops the kubelet in the middle of our restart: the job is cancel
   assert.deepEqual([inside.node.file, (await inside.kubelet()).ActiveState], [ours, "active"]);
 });
 
-test("a kubelet that somebody stops when the agent comes is not started by it; started by them, it gets the new file", async () => {
+test("does not start a kubelet that is stopped when the agent comes, and gives it the new file once it is started", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet("[Service]\nExecStop=/bin/sleep 3\n");
   await inside.machine.exec(["systemctl", "stop", "--no-block", "kubelet"]);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
-import { getsItsFileBack, types } from "./deaths.ts";
+import { assertFileRestored, types } from "./deaths.ts";
 import { Inside } from "./inside.ts";
 import { content } from "./place.ts";
 
@@ -22,7 +22,7 @@ before(async () => {
 
 after(() => cluster?.down());
 
-/** Seconds until it dies, and whether systemd starts it again by itself; with every Type. */
+/** Seconds until it dies, and whether systemd restarts it by itself; with every Type. */
 const deaths = [
   [0, "always"],
   [3, "always"],
@@ -30,22 +30,23 @@ const deaths = [
   [3, "no"],
 ] as const;
 
-test("H18: of any Type, dead at once, after 3 s or after 15 s, started again by systemd or not: the kubelet gets its old file back", async (t) => {
+test("H18: restores the old file of a kubelet of any Type that dies at once, after 3 s or after 15 s, restarted by systemd or not", async (t) => {
   for (const type of types)
     for (const [seconds, restarts] of deaths) {
       revision += 1;
       await inside.fresh();
       inside.node.mount(revision, content);
-      await getsItsFileBack(inside, revision, { type, seconds, restarts });
+      await assertFileRestored(inside, revision, { type, seconds, restarts });
       t.diagnostic(`${type}, after ${seconds} s, Restart=${restarts}`);
     }
 });
 
-test("a start limit that outlasts our attempts is lifted before each, and the kubelet ends up running with the old file", async () => {
+test("lifts a start limit that outlasts our attempts before each attempt, and the kubelet ends up running with the old file", async () => {
   revision += 1;
   await inside.fresh();
   inside.node.mount(revision, content);
-  // Attempts are a minute apart at most: without help none would be let through for ten.
+  // Attempts are at most a minute apart. Without help the limit would block all of them for ten
+  // minutes.
   const limited =
     "[Unit]\nStartLimitIntervalSec=10min\nStartLimitBurst=3\n[Service]\nRestartSec=100ms\n";
   await inside.machine.breakKubelet(
@@ -56,7 +57,7 @@ test("a start limit that outlasts our attempts is lifted before each, and the ku
   const before = await hits();
   await inside.start(revision);
   assert.equal(await inside.ended(300_000), "1");
-  assert.ok((await hits()) > before, "the limit was never hit");
+  assert.ok((await hits()) > before, "the limit was never reached");
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
 });

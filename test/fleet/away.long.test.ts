@@ -10,7 +10,7 @@ import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 let home: fleet.Home;
 let far: fleet.GuestCluster;
 let near: fleet.GuestCluster;
-let door: TcpProxy;
+let proxy: TcpProxy;
 
 before(async () => {
   [home, far, near] = await Promise.all([
@@ -18,17 +18,17 @@ before(async () => {
     fleet.startGuest(),
     fleet.startGuest(),
   ]);
-  door = await TcpProxy.before(far.cluster.server);
+  proxy = await TcpProxy.before(far.cluster.server);
 });
 after(async () => {
-  await door?.[Symbol.asyncDispose]();
+  await proxy?.[Symbol.asyncDispose]();
   for (const one of [home, far, near]) one?.cluster.down();
 });
 
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
 const source = (word: string) =>
   home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
-/** Seconds until the guest has it. */
+/** Seconds until the cluster has it. */
 async function placed(word: string, guest: fleet.GuestCluster): Promise<number> {
   const started = performance.now();
   const data = Buffer.from(documentOf(word)).toString("base64");
@@ -36,19 +36,19 @@ async function placed(word: string, guest: fleet.GuestCluster): Promise<number> 
   return (performance.now() - started) / 1000;
 }
 
-/** The guest's kubeconfig, by way of the door, which counts who knocks. */
-function throughDoor(): string {
+/** The cluster's kubeconfig through the proxy, which counts connection attempts. */
+function throughProxy(): string {
   const config = JSON.parse(far.kubeconfig) as { clusters: [{ cluster: object }] };
   const [{ cluster }] = config.clusters;
-  Object.assign(cluster, { server: `https://127.0.0.1:${door.port}` });
+  Object.assign(cluster, { server: `https://127.0.0.1:${proxy.port}` });
   return JSON.stringify(config);
 }
 
-/** Seconds for which it is away, and the last of them in which attempts are counted. */
+/** Seconds for which it is away, and the last of them, in which attempts are counted. */
 const [away, last] = [240, 100];
 
-test("a cluster that is away for four minutes is asked ever more rarely, costs no other a moment, and has the last of two rotations within 35 s of its return", async () => {
-  await fleet.declareGuest(home, "far", throughDoor(), labelled);
+test("retries a cluster that is away for four minutes ever less often, delays no other, and delivers the last of two rotations within 35 s of its return", async () => {
+  await fleet.declareGuest(home, "far", throughProxy(), labelled);
   await fleet.declareGuest(home, "near", near.kubeconfig, labelled);
   await home.cluster.apply(fleetSecret());
   await source("1");
@@ -57,7 +57,7 @@ test("a cluster that is away for four minutes is asked ever more rarely, costs n
   for (const name of ["far", "near"]) await untilState(home, name, "Done");
 
   await far.cluster.stopApiServer();
-  const [started, before] = [performance.now(), door.tried];
+  const [started, before] = [performance.now(), proxy.tried];
   const gone = () => (performance.now() - started) / 1000;
   await untilState(home, "far", "Unreachable", "GPS438");
   const since = async () => (await fleet.stateOf(home, "far"))?.since;
@@ -67,19 +67,22 @@ test("a cluster that is away for four minutes is asked ever more rarely, costs n
   const so = async () =>
     (await fleet.stateOf(home, "far"))?.state === "Unreachable" && (await since()) === first;
   await stays("it is away", so, (away - last - gone()) * 1000, 1000);
-  const early = door.tried - before;
+  const early = proxy.tried - before;
   await source("3");
   rotations.push(await placed("3", near));
   await stays("it is away", so, (away - gone()) * 1000, 1000);
-  const late = door.tried - before - early;
+  const late = proxy.tried - before - early;
 
   await far.cluster.startApiServer();
   const back = await placed("3", far);
   await untilState(home, "far", "Done");
-  assert.ok(Math.max(...rotations) < 5, `the other had to wait ${rotations.join(" s, ")} s`);
+  assert.ok(
+    Math.max(...rotations) < 5,
+    `the other cluster had to wait ${rotations.join(" s, ")} s`,
+  );
   assert.ok(back < 35, `it was served ${back} s after its return`);
-  // Two loops knock, one that reads and one that watches. Their pauses grow from half a second to
-  // 30 s: nine attempts each in the first half minute at most, then two a minute.
+  // Two loops try to connect, one that reads and one that watches. Their pauses grow from half a
+  // second to 30 s: at most nine attempts each in the first half minute, then two a minute.
   assert.ok(early <= 2 * (9 + (away - last) / 30), `${early} attempts before`);
   assert.ok(late >= 3 && late <= 2 * (1 + last / 30), `${late} attempts in the last ${last} s`);
 });

@@ -1,6 +1,6 @@
 /**
- * A ClusterResourceSet by Cluster API's own controller: its manager of the pinned version, real,
- * beside two API servers.
+ * A ClusterResourceSet applied by Cluster API's own controller: its manager in the pinned version,
+ * real, beside two API servers.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const name = "guest-a";
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
 const source = (word: string) =>
   home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
-/** What is in the guest under that name; undefined where it is no pull secret. */
+/** The content of the cluster's Secret of that name; undefined if it is not a pull secret. */
 async function found(target = "pull-secret"): Promise<string | undefined> {
   const secret = await guest.get<Delivered>("secret", target, "-n", "kube-system");
   if (secret?.type !== "kubernetes.io/dockerconfigjson") return undefined;
@@ -48,8 +48,8 @@ const delivered = (word: string, target?: string) =>
     seen: () => manager.output().slice(-4000),
   });
 
-test("K4, K5, K6, K9: Cluster API's own controller delivers what the object keeps beside the Cluster, follows a rotation, and its owner on the Secret is left alone", async () => {
-  // What docs/extend/fleet.md says of this way: somebody else's Secret is overwritten.
+test("K4, K5, K6, K9: delivers through Cluster API's own controller what the object keeps beside the Cluster, follows a rotation, and accepts that controller as owner of the Secret", async () => {
+  // As docs/extend/fleet.md states for this transport, another owner's Secret is overwritten.
   await guest.apply(pullSecret("pull-secret", document({ "theirs.example": "a:b" })));
   await declareCluster({ home, guest, name, labels: labelled });
   await source("1");
@@ -64,7 +64,7 @@ test("K4, K5, K6, K9: Cluster API's own controller delivers what the object keep
     ...its,
   );
   assert.equal(secret?.metadata.ownerReferences?.[0]?.kind, "ClusterResourceSet");
-  // An edit there stays until the Secret here changes, though that controller looks again.
+  // An edit there stays until the Secret here changes, although that controller reconciles again.
   const edit = JSON.stringify({ data: { ".dockerconfigjson": "e30=" } });
   const there = ["secret", "pull-secret", "-n", "kube-system"];
   await guest.kubectl("patch", ...there, "--type=merge", "-p", edit);
@@ -74,12 +74,12 @@ test("K4, K5, K6, K9: Cluster API's own controller delivers what the object keep
   await delivered("3");
   await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
   assert.equal(await home.cluster.get(...its), undefined);
-  // What was delivered is not taken away.
+  // Delivered content is not taken away.
   await stays("it is left there", async () => (await found()) === documentOf("3"), 3000);
   assert.ok(!controller.output().includes("robot:"));
 });
 
-test("the manifest that a template would write by hand, in the version before, is delivered by the same controller", async () => {
+test("delivers a manifest that a template would write by hand, in the previous API version, through the same controller", async () => {
   const [other, target] = ["by-hand", "by-hand-pull-secret"];
   await declareCluster({ home, guest, name: other, labels: {} });
   const secret = pullSecret(target, documentOf("1"));

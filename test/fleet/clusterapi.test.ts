@@ -1,6 +1,6 @@
 /**
- * Clusters and ClusterResourceSets by Cluster API's own definitions. What its controller would do
- * is done here by hand; that controller itself runs in clusterapi.long.test.ts.
+ * Clusters and ClusterResourceSets with Cluster API's own CRDs. These tests play its controller by
+ * hand. The controller itself runs in clusterapi.long.test.ts.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
-import { byHand, installDefinitions } from "./clusterapi.ts";
+import { byHand, installCrds } from "./clusterapi.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 
@@ -20,11 +20,7 @@ let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, guest] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
-  await installDefinitions(
-    home.cluster,
-    `${group}_clusterresourcesets`,
-    "cluster.x-k8s.io_clusters",
-  );
+  await installCrds(home.cluster, `${group}_clusterresourcesets`, "cluster.x-k8s.io_clusters");
   const component = join(import.meta.dirname, "../../manifests/fleet/cluster-resource-set");
   const files = ["policy", "policy-binding", "clusterrole", "clusterrolebinding"];
   for (const file of files.map((one) => `${one}.yaml`))
@@ -60,20 +56,20 @@ const setPath = (where: string, version = "v1beta2") =>
   `/apis/${group}/${version}/namespaces/${where}/clusterresourcesets/crs-pull-secret`;
 type Set = KubernetesObject & Readonly<{ spec?: object }>;
 
-/** The Secret that the manifest beside the Cluster makes. */
+/** The Secret that the manifest beside the Cluster creates. */
 async function manifestIn(where: string): Promise<V1Secret> {
   const secret = await secretIn(where);
   const text = Buffer.from(secret?.data?.["manifests.yaml"] ?? "bnVsbA==", "base64").toString();
   return JSON.parse(text) as V1Secret;
 }
-const untilHanded = (where: string, word: string) =>
+const untilManifest = (where: string, word: string) =>
   until(
-    `${where} is handed ${word}`,
+    `the manifest of ${where} contains ${word}`,
     async () => (await manifestIn(where))?.data?.[".dockerconfigjson"] === data(word),
     { seen: async () => [await fleet.objectIn(home), controller?.output()] },
   );
 
-/** As Cluster API's controller says that all is applied. */
+/** As Cluster API's controller reports that everything is applied. */
 async function applied(where: string): Promise<void> {
   const lastTransitionTime = new Date().toISOString();
   const condition = {
@@ -89,14 +85,14 @@ async function applied(where: string): Promise<void> {
   await home.cluster.kubectl("patch", ...its, "--subresource=status", "--type=merge", "-p", patch);
 }
 
-test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourceSet that a template would write, and status says what this way cannot do", async () => {
+test("K3, K4, K5: writes the Secret and the ClusterResourceSet that a template would write into each labelled namespace, and status reports the limits of this transport", async () => {
   await namespace("guest-a", labelled);
   await namespace("guest-b", {});
   await namespace("guest-c", {});
   await source("1");
   await home.cluster.apply(fleetSecret({ via: "ClusterResourceSet" }));
   controller = fleet.startFleet(home);
-  await untilHanded("guest-a", "1");
+  await untilManifest("guest-a", "1");
   assert.equal((await secretIn("guest-a"))?.type, `${group}/resource-set`);
   const { metadata, type } = await manifestIn("guest-a");
   assert.partialDeepStrictEqual(
@@ -106,13 +102,13 @@ test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourc
       type: "kubernetes.io/dockerconfigjson",
     },
   );
-  // The canary: what Cluster API has not applied, it does not have.
+  // The canary does not have what Cluster API has not applied.
   await untilState(home, "guest-a", "Progressing", "GPS451");
   await namespace("guest-b", labelled);
   await untilState(home, "guest-b", "Waiting");
   assert.equal(await secretIn("guest-b"), undefined);
   await applied("guest-a");
-  await untilHanded("guest-b", "1");
+  await untilManifest("guest-b", "1");
   for (const where of ["guest-a", "guest-b"]) {
     await applied(where);
     const { spec } = (await home.api.get<Set>(setPath(where, "v1beta1"))) ?? {};
@@ -125,18 +121,18 @@ test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourc
   assert.equal(warning?.status, "True");
   assert.match(warning?.message ?? "", /nothing is proved, repaired or taken away in the clusters/);
   await source("2");
-  await untilHanded("guest-a", "2");
-  await untilHanded("guest-b", "2");
+  await untilManifest("guest-a", "2");
+  await untilManifest("guest-b", "2");
 });
 
-test("an owner that Cluster API puts on the Secret is no drift; an edit here is repaired; both objects leave with the label", async () => {
+test("does not treat Cluster API's owner on the Secret as drift, repairs an edit here, and deletes both objects when the label goes", async () => {
   await namespace("guest-a", labelled);
   await source("1");
   await home.cluster.apply(
     fleetSecret({ via: "ClusterResourceSet", removal: { grace: "0s", deadline: "1h" } }),
   );
   controller = fleet.startFleet(home);
-  await untilHanded("guest-a", "1");
+  await untilManifest("guest-a", "1");
   await applied("guest-a");
   await untilState(home, "guest-a", "Done");
   const since = new Date().toISOString();
@@ -159,7 +155,7 @@ test("an owner that Cluster API puts on the Secret is no drift; an edit here is 
   await stays("it is left as it is", () => written().length === 0, 3000);
   const edit = JSON.stringify({ data: { "manifests.yaml": "e30=", other: "e30=" } });
   await home.cluster.kubectl("patch", ...its, "--type=merge", "-p", edit);
-  await untilHanded("guest-a", "1");
+  await untilManifest("guest-a", "1");
   const repaired = await secretIn("guest-a");
   assert.deepEqual(Object.keys(repaired?.data ?? {}), ["manifests.yaml"]);
   assert.equal(repaired?.metadata?.ownerReferences?.[0]?.uid, uid);
@@ -172,7 +168,7 @@ test("an owner that Cluster API puts on the Secret is no drift; an edit here is 
   );
 });
 
-test("a ClusterResourceSet of that name that somebody wrote by hand is told and not touched", async () => {
+test("reports a handwritten ClusterResourceSet of that name and does not touch it", async () => {
   await namespace("guest-a", labelled);
   await home.cluster.apply(byHand("guest-a"));
   const before = (await home.api.get<Set>(setPath("guest-a")))?.metadata?.resourceVersion;
@@ -184,7 +180,7 @@ test("a ClusterResourceSet of that name that somebody wrote by hand is told and 
   assert.equal(await secretIn("guest-a"), undefined);
 });
 
-test("K12: with clusterNameLabelValue: Name the clusters are those that the namespace has, by their own names", async () => {
+test("K12: uses the clusters of the namespace by their own names with clusterNameLabelValue: Name", async () => {
   await namespace("guest-a", labelled);
   const kubeconfig = Buffer.from(guest.kubeconfig).toString("base64");
   const its = { namespace: "guest-a", name: "east-kubeconfig" };
@@ -218,7 +214,7 @@ test("K12: with clusterNameLabelValue: Name the clusters are those that the name
   assert.equal((await fleet.objectIn(home))?.status?.counts?.selected, 1);
 });
 
-test("a selector of everything is taken only in full, said in status, and never by ClusterResourceSet", async () => {
+test("accepts an empty selector only when written in full, reports it in status, and never uses it for ClusterResourceSet", async () => {
   const every = { namespaceSelector: {} };
   await assert.rejects(
     home.cluster.apply(fleetSecret({ clusterAPI: every, via: "ClusterResourceSet" })),
@@ -230,7 +226,7 @@ test("a selector of everything is taken only in full, said in status, and never 
   );
   await home.cluster.apply(fleetSecret({ clusterAPI: every }));
   controller = fleet.startFleet(home);
-  await until("it is said", async () => {
+  await until("the warning is in status", async () => {
     const conditions = (await fleet.objectIn(home))?.status?.conditions;
     const warning = conditions?.find(({ type }) => type === "Warning");
     return warning?.status === "True" && warning.message?.includes("every namespace is selected");

@@ -1,4 +1,4 @@
-/** Cluster API's definitions, and its own manager, from its Go module. */
+/** Cluster API's CRDs, and its own manager, from its Go module. */
 import { globSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
@@ -15,7 +15,10 @@ const namespace = "kube-system";
 const here = join(import.meta.dirname, "go");
 const modulePath = "sigs.k8s.io/cluster-api";
 
-/** Its manager as a program: seven minutes for the first, once per version of the pins. */
+/**
+ * Its manager as a program, built once for each version of the pins. The first build takes seven
+ * minutes.
+ */
 async function buildManager(): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
   const place = join(cacheRoot, "cluster-api", keyOf(...pins, "quick"), "manager");
@@ -25,19 +28,25 @@ async function buildManager(): Promise<string> {
   });
 }
 
-/** Its sources, which are downloaded where no build has done so: `go list` would not. */
+/**
+ * Its sources. They are downloaded if no build has done so, because `go list` does not download
+ * them.
+ */
 async function moduleFolder(): Promise<string> {
   const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
   return (JSON.parse(told) as { Dir: string }).Dir;
 }
 
-/** Every definition of it, for its own manager. */
+/** All of its CRDs, for its own manager. */
 export async function installAll(cluster: Cluster): Promise<void> {
   const files = globSync(join(await moduleFolder(), "config/crd/bases/*.yaml"));
-  await installDefinitions(cluster, ...files.map((file) => basename(file, ".yaml")));
+  await installCrds(cluster, ...files.map((file) => basename(file, ".yaml")));
 }
 
-/** Its manager beside the cluster, as its administrator, without the webhooks' configuration. */
+/**
+ * Its manager beside the cluster, as the cluster's administrator, without the webhook
+ * configuration.
+ */
 export async function startManager(cluster: Cluster) {
   const program = await buildManager();
   const folder = join(cluster.directory, "webhooks");
@@ -67,8 +76,9 @@ export async function startManager(cluster: Cluster) {
 type Declared = Readonly<{ home: Home; guest: Cluster; name: string; labels: object }>;
 
 /**
- * Declares the guest as Cluster API does once it is provisioned, with an administrator's
- * kubeconfig. That it is provisioned is said here: no infrastructure provider makes machines.
+ * Declares the workload cluster as Cluster API does once it is provisioned, with an administrator's
+ * kubeconfig. This function marks it as provisioned, because no infrastructure provider creates
+ * machines.
  */
 export async function declareCluster({ home, guest, name, labels }: Declared): Promise<void> {
   await guest.apply(
@@ -108,11 +118,8 @@ export async function declareCluster({ home, guest, name, labels }: Declared): P
   await home.cluster.kubectl("patch", ...cluster, ...patch);
 }
 
-/** Defines what a fleet meets of it, in both versions, without the webhook that converts them. */
-export async function installDefinitions(
-  cluster: Cluster,
-  ...names: readonly string[]
-): Promise<void> {
+/** Installs the CRDs that a fleet uses, in both versions, without the conversion webhook. */
+export async function installCrds(cluster: Cluster, ...names: readonly string[]): Promise<void> {
   const folder = await moduleFolder();
   for (const name of names) {
     const file = join(folder, "config/crd/bases", `${name}.yaml`);
@@ -122,7 +129,7 @@ export async function installDefinitions(
   }
 }
 
-/** What a template would write by hand, in the version before. */
+/** The manifest that a template would write by hand, in the previous version. */
 export const byHand = (where: string) => ({
   apiVersion: "addons.cluster.x-k8s.io/v1beta1",
   kind: "ClusterResourceSet",

@@ -1,4 +1,4 @@
-/** What may befall a fleet: single parts away, ill, restored, renewed. */
+/** Faults that may happen to a fleet: single parts that are away, failing, restored or renewed. */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
 import { after, afterEach, before, test } from "node:test";
@@ -46,13 +46,13 @@ async function begin(spec: Parameters<typeof fleetSecret>[0] = {}): Promise<void
 }
 
 /** The first pause of 7 s and more between two requests. */
-function longest(requests: readonly number[] = []) {
+function firstLongPause(requests: readonly number[] = []) {
   const end = requests.findIndex((at, index) => at - (requests[index - 1] ?? at) >= 7000);
   return end < 0 ? undefined : { from: requests[end - 1] ?? 0, until: requests[end] ?? 0 };
 }
 
 for (const manner of ["fails", "hangs", "endless"] as const)
-  test(`a cluster that ${manner} is unreachable, holds up no other, is quoted nowhere, and is served when it is well`, async () => {
+  test(`reports a cluster that ${manner} as unreachable, delays no other, quotes it nowhere, and serves it when it recovers`, async () => {
     fake.become("ill", manner);
     await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
     await begin();
@@ -73,7 +73,7 @@ for (const manner of ["fails", "hangs", "endless"] as const)
     await untilState(home, "ill", "Done");
   });
 
-test("a cluster whose GlobalPullSecret answers 500 only says so, by status and reason alone, holds up no other, and is done when it is well", async () => {
+test("reports a cluster whose GlobalPullSecret answers 500 by status and reason alone, delays no other, and is done when it recovers", async () => {
   fake.become("ill", "blind");
   await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
   const name = "fleet-pull-secret";
@@ -98,7 +98,7 @@ test("a cluster whose GlobalPullSecret answers 500 only says so, by status and r
 });
 
 longTest(
-  "a cluster that stays away is asked in growing pauses, and costs the management cluster next to nothing",
+  "retries a cluster that stays away with growing pauses, at almost no cost for the management cluster",
   async () => {
     fake.forget();
     fake.become("ill", "fails");
@@ -107,34 +107,39 @@ longTest(
     await source("1");
     await untilState(home, "ill", "Unreachable");
     await untilState(home, "real", "Done");
-    // Pauses of one length would never reach this one: the first is of a second.
-    const pause = await until("a pause has grown to 7 s", () => longest(fake.requests("ill")), {
-      timeout: 90_000,
-      seen: () => fake.requests("ill"),
-    });
-    // What follows an attempt, the status among it, is over after 3 s.
+    // Constant pauses would never reach this length, because the first pause is one second.
+    const pause = await until(
+      "a pause has grown to 7 s",
+      () => firstLongPause(fake.requests("ill")),
+      {
+        timeout: 90_000,
+        seen: () => fake.requests("ill"),
+      },
+    );
+    // Requests that follow an attempt, including the status write, are over after 3 s.
     const asked = auditOf(home.cluster, {
       since: new Date(pause.from + 3000).toISOString(),
     }).filter(
       ({ user, resource, at }) =>
         user.endsWith(":global-pull-secret-fleet") &&
-        // Clusters that no object asks for: their definition is looked for at its own pace.
+        // Clusters that no object selects: their CRD is looked up at its own interval.
         !["leases", "clusterprofiles"].includes(resource) &&
         Date.parse(at) < pause.until,
     );
-    // The kubeconfig for the next attempt, and a watch's renewal; a run of the loop asks for more.
+    // The kubeconfig for the next attempt, and a watch's renewal. A run of the loop would send
+    // more.
     assert.ok(asked.length <= 2, JSON.stringify(asked.slice(0, 5)));
   },
 );
 
-test("a cluster whose credential expired is Failed until it is renewed, and the renewed kubeconfig is taken up by itself", async () => {
+test("marks a cluster with an expired credential as Failed until it is renewed, and uses the renewed kubeconfig without a restart", async () => {
   await begin();
   await source("1");
   await placed("1");
-  // Its tokens are void with their account.
+  // Its tokens become void with their account.
   const account = ["serviceaccount", "global-pull-secret-fleet", "-n", "kube-system"];
   await real.cluster.kubectl("delete", ...account);
-  // An API server believes a token for 10 s more.
+  // An API server accepts a token for 10 s more.
   const config = new KubeConfig();
   config.loadFromString(real.kubeconfig);
   const api = connect(config, () => {});
@@ -153,7 +158,7 @@ test("a cluster whose credential expired is Failed until it is renewed, and the 
   await untilState(home, "real", "Done");
 });
 
-test("a cluster that is restored from a backup gets what it should have, though its versions went back", async () => {
+test("restores the desired content in a cluster that is restored from a backup, although its resource versions went back", async () => {
   await begin();
   await source("1");
   await placed("1");
@@ -168,14 +173,14 @@ test("a cluster that is restored from a backup gets what it should have, though 
   await untilState(home, "real", "Done");
 });
 
-test("without the management cluster nothing is written in any cluster, and all goes on when it is back", async () => {
+test("writes nothing in any cluster without the management cluster, and continues when it is back", async () => {
   await begin();
   await source("1");
   await placed("1");
   await untilState(home, "real", "Done");
   const since = new Date().toISOString();
   await home.cluster.stopApiServer();
-  // Nobody knows whether another one writes: it ends, and is started anew as by its Deployment.
+  // Another process may be writing, so this one ends and is restarted, as by its Deployment.
   await until("its process ends", () => controller?.exited() !== undefined, { timeout: 60_000 });
   const edit = JSON.stringify({ data: { ".dockerconfigjson": "e30=" } });
   const its = ["secret", "pull-secret", "-n", "kube-system"];
@@ -196,7 +201,7 @@ test("without the management cluster nothing is written in any cluster, and all 
 const edited = (secret: V1Secret | undefined) => secret?.data?.[".dockerconfigjson"] === "e30=";
 
 longTest(
-  "ten kills at random moments of rotations, a lost label and a removal end in the same state",
+  "reaches the same state after ten kills at random moments of rotations, a lost label and a removal",
   async (t) => {
     const random = seeded(t);
     await begin({ removal: { grace: "0s", deadline: "1h" } });
@@ -204,7 +209,7 @@ longTest(
       await source(String(n));
       if (n % 3 === 0) await relabel(n % 2 === 0 ? "=true" : "-");
       const [life, started] = [random.fraction() * 1500, performance.now()];
-      await until("its moment", () => performance.now() - started > life, { every: 5 });
+      await until("it is time to kill", () => performance.now() - started > life, { every: 5 });
       await controller?.kill();
       const lease = ["lease", "global-pull-secret-fleet", "-n", "kube-system"];
       await home.cluster.kubectl("delete", ...lease, "--ignore-not-found");

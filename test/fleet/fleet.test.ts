@@ -35,7 +35,7 @@ const source = (word: string) =>
 const label = (namespace: string, value: string) =>
   home.cluster.kubectl("label", "namespace", namespace, `capi-pull-secret${value}`, "--overwrite");
 
-/** Both guests are declared and labelled, and the object is there; the controller runs. */
+/** Both clusters are declared and labelled, and the object exists. The controller runs. */
 async function begin(spec: Parameters<typeof fleetSecret>[0] = {}): Promise<void> {
   await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
@@ -47,17 +47,17 @@ async function placedIn(word: string, ...guests: readonly fleet.GuestCluster[]):
   for (const guest of guests) await untilPlaced(guest, dataOf(word));
 }
 
-/** Of what is placed in each guest. */
+/** The targets placed in each cluster. */
 const versions = () =>
   Promise.all([a, b].map(async (one) => (await fleet.targetIn(one))?.metadata?.resourceVersion));
 
-test("K1, K2, K3, K6, K8, K9: one object brings the Secret to each labelled cluster, follows it, and touches no other", async () => {
+test("K1, K2, K3, K6, K8, K9: brings the Secret to each labelled cluster by one object, follows it, and touches no other Secret", async () => {
   const since = new Date().toISOString();
   await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, {});
   await home.cluster.apply(fleetSecret());
   controller = fleet.startFleet(home);
-  // The object is there before the Secret is.
+  // The object exists before the Secret.
   await until("it waits for the Secret", async () => {
     const conditions = (await fleet.objectIn(home))?.status?.conditions;
     return conditions?.find(({ type }) => type === "Stalled")?.reason === "SourceMissing";
@@ -80,10 +80,10 @@ test("K1, K2, K3, K6, K8, K9: one object brings the Secret to each labelled clus
     const conditions = (await fleet.objectIn(home))?.status?.conditions;
     return conditions?.find(({ type }) => type === "Ready")?.status === "True";
   });
-  // At rest nothing is written anywhere.
+  // Nothing is written anywhere at rest.
   const rest = new Date().toISOString();
   await stays(
-    "it rests",
+    "nothing is written",
     async () => (await fleet.objectIn(home))?.status?.summary === "2/2",
     3000,
   );
@@ -101,7 +101,7 @@ test("K1, K2, K3, K6, K8, K9: one object brings the Secret to each labelled clus
   assert.ok(!controller.output().includes(Buffer.from("robot:2").toString("base64")));
 });
 
-test("what is placed is repaired: an edit, a key beside it, another type, a deletion", async () => {
+test("repairs what is placed: an edit, an added key, another type, a deletion", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -118,7 +118,10 @@ test("what is placed is repaired: an edit, a key beside it, another type, a dele
   await untilPlaced(b, { a: "eA==" }, "Opaque");
 });
 
-/** One of each built-in type that opens no one cluster, and one of nobody's. */
+/**
+ * One Secret of each built-in type that is not a credential for one cluster, and one of a custom
+ * type.
+ */
 const types: Readonly<Record<string, readonly string[]>> = {
   Opaque: ["a", "b.txt"],
   "kubernetes.io/basic-auth": ["username", "password"],
@@ -128,12 +131,12 @@ const types: Readonly<Record<string, readonly string[]>> = {
   "vendor.example/license": ["license"],
 };
 
-test("K7: a Secret of any type reaches each cluster as it is, and a token that opens one cluster reaches none", async () => {
+test("K7: copies a Secret of any type unchanged to each cluster, except a token that opens a single cluster", async () => {
   await begin({ rollout: { canary: 0, maxConcurrency: "100%" } });
   const give = async (type: string, keys: readonly string[], annotations = {}) => {
     const its = ["secret", "source-pull-secret", "-n", "kube-system", "--ignore-not-found"];
     await home.cluster.kubectl("delete", ...its);
-    // A type may ask for one of a certain form; bytes that are no text belong to a Secret, too.
+    // A type may require a certain format. Secrets may also contain bytes that are not text.
     const bytes = type.endsWith("dockercfg") ? Buffer.from("{}") : Buffer.from([0, 255, 10]);
     const data = Object.fromEntries(keys.map((key) => [key, bytes.toString("base64")]));
     const metadata = { name: "source-pull-secret", namespace: "kube-system", annotations };
@@ -156,7 +159,7 @@ test("K7: a Secret of any type reaches each cluster as it is, and a token that o
   }
 });
 
-test("a Secret that somebody else placed is not touched, and holds up no other cluster", async () => {
+test("does not touch a Secret that another owner placed, and delays no other cluster", async () => {
   const theirs = pullSecret("pull-secret", document({ "theirs.example": "a:b" }));
   await a.cluster.apply(theirs);
   const before = (await fleet.targetIn(a))?.metadata?.resourceVersion;
@@ -173,7 +176,7 @@ test("a Secret that somebody else placed is not touched, and holds up no other c
   assert.equal(await fleet.targetIn(b), undefined);
 });
 
-test("a source that is deleted or refused takes nothing away, and no cluster sees it", async () => {
+test("takes nothing away when a source is deleted or refused, and shows it to no cluster", async () => {
   await begin({ removal: { grace: "0s", deadline: "1h" } });
   await source("1");
   await placedIn("1", a, b);
@@ -183,14 +186,14 @@ test("a source that is deleted or refused takes nothing away, and no cluster see
   await home.cluster.apply(pullSecret("source-pull-secret", '{"auths":{"quay.io":{"auth":"%"}}}'));
   await until("it is refused", async () => (await stalled())?.message?.includes("GPS432"));
   await home.cluster.kubectl("delete", "secret", "source-pull-secret", "-n", "kube-system");
-  await until("it is missed", async () => (await stalled())?.reason === "SourceMissing");
+  await until("it is missing", async () => (await stalled())?.reason === "SourceMissing");
   const same = async () => JSON.stringify(await versions()) === JSON.stringify(before);
-  await stays("nothing is taken away, though there is no grace", same, 3000);
+  await stays("nothing is taken away, although there is no grace", same, 3000);
   await source("2");
   await placedIn("2", a, b);
 });
 
-test("a cluster that is away is unreachable, holds up no other, and is served when it is back", async () => {
+test("reports a cluster that is away as unreachable, delays no other, and serves it when it is back", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -203,7 +206,7 @@ test("a cluster that is away is unreachable, holds up no other, and is served wh
   await untilState(home, "guest-a", "Done");
 });
 
-test("a label that is lost and back within the grace changes nothing; after the grace the Secret goes, there alone", async () => {
+test("changes nothing when a label is lost and restored within the grace, and removes the Secret there after the grace", async () => {
   await begin({ removal: { grace: "1h", deadline: "1h" } });
   await source("1");
   await placedIn("1", a, b);
@@ -215,11 +218,11 @@ test("a label that is lost and back within the grace changes nothing; after the 
   assert.deepEqual(await versions(), before);
   await home.cluster.apply(fleetSecret({ removal: { grace: "4s", deadline: "1h" } }));
   await label("guest-a", "-");
-  await until("it is gone there", async () => (await fleet.targetIn(a)) === undefined);
+  await until("it is deleted there", async () => (await fleet.targetIn(a)) === undefined);
   await placedIn("1", b);
 });
 
-test("a cluster whose namespace is deleted loses the Secret after the grace, by the connection that there is; without one it is named and let go at the deadline", async () => {
+test("removes the Secret after the grace from a cluster whose namespace is deleted while its connection is open, and otherwise names the cluster until the deadline", async () => {
   await begin({ removal: { grace: "4s", deadline: "3s" } });
   const served = async () => {
     await placedIn("1", a, b);
@@ -233,13 +236,13 @@ test("a cluster whose namespace is deleted loses the Secret after the grace, by 
   await source("1");
   await served();
   const start = new Date().toISOString();
-  // Its kubeconfig is gone with it.
+  // Its kubeconfig was deleted with it.
   await home.cluster.kubectl("delete", "namespace", "guest-a", "--wait=false");
   const since = await until("it is leaving", async () => {
     const one = await fleet.stateOf(home, "guest-a");
     return one?.state === "Leaving" && one.since;
   });
-  await until("it is gone there", async () => (await fleet.targetIn(a)) === undefined);
+  await until("it is deleted there", async () => (await fleet.targetIn(a)) === undefined);
   const deletion = await until("the deletion is audited", () =>
     auditOf(a.cluster, { since: start }).find(
       ({ userAgent, verb }) => userAgent === "global-pull-secret-fleet" && verb === "delete",
@@ -254,14 +257,14 @@ test("a cluster whose namespace is deleted loses the Secret after the grace, by 
   await controller?.[Symbol.asyncDispose]();
   await home.cluster.kubectl("delete", "namespace", "guest-a");
   controller = fleet.startFleet(home);
-  await until("it is named", () => /"guest-a".*given up/.test(controller?.output() ?? ""), {
+  await until("status names it", () => /"guest-a".*given up/.test(controller?.output() ?? ""), {
     seen: () => controller?.output(),
   });
   await forgotten();
   await placedIn("1", a, b);
 });
 
-test("a deleted object takes away what it placed, and waits for a cluster that is away no longer than its deadline", async () => {
+test("removes what a deleted object placed, and waits for an absent cluster no longer than its deadline", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -270,13 +273,13 @@ test("a deleted object takes away what it placed, and waits for a cluster that i
   const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
   await home.cluster.kubectl("delete", ...its, "--timeout=90s");
   assert.equal(await fleet.targetIn(a), undefined);
-  await until("it says so", () => /guest-b.*given up/.test(controller?.output() ?? ""));
+  await until("the log reports it", () => /guest-b.*given up/.test(controller?.output() ?? ""));
   await b.cluster.startApiServer();
   assert.notEqual(await fleet.targetIn(b), undefined);
 });
 
 const certificate = "/var/lib/kubelet/pki/kubelet-client-current.pem";
-/** One of each kind that is refused, and of a file each place that may name one. */
+/** One of each refused kind, and for files each field that may name one. */
 const hostile: readonly (readonly [code: string, user: object, cluster?: object])[] = [
   ["GPS405", {}, { server: "http://127.0.0.1:1" }],
   ["GPS406", {}, { "certificate-authority-data": undefined }],
@@ -297,8 +300,8 @@ const hostile: readonly (readonly [code: string, user: object, cluster?: object]
   ["GPS418", { "new-way": {} }],
 ];
 
-test("a cluster's kubeconfig that asks for more than a connection is named with its code and never used; renewed, it is served", async () => {
-  // Whoever leads here from another test is not asked, either.
+test("names a cluster's kubeconfig that contains more than a connection with its code and never uses it, and serves the cluster when it is renewed", async () => {
+  // Clusters that lead here from another test get no request either.
   await fleet.declareGuest(home, "guest-a", "{}", {});
   const since = new Date().toISOString();
   const names = hostile.map(([code], at) => `${code.toLowerCase()}-${at}`);
@@ -328,7 +331,7 @@ test("a cluster's kubeconfig that asks for more than a connection is named with 
   await home.cluster.kubectl("label", "namespace", first, "capi-pull-secret-");
 });
 
-test("of two objects with one target the older keeps the clusters of both, and the other serves its own", async () => {
+test("lets the older of two objects with one target keep the clusters of both, and the other serve only its own", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -359,17 +362,17 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp
   ],
   ["no clusters at all", { clusterAPI: undefined }, /say which clusters/],
   [
-    "profiles by no selector",
+    "profiles without a selector",
     { clusterProfiles: { ...profiles, selector: undefined } },
     /selector/,
   ],
   [
-    "profiles of no manager",
+    "profiles without a manager",
     { clusterProfiles: { ...profiles, clusterManagers: [] } },
     /at least 1/,
   ],
   [
-    "profiles by Cluster API's own way",
+    "profiles through ClusterResourceSet",
     { via: "ClusterResourceSet", clusterProfiles: profiles },
     /reaches no ClusterProfiles/,
   ],
@@ -377,7 +380,7 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp
   ["no duration", { removal: { grace: "soon" } }, /duration such as/],
 ];
 
-test("its account reads Secrets by name, lists none, and writes nothing here but its own", async () => {
+test("lets its account read Secrets by name, list none, and write nothing here but its own objects", async () => {
   const account = "system:serviceaccount:kube-system:global-pull-secret-fleet";
   const can = (namespace: string, verb: string, what: string) =>
     may(home.cluster, account, verb, what, namespace);
@@ -396,7 +399,7 @@ test("its account reads Secrets by name, lists none, and writes nothing here but
   const wanted = [
     `create ${lease}`,
     `patch ${lease}`,
-    // Of joined clusters: their conditions, and their tokens as they are renewed.
+    // For joined clusters: their conditions, and their renewed tokens.
     "patch multicluster.x-k8s.io/clusterprofiles/status global-pull-secret-clusters/*",
     "patch secrets global-pull-secret-clusters/*",
     `patch ${fleetSecrets} kube-system/*`,
@@ -407,7 +410,7 @@ test("its account reads Secrets by name, lists none, and writes nothing here but
   assert.deepEqual(writes.toSorted(), wanted.toSorted());
 });
 
-test("what a spec leaves out is read back as it is meant", async () => {
+test("fills in the documented defaults of a spec", async () => {
   const { clusterAPI, secretRef, target } = fleetSecret().spec;
   const { spec: _full, ...object } = fleetSecret();
   await home.cluster.apply({ ...object, spec: { clusterAPI, secretRef, target } });
@@ -430,7 +433,7 @@ test("what a spec leaves out is read back as it is meant", async () => {
   });
 });
 
-test("the definition refuses what nobody can mean, with a sentence", async () => {
+test("refuses contradictory specs with a sentence, by its CRD", async () => {
   for (const [what, spec, says] of refusedSpecs)
     await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), says, what);
   await home.cluster.apply(fleetSecret());

@@ -1,6 +1,6 @@
 /**
- * A management cluster with manifests/fleet, and guests that are API servers of their own, declared
- * as Cluster API does: a namespace each, with the kubeconfig in a Secret.
+ * A management cluster with manifests/fleet, and workload clusters with their own API servers,
+ * declared as Cluster API does: one namespace each, with the kubeconfig in a Secret.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ export const homeOf = (cluster: Cluster): Home => {
   return { cluster, api: apiOf(cluster), kubeconfig: cluster.kubeconfig };
 };
 
-/** With an account that may do what `fleet rbac` prints for this target, and no more. */
+/** With an account that has exactly the rights that `fleet rbac` prints for this target. */
 export async function startGuest(target = "kube-system/pull-secret"): Promise<GuestCluster> {
   return await guestOf(await startCluster({ nodes: 0 }), target);
 }
@@ -67,13 +67,13 @@ export async function guestOf(
 }
 
 /**
- * Clusters that are fakes, on one port; each has the definition of GlobalPullSecret, as a cluster
- * that runs the product.
+ * Fake clusters on one port. Each has the CRD GlobalPullSecret, like a cluster that runs the
+ * product.
  */
 export const startFakes = (): Promise<FakeServer> =>
   FakeServer.start(readFileSync(join(root, "manifests/crds/globalpullsecrets.yaml"), "utf8"));
 
-/** What was placed in a fake cluster. */
+/** The Secrets that were placed in a fake cluster. */
 export const placedIn = (fakes: FakeServer, name: string): V1Secret | undefined =>
   fakes.api(name).object<V1Secret>("/api/v1/namespaces/kube-system/secrets/pull-secret");
 
@@ -100,7 +100,7 @@ const objectsOf = (name: string, kubeconfig: string, labels: object) => [
   },
 ];
 
-/** Many at once, not selected yet: their label is `fleet=bench`. */
+/** Many at once, not selected yet. Their label is `fleet=bench`. */
 export async function declareGuests(
   { cluster }: Home,
   guests: readonly (readonly [name: string, kubeconfig: string])[],
@@ -128,7 +128,7 @@ const path = "/apis/globalpullsecret.io/v1alpha1/namespaces/kube-system/fleetsec
 export const objectIn = async ({ api }: Home, name = "pull-secret") =>
   api.get<FleetSecret>(`${path}/${name}`);
 
-/** What status says of a cluster; undefined where it names none so. */
+/** A cluster's entry in status; undefined if there is none of this name. */
 export async function stateOf(home: Home, guest: string): Promise<ClusterStatus | undefined> {
   return (await objectIn(home))?.status?.clusters?.find(({ name }) => name === guest);
 }
@@ -152,14 +152,14 @@ export async function untilState(
 export const targetIn = async ({ api }: GuestCluster, name = "pull-secret") =>
   api.get<V1Secret>(`/api/v1/namespaces/kube-system/secrets/${name}`);
 
-/** The guest's Secret has this content and type. */
+/** Waits until the cluster's Secret has this content and type. */
 export async function untilPlaced(
   guest: GuestCluster,
   data: Readonly<Record<string, string>>,
   type = "kubernetes.io/dockerconfigjson",
   name = "pull-secret",
 ): Promise<void> {
-  // The API server answers keys in their alphabet's order, whatever order they came in.
+  // The API server returns keys in alphabetical order, whatever order they had.
   const text = (is: unknown, of: Readonly<Record<string, string>> = {}) =>
     JSON.stringify([is, Object.entries(of).toSorted(([one], [other]) => (one < other ? -1 : 1))]);
   const wanted = text(type, data);
@@ -194,7 +194,7 @@ function deployed() {
 type Start = Readonly<{
   /** With the limits of its Deployment. */
   asDeployed?: boolean;
-  /** For a test of how it ends: nobody starts it again when it has lost its Lease. */
+  /** For a test of how it ends: it is not restarted when it has lost its Lease. */
   once?: boolean;
 }>;
 
@@ -210,7 +210,7 @@ export function startFleet({ kubeconfig }: Home, { asDeployed = false, once = fa
   });
 }
 
-/** Forgets the objects, the source, the Lease, and the target in every guest. */
+/** Deletes the objects, the source, the Lease, and the target in every cluster. */
 export async function clear(
   { cluster }: Home,
   guests: readonly GuestCluster[],

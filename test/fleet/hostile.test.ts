@@ -1,7 +1,7 @@
 /**
- * Clusters that mean ill, beside one that is well: however many events and bytes they pour into
- * their watches, however little they answer or keep, the controller, with its Deployment's limits,
- * spends little on them and serves the other.
+ * Slow, broken or hostile clusters beside a healthy one. They may flood their watches with events
+ * and bytes, and answer or keep very little. The controller, with its Deployment's limits, spends
+ * little on them and serves the healthy one.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ let real: fleet.GuestCluster;
 let fake: FakeServer;
 let controller: ReturnType<typeof fleet.startFleet> | undefined;
 /** Names of the fake clusters of a test. */
-const ill: string[] = [];
+const hostile: string[] = [];
 
 before(async () => {
   [home, real] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
@@ -35,25 +35,25 @@ afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [real]);
-  await home.cluster.kubectl("label", "namespace", ...ill.splice(0), "capi-pull-secret-");
+  await home.cluster.kubectl("label", "namespace", ...hostile.splice(0), "capi-pull-secret-");
 });
 
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
-async function follows(word: string): Promise<void> {
+async function untilFollowed(word: string): Promise<void> {
   await home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
   const data = Buffer.from(documentOf(word)).toString("base64");
   await untilPlaced(real, { ".dockerconfigjson": data });
 }
 
-/** Adds a fake cluster of this manner. */
-async function join(name: string, manner: Manner): Promise<void> {
-  ill.push(name);
+/** Adds a fake cluster with this manner. */
+async function addFake(name: string, manner: Manner): Promise<void> {
+  hostile.push(name);
   fake.become(name, manner);
   await fleet.declareGuest(home, name, fake.kubeconfig(name), labelled);
 }
 
-/** Seconds of a processor, and resident MiB, so far. */
-function costs(pid: number) {
+/** Seconds of processor time, and resident MiB, so far. */
+function usageOf(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const [user = 0, system = 0] = stat
     .slice(stat.lastIndexOf(")"))
@@ -65,22 +65,22 @@ function costs(pid: number) {
 }
 
 for (const manner of ["floods", "bloats"] as const)
-  test(`a cluster whose watch ${manner} costs a tenth of a processor and bounded memory, status says why, and the other follows meanwhile`, async (t) => {
+  test(`spends a tenth of a processor and bounded memory on a cluster whose watch ${manner}, reports why in status, and serves the other meanwhile`, async (t) => {
     const name = `ill-${manner}`;
-    await join(name, manner);
+    await addFake(name, manner);
     await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
     await home.cluster.apply(fleetSecret({ rollout: { canary: 0, maxConcurrency: "100%" } }));
     controller = fleet.startFleet(home, { asDeployed: true });
-    await follows("1");
+    await untilFollowed("1");
     const poured = fake.poured;
-    await until("it pours", () => fake.poured > poured);
+    await until("it floods its watches", () => fake.poured > poured);
     const { pid } = controller;
-    const [before, since] = [costs(pid), new Date()];
+    const [before, since] = [usageOf(pid), new Date()];
     const asked = fake.requests(name).length;
-    await follows("2");
+    await untilFollowed("2");
     const passed = () => (Date.now() - since.getTime()) / 1000;
     await until("the time is over", () => passed() >= seconds, { every: 250 });
-    const [now, took] = [costs(pid), passed()];
+    const [now, took] = [usageOf(pid), passed()];
     const found = {
       processor: (now.processor - before.processor) / took,
       mebibytes: now.mebibytes,
@@ -93,14 +93,14 @@ for (const manner of ["floods", "bloats"] as const)
     assert.equal(controller.exited(), undefined);
     assert.ok(found.processor < 0.1, JSON.stringify(found));
     assert.ok(found.mebibytes < 200, JSON.stringify(found));
-    // Twenty events, a list and a watch are the most between two pauses, which grow.
+    // At most twenty events, a list and a watch between two pauses, which grow.
     assert.ok(found.there < 40, JSON.stringify(found));
     assert.ok(found.here < 10 * took, JSON.stringify(found));
     const said = (await fleet.objectIn(home))?.status?.clusters?.find((one) => one.name === name);
     assert.match(said?.reason ?? "", /^GPS460: /, JSON.stringify(said));
   });
 
-/** Manner → what is said of a cluster of that manner in the end. */
+/** Manner → the final status of a cluster with that manner. */
 const quiet = {
   drips: ["Unreachable", "GPS438"],
   stutters: ["Done", ""],
@@ -108,15 +108,15 @@ const quiet = {
   forgets: ["Unreachable", "GPS461"],
 } as const;
 
-test("clusters whose answers drip, whose watches do or end at once, or that forget what they got: few requests each, and the other is served", async (t) => {
+test("sends few requests to each cluster whose answers drip, whose watches drip or end at once, or that forgets what it got, and serves the other", async (t) => {
   const manners = Object.keys(quiet) as (keyof typeof quiet)[];
-  for (const manner of manners) await join(`ill-${manner}`, manner);
+  for (const manner of manners) await addFake(`ill-${manner}`, manner);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
-  // By their names the ill ones come first, so that each may be the canary.
+  // By their names the hostile ones come first, so that each may be the canary.
   await home.cluster.apply(fleetSecret({ rollout: { canary: 1, maxConcurrency: 1 } }));
   controller = fleet.startFleet(home, { asDeployed: true });
   const over = Date.now() + seconds * 1000;
-  await follows("1");
+  await untilFollowed("1");
   await until("the time is over", () => Date.now() >= over, { every: 250 });
   const requestsOf = (manner: string) => fake.requests(`ill-${manner}`).length;
   const asked = manners.map((one) => [one, requestsOf(one)] as const);
@@ -124,9 +124,9 @@ test("clusters whose answers drip, whose watches do or end at once, or that forg
   for (const [manner, requests] of asked) {
     const [state, reason] = quiet[manner];
     await untilState(home, `ill-${manner}`, state, reason);
-    // A list and a watch a pause, of which there are six, and five writes.
+    // A list and a watch for each of the six pauses, and five writes.
     assert.ok(requests < 30, `${manner}: ${requests}`);
-    await until(`it ${manner}, and is asked again`, () => requestsOf(manner) > 1);
+    await until(`it ${manner}, and gets another request`, () => requestsOf(manner) > 1);
   }
-  await follows("2");
+  await untilFollowed("2");
 });

@@ -1,6 +1,6 @@
 /**
- * The fleet's account narrowed by the component manifests/fleet/narrow, as kustomize makes it: a
- * real API server says what the account may do, and the fleet goes on serving.
+ * The fleet's account narrowed by the component manifests/fleet/narrow, as kustomize renders it. A
+ * real API server reports the account's rights, and the fleet keeps serving.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -27,7 +27,7 @@ const account = "system:serviceaccount:kube-system:global-pull-secret-fleet";
 const mayRead = (namespace: string, secret: string) =>
   may(home.cluster, account, "get", `secrets/${secret}`, namespace);
 
-/** The grant for one cluster's namespace, as docs/extend/fleet.md has an administrator write it. */
+/** The grant for one cluster's namespace, as docs/extend/fleet.md lets an administrator write it. */
 const granted = (namespace: string) =>
   kustomized({
     resources: ["fleet/narrow/namespace"],
@@ -40,10 +40,10 @@ const granted = (namespace: string) =>
     ],
   });
 
-test("with the component the account reads the kubeconfigs that are granted it and no other Secret, and serves these clusters", async () => {
+test("reads only the granted kubeconfigs and no other Secret with the component, and serves these clusters", async () => {
   for (const name of ["guest-a", "guest-b"])
     await fleet.declareGuest(home, name, guest.kubeconfig, labelled);
-  assert.equal(await mayRead("default", "any"), true, "the right was never there");
+  assert.equal(await mayRead("default", "any"), true, "the account never had the right");
   const rights = await kustomized({ resources: ["fleet"], components: ["fleet/narrow"] });
   await home.cluster.apply(...rights.filter(({ kind }) => kind.startsWith("ClusterRole")));
   await home.cluster.apply(...(await granted("guest-a")));
@@ -67,7 +67,7 @@ test("with the component the account reads the kubeconfigs that are granted it a
   await home.cluster.apply(pullSecret("source-pull-secret", content));
   await untilPlaced(guest, { ".dockerconfigjson": Buffer.from(content).toString("base64") });
   await untilState(home, "guest-a", "Done");
-  // What is not granted is told, and holds up no other; granted, it is served.
+  // A missing grant is reported and delays no other cluster. With the grant the cluster is served.
   await untilState(home, "guest-b", "Failed", "403 Forbidden");
   await home.cluster.apply(...(await granted("guest-b")));
   await untilState(home, "guest-b", "Done");

@@ -1,7 +1,7 @@
 /**
- * One Secret of the management cluster, all the way to a real kubelet of a guest: the guest's own
- * installation takes over what the fleet brings, and the fleet is done when that node has proved
- * it.
+ * One Secret of the management cluster, all the way to a real kubelet of a workload cluster. The
+ * cluster's own installation takes over what the fleet brings, and the fleet is done when that node
+ * has proved it.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -25,8 +25,8 @@ let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, cluster] = await Promise.all([fleet.startHome(), startCluster({ nodes: 1 })]);
-  // What docs/use/sources.md has an administrator grant for a further source: before the
-  // installation, whose status would else say Forbidden until the controller asks again.
+  // The grant that docs/use/sources.md describes for another source. It comes before the installation,
+  // whose status would otherwise report Forbidden until the controller's next request.
   const role = `global-pull-secret-source-${name}`;
   const asks = ["--verb=get,list,watch", "--resource=secrets", `--resource-name=${name}`];
   await cluster.kubectl("create", "role", role, ...its, ...asks);
@@ -47,7 +47,7 @@ const [host, node] = [
 ];
 const source = (user: "original" | "additional") =>
   home.cluster.apply(pullSecret("source-pull-secret", cluster.registry.document(user)));
-/** What the node's own file has for the private registry. */
+/** The entry for the private registry in the node's own file. */
 const onNode = () => auths(node())[host()]?.auth;
 const entryOf = (user: "original" | "additional") => {
   const document = JSON.parse(cluster.registry.document(user)) as {
@@ -56,13 +56,13 @@ const entryOf = (user: "original" | "additional") => {
   return document.auths[host()]?.auth;
 };
 
-test("a Secret of the management cluster lets a guest's node pull, and the fleet is done only when that node has it", async () => {
+test("lets a workload cluster's node pull with a Secret of the management cluster, and is done only when that node has it", async () => {
   const image = await cluster.pushApp("team/app:1");
   await cluster.apply(podOn(node(), "app", image));
   await untilPod(cluster, "app", ...pullRefused);
   const before = await kubelets(cluster);
 
-  // Nobody there takes it over yet: it lies in the guest, and no node has it.
+  // The Secret is in the cluster, but no installation there takes it over yet, so no node has it.
   await cluster.kubectl("scale", ...deployment, "--replicas=0");
   const guest = await fleet.guestOf(cluster, `${names.namespace}/${name}`);
   await fleet.declareGuest(home, "guest-a", guest.kubeconfig, labelled);
@@ -81,7 +81,7 @@ test("a Secret of the management cluster lets a guest's node pull, and the fleet
   await untilPod(cluster, "app", "Running");
 });
 
-test("a rotation is done when the node has the new content, and a removal takes it from the node", async () => {
+test("is done with a rotation when the node has the new content, and removes the content from the node on removal", async () => {
   await source("original");
   const version = async () =>
     (
@@ -99,7 +99,7 @@ test("a rotation is done when the node has the new content, and a removal takes 
   );
   assert.equal(onNode(), entryOf("original"));
   await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", ...its, "--timeout=60s");
-  await until("the node has it no longer", () => onNode() === undefined, { timeout: 120_000 });
+  await until("the node no longer has it", () => onNode() === undefined, { timeout: 120_000 });
 });
 
 const dataOf = (user: "original" | "additional") => ({

@@ -1,4 +1,6 @@
-/** docs/extend/fleet.md's walk-through, as it stands, on a management cluster and two guests. */
+/**
+ * docs/extend/fleet.md's walk-through, word for word, on a management cluster and two workload clusters.
+ */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,13 +18,13 @@ let guests: readonly fleet.GuestCluster[];
 before(async () => {
   const guest = async () => await fleet.guestOf(await startCluster({ apiOnly: true }));
   [home, ...guests] = await Promise.all([fleet.startHome(), guest(), guest()]);
-  // As Cluster API has them; nothing is selected yet.
+  // As Cluster API declares them. Nothing is selected yet.
   for (const [at, name] of names.entries())
     await fleet.declareGuest(home, name, guests[at]?.kubeconfig ?? assert.fail(name), {});
 });
 after(() => [home, ...(guests ?? [])].forEach((one) => one?.cluster.down()));
 
-test("K2, K3, K6, K8: the page's walk-through runs as it stands, and prints what the page shows", async () => {
+test("K2, K3, K6, K8: runs the page's walk-through as it stands, and prints what the page shows", async () => {
   const [a, b] = guests.map(({ cluster }) => cluster);
   assert.ok(a && b);
   const contexts = { management: home.cluster, "guest-a": a, "guest-b": b };
@@ -34,6 +36,6 @@ test("K2, K3, K6, K8: the page's walk-through runs as it stands, and prints what
   assert.equal(blocks.filter(({ printed }) => printed !== undefined).length, 3);
   assert.ok(!(await follow(desk, blocks)).includes(password));
   const document = (await fleet.targetIn(guests[1]!))?.data?.[".dockerconfigjson"] ?? "";
-  assert.ok(Buffer.from(document, "base64").includes(password), "the Secret came back whole");
+  assert.ok(Buffer.from(document, "base64").includes(password), "the Secret came back complete");
   assert.ok(!controller.output().includes(password));
 });

@@ -1,6 +1,7 @@
 /**
- * Success is proof: a guest whose own controller, with the rights of manifests/, takes the target
- * over, and one beside it that has none. Both API servers are real; the nodes are fake.
+ * Success is proof: one cluster whose own controller, with the rights of manifests/, takes the
+ * target over, and one beside it without a controller. Both API servers are real, the nodes are
+ * fake.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -46,7 +47,7 @@ afterEach(async () => {
   await plane.freeLease(on);
 });
 
-/** What docs/use/sources.md has an administrator grant for a further source. */
+/** The grant that docs/use/sources.md describes for another source. */
 const its = { name: "fleet-source", namespace: "kube-system" };
 const group = "rbac.authorization.k8s.io";
 const readRights = [
@@ -86,23 +87,23 @@ const source = (word: string) =>
 const placedIn = (guest: fleet.GuestCluster, word: string) =>
   untilPlaced(guest, dataOf(word), undefined, name);
 
-/** The guest's own installation lists the target; the fleet's controller runs. */
+/** The proving cluster's own installation lists the target. The fleet controller runs. */
 async function begin(
   wish: Exclude<Wish, number | string>,
   spec: Parameters<typeof fleetSecret>[0] = {},
 ) {
   await steer(on, { sources: [{ name: "fleet", secretRef: { name } }], ...wish });
   running.push(plane.startController(on.kubeconfig));
-  // The one that proves is the canary: its name is the first.
+  // The proving cluster is the canary, because its name comes first.
   await fleet.declareGuest(home, "guest-a", proving.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", plain.kubeconfig, labelled);
   await home.cluster.apply(fleetSecret({ target: { name }, ...spec }));
   const since = new Date().toISOString();
   running.push(fleet.startFleet(home));
-  // Of several the one that answers first is the canary: both are known before there is a content,
-  // and of the one that proves its object as well.
+  // The canary is the first cluster that answers. Both are therefore known before there is any
+  // content, and so is the GlobalPullSecret of the proving one.
   for (const { cluster } of [proving, plain])
-    await until("it is asked", () => {
+    await until("it got a request", () => {
       const ours = auditOf(cluster, { since }).filter(
         ({ userAgent }) => userAgent === "global-pull-secret-fleet",
       );
@@ -111,7 +112,7 @@ async function begin(
     });
 }
 
-test("done means that the nodes have it; until then no other cluster gets it, and nothing is asked there that is not granted", async () => {
+test("is done when the nodes have it, gives it to no other cluster before that, and sends no request there without a grant", async () => {
   const since = new Date().toISOString();
   kubelets.behaviour = (_, revision) => (revision > 0 ? "hangs" : "ready");
   await begin({});
@@ -119,7 +120,7 @@ test("done means that the nodes have it; until then no other cluster gets it, an
   await placedIn(proving, "1");
   await untilState(home, "guest-a", "Progressing", "GPS451");
   await stays(
-    "the other one waits",
+    "the other cluster waits",
     async () => (await fleet.targetIn(plain, name)) === undefined,
     4000,
   );
@@ -127,7 +128,7 @@ test("done means that the nodes have it; until then no other cluster gets it, an
   kubelets.behaviour = () => "ready";
   await untilState(home, "guest-a", "Done");
   await placedIn(plain, "1");
-  // No node is asked where nobody lists it, and that is said.
+  // Where no installation lists the Secret, nodes are not counted, and status reports this.
   await untilState(home, "guest-b", "Done", "GPS454");
   const served = await on.api.get<{ status?: { sources?: object[] } }>(
     "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster",
@@ -147,7 +148,7 @@ test("done means that the nodes have it; until then no other cluster gets it, an
   assert.deepEqual(refused, []);
 });
 
-test("nodes that fail with it halt a fleet that allows no failure, a new process keeps it stopped, and a better content goes on", async () => {
+test("halts a fleet that allows no failure when nodes fail, stays halted in a new process, and continues with better content", async () => {
   kubelets.behaviour = (_, revision) =>
     revision > 0 ? "GPS203 restarting the kubelet failed" : "ready";
   await begin({}, { rollout: { maxFailures: 0 } });
@@ -162,7 +163,7 @@ test("nodes that fail with it halt a fleet that allows no failure, a new process
   await running.pop()?.[Symbol.asyncDispose]();
   running.push(fleet.startFleet(home));
   await stays(
-    "the other one has nothing",
+    "the other cluster has nothing",
     async () => (await fleet.targetIn(plain, name)) === undefined && (await halted()),
     4000,
   );
@@ -172,7 +173,7 @@ test("nodes that fail with it halt a fleet that allows no failure, a new process
   await placedIn(plain, "2");
 });
 
-test("a canary that is late by rollout.progressDeadline is reported and passed over, and done when its nodes have it", async () => {
+test("reports and passes over a canary that exceeds rollout.progressDeadline, and is done when its nodes have it", async () => {
   kubelets.behaviour = (_, revision) => (revision > 0 ? "hangs" : "ready");
   await begin({}, { rollout: { progressDeadline: "3s" } });
   await source("1");
@@ -182,7 +183,7 @@ test("a canary that is late by rollout.progressDeadline is reported and passed o
   await untilState(home, "guest-a", "Done");
 });
 
-test("a cluster whose own administrator paused it holds up no other, and is done when it resumes", async () => {
+test("delays no other cluster for one that its administrator paused, and is done when it resumes", async () => {
   await begin({ managementState: "Paused" });
   await source("1");
   await placedIn(plain, "1");
@@ -191,7 +192,7 @@ test("a cluster whose own administrator paused it holds up no other, and is done
   await untilState(home, "guest-a", "Done");
 });
 
-test("where its GlobalPullSecret may not be read, it waits with the line that grants it, and holds up nobody", async () => {
+test("waits with the line that grants it where the GlobalPullSecret may not be read, and delays no other", async () => {
   const binding = ["clusterrolebinding", "global-pull-secret-fleet"];
   const saved = await on.cluster.get<object>(...binding);
   await on.cluster.kubectl("delete", ...binding);

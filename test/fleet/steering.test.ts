@@ -1,4 +1,7 @@
-/** How a FleetSecret is held, refused, left and taken away, and what its controller counts. */
+/**
+ * How a FleetSecret is paused, refused, abandoned and removed, and which metrics its controller
+ * counts.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -27,7 +30,7 @@ afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [a, b]);
-  // A test may have left them unlabelled.
+  // A previous test may have left them unlabelled.
   await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
 });
@@ -43,7 +46,7 @@ async function placed(word: string): Promise<void> {
 const at = { rollout: { canary: 0, maxConcurrency: "100%" } };
 const declare = (spec: Parameters<typeof fleetSecret>[0] = {}) =>
   home.cluster.apply(fleetSecret({ ...at, removal: { grace: "0s", deadline: "1h" }, ...spec }));
-const drop = () =>
+const deleteObject = () =>
   home.cluster.kubectl(
     "delete",
     "fleetsecret",
@@ -53,19 +56,19 @@ const drop = () =>
     "--timeout=60s",
   );
 
-/** Our writes in a guest, in their order. */
+/** Our writes in a cluster, in order. */
 const writesIn = ({ cluster }: fleet.GuestCluster, since: string) =>
   auditOf(cluster, { since }).filter(
     (one) => one.userAgent === "global-pull-secret-fleet" && isWrite(one),
   );
 
-test("Paused holds every change: a rotation, a repair, a removal; Managed makes up for them", async () => {
+test("holds every change while Paused: a rotation, a repair, a removal; and catches up when Managed", async () => {
   await declare();
   controller = fleet.startFleet(home);
   await source("1");
   await placed("1");
   await declare({ managementState: "Paused" });
-  await until("it is said", async () => {
+  await until("status reports it", async () => {
     const conditions = (await fleet.objectIn(home))?.status?.conditions;
     return conditions?.find(({ type }) => type === "Ready")?.reason === "Paused";
   });
@@ -85,13 +88,13 @@ test("Paused holds every change: a rotation, a repair, a removal; Managed makes 
   await placed("2");
 });
 
-test("removalPolicy Orphan leaves what was placed; the object made anew knows its own, and takes it away", async () => {
+test("leaves what was placed with removalPolicy Orphan, and a new object recognizes and removes it", async () => {
   await declare({ removalPolicy: "Orphan" });
   controller = fleet.startFleet(home);
   await source("1");
   await placed("1");
   const since = new Date().toISOString();
-  await drop();
+  await deleteObject();
   await placed("1");
   assert.deepEqual(
     [a, b].map((guest) => writesIn(guest, since).length),
@@ -101,11 +104,11 @@ test("removalPolicy Orphan leaves what was placed; the object made anew knows it
   await source("2");
   await placed("2");
   await untilState(home, "guest-a", "Done");
-  await drop();
+  await deleteObject();
   for (const guest of [a, b]) assert.equal(await fleet.targetIn(guest), undefined);
 });
 
-test("a removal obeys maxConcurrency: with one at a time the second begins when the first is over", async () => {
+test("obeys maxConcurrency in a removal: with one at a time the second begins when the first is over", async () => {
   const deletions = async (maxConcurrency: number | string): Promise<number> => {
     await declare({ rollout: { canary: 0, maxConcurrency } });
     controller = fleet.startFleet(home);
@@ -113,7 +116,7 @@ test("a removal obeys maxConcurrency: with one at a time the second begins when 
     await placed("1");
     for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
     const since = new Date().toISOString();
-    await drop();
+    await deleteObject();
     await controller[Symbol.asyncDispose]();
     const [first, second] = [a, b].map((guest) => {
       const [one, ...more] = writesIn(guest, since);
@@ -122,15 +125,16 @@ test("a removal obeys maxConcurrency: with one at a time the second begins when 
     });
     return Math.abs((first ?? 0) - (second ?? 0));
   };
-  // What is begun in one run of the loop comes within one; between two there are 200 ms at least.
+  // Removals of the same run of the loop follow each other at once. Two runs are at least 200 ms
+  // apart.
   assert.ok((await deletions(1)) >= 200);
 });
 
 for (const [whose, isNew] of [
-  ["by the process that held them", false],
-  ["by a new process, which has to connect first", true],
+  ["in the process that held them", false],
+  ["in a new process, which has to connect first", true],
 ] as const)
-  test(`a removal that was held beyond its deadline is made up for in every cluster that answers, one after the other, ${whose}`, async () => {
+  test(`catches up on an overdue removal in every cluster that answers, one after another, ${whose}`, async () => {
     const removal = { grace: "0s", deadline: "2s" };
     const oneByOne = { rollout: { canary: 0, maxConcurrency: 1 }, removal };
     await declare(oneByOne);
@@ -174,10 +178,10 @@ function rewritten(kubeconfig: string): string {
 }
 
 for (const [whose, isNew] of [
-  ["by the process that knows both", false],
-  ["by a new process that knows the one that goes first", true],
+  ["in the process that knows both", false],
+  ["in a new process that knows the one that goes first", true],
 ] as const)
-  test(`a cluster that is selected under another name as well keeps the Secret when one name goes, ${whose}`, async (t) => {
+  test(`keeps the Secret of a cluster that is selected under another name as well when one name goes, ${whose}`, async (t) => {
     const another = "guest-a-renamed";
     t.after(() => home.cluster.kubectl("delete", "namespace", another));
     await using proxy = await TcpProxy.before(a.cluster.server);
@@ -217,8 +221,8 @@ const selectB = (selected: boolean) =>
 const conditionOf = async (type: string) =>
   (await fleet.objectIn(home))?.status?.conditions?.find((one) => one.type === type);
 
-/** Whether the first guest lets its target be written and deleted; reading it always does. */
-async function letWrite(allowed: boolean): Promise<void> {
+/** Whether the first cluster allows writing and deleting its target. Reading is always allowed. */
+async function allowWrites(allowed: boolean): Promise<void> {
   const verbs = [
     "get",
     "list",
@@ -231,18 +235,18 @@ async function letWrite(allowed: boolean): Promise<void> {
   await a.cluster.kubectl("patch", "role", name, ...its, "--type=json", "-p", patch);
   const account = `system:serviceaccount:kube-system:${name}`;
   const answer = () => may(a.cluster, account, "patch", "secrets/pull-secret", "kube-system");
-  await until("the API server heeds it", async () => (await answer()) === allowed);
+  await until("the API server enforces it", async () => (await answer()) === allowed);
 }
 
-/** Milliseconds between two writes in the first guest, in their order. */
+/** Milliseconds between two writes in the first cluster, in their order. */
 function pausesSince(since: string): readonly number[] {
   const times = writesIn(a, since).map(({ at }) => Date.parse(at));
   return times.slice(1).map((at, index) => at - (times[index] ?? 0));
 }
 
-test("a cluster that refuses the write holds up no other and is asked in pauses, a new process keeps that, and allowed it is served", async (t) => {
-  t.after(() => letWrite(true));
-  await letWrite(false);
+test("delays no other cluster while one refuses the write, retries with pauses, also in a new process, and serves it once allowed", async (t) => {
+  t.after(() => allowWrites(true));
+  await allowWrites(false);
   await declare();
   await source("1");
   const since = new Date().toISOString();
@@ -252,42 +256,42 @@ test("a cluster that refuses the write holds up no other and is asked in pauses,
   assert.deepEqual([failure?.name, failure?.reason], ["guest-a", "GPS439"]);
   assert.match(failure?.message ?? "", /^PATCH \/\S+: 403 Forbidden; let the target be written/);
   await untilState(home, "guest-b", "Done");
-  await until("it was asked again", () => writesIn(a, since).length > 1, { timeout: 20_000 });
+  await until("it got another request", () => writesIn(a, since).length > 1, { timeout: 20_000 });
   assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
   assert.equal((await conditionOf("Ready"))?.reason, "Refused");
   await controller[Symbol.asyncDispose]();
   controller = fleet.startFleet(home);
   const anew = new Date().toISOString();
-  await until("the new process has asked", () => writesIn(a, anew).length > 0);
+  await until("the new process has sent a request", () => writesIn(a, anew).length > 0);
   assert.equal((await conditionOf("Stalled"))?.status, "False");
-  await letWrite(true);
+  await allowWrites(true);
   await placed("1");
   for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
 });
 
-test("a cluster that refuses the deletion is asked in pauses, status says why, and allowed it gives back", async (t) => {
-  t.after(() => letWrite(true));
+test("retries a refused deletion with pauses, reports why in status, and removes the Secret once allowed", async (t) => {
+  t.after(() => allowWrites(true));
   await declare();
   controller = fleet.startFleet(home);
   await source("1");
   await placed("1");
   for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
-  await letWrite(false);
+  await allowWrites(false);
   const since = new Date().toISOString();
   const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
   await home.cluster.kubectl("delete", ...its, "--wait=false");
   await untilState(home, "guest-a", "Leaving", "403 Forbidden");
-  await until("it was asked again", () => writesIn(a, since).length > 1, { timeout: 20_000 });
+  await until("it got another request", () => writesIn(a, since).length > 1, { timeout: 20_000 });
   assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
   assert.equal(await fleet.targetIn(b), undefined);
-  await letWrite(true);
+  await allowWrites(true);
   await home.cluster.kubectl("wait", ...its, "--for=delete", "--timeout=30s");
   assert.equal(await fleet.targetIn(a), undefined);
 });
 
 const mutating = "mutatingadmissionpolicybinding,mutatingadmissionpolicy";
 
-/** Somebody's admission in the first guest, by which each `pull-secret` there is an empty one. */
+/** An admission policy in the first cluster that empties each `pull-secret` there. */
 async function mutate(): Promise<void> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const metadata = { name: "empties" };
@@ -311,13 +315,13 @@ async function mutate(): Promise<void> {
   );
   const path = "/api/v1/namespaces/kube-system/secrets/pull-secret?dryRun=All";
   const how = { manager: "probe", force: true };
-  await until("the API server heeds it", async () => {
+  await until("the API server enforces it", async () => {
     const made = await a.api.apply<V1Secret>(path, pullSecret("pull-secret", documentOf("0")), how);
     return made.data?.[".dockerconfigjson"] === "e30=";
   });
 }
 
-test("a cluster whose admission changes the content fails, and the others get it", async (t) => {
+test("fails for a cluster whose admission changes the content, and serves the others", async (t) => {
   await selectB(false);
   t.after(() => a.cluster.kubectl("delete", mutating, "empties", "--ignore-not-found"));
   await mutate();
@@ -337,7 +341,7 @@ test("a cluster whose admission changes the content fails, and the others get it
   await untilState(home, "guest-a", "Done");
 });
 
-test("the next cluster gets a change when the one before has had it for minSuccessTime", async () => {
+test("gives a change to the next cluster when the previous one has had it for minSuccessTime", async () => {
   await declare({ rollout: { canary: 1, minSuccessTime: "5s" } });
   await source("1");
   const since = new Date().toISOString();
@@ -349,11 +353,11 @@ test("the next cluster gets a change when the one before has had it for minSucce
       Date.parse((await until("the write is audited", written(guest))).at),
     ),
   );
-  // Status tells since when in whole seconds, so that up to one of the five is not waited for.
+  // Status has whole seconds, so up to one of the five seconds may be missing.
   assert.ok(Math.abs((first ?? 0) - (second ?? 0)) >= 4000, `${first} and ${second}`);
 });
 
-test("its metrics count clusters by state, and name none", async () => {
+test("counts clusters by state in its metrics, and names none", async () => {
   await declare();
   controller = fleet.startFleet(home);
   await source("1");
@@ -376,12 +380,12 @@ test("its metrics count clusters by state, and name none", async () => {
     },
     { seen: lines },
   );
-  // One line a state, however many clusters there are.
+  // One line for each state, however many clusters there are.
   assert.equal(found.length, 7, found.join("\n"));
   assert.ok(!found.join("").includes("guest"));
 });
 
-test("many changes in a row are told in status at most once in two seconds", async () => {
+test("reports many changes in a row in status at most once in two seconds", async () => {
   await declare();
   controller = fleet.startFleet(home);
   const since = new Date().toISOString();
@@ -390,20 +394,21 @@ test("many changes in a row are told in status at most once in two seconds", asy
       .filter(({ resource, subresource }) => `${resource}/${subresource}` === "fleetsecrets/status")
       .map(({ at }) => Date.parse(at))
       .toSorted((one, other) => one - other);
-  // On a quick machine a change takes a third of a second: as many as four writes of status need.
+  // On a fast machine a change takes a third of a second. Makes as many changes as four status
+  // writes need.
   for (let n = 1; told().length < 4 && n <= 200; n++) {
     await source(String(n));
     await placed(String(n));
   }
   await untilState(home, "guest-a", "Done");
   const all = told();
-  assert.ok(all.length >= 4, "there was little to tell");
+  assert.ok(all.length >= 4, "there was too little to report");
   const pauses = all.slice(1).map((at, index) => at - (all[index] ?? 0));
   // From an answer to the next request, in whole milliseconds of one clock.
   assert.ok(Math.min(...pauses) >= 1999, pauses.join(", "));
 });
 
-test("a FleetSecret of a namespace that is not served is left alone, and brings nothing", async () => {
+test("leaves a FleetSecret alone in a namespace that is not served, and delivers nothing", async () => {
   await source("1");
   const { metadata, ...object } = fleetSecret();
   await home.cluster.apply({ ...object, metadata: { ...metadata, namespace: "default" } });
@@ -412,7 +417,7 @@ test("a FleetSecret of a namespace that is not served is left alone, and brings 
   await until("it serves", async () => (await fetch(`http://127.0.0.1:${await port()}/readyz`)).ok);
   const its = ["fleetsecret", "pull-secret", "-n", "default"] as const;
   await stays(
-    "nothing is said or done",
+    "nothing is reported or done",
     async () => {
       const found = await home.cluster.get<{ metadata: object; status?: object }>(...its);
       assert.ok(found, "it is gone");

@@ -3,12 +3,12 @@ import { fuzzDocuments, fuzzJournals } from "./readers.ts";
 
 const from = Number(process.env["SEED"] ?? Date.now() % 1e9);
 
-test("H24: 10,000 odd pull secrets: no reader throws, none that is accepted is dropped by the kubelet, no line tells a password", (t) => {
+test("H24: never throws, accepts no document that the kubelet drops and quotes no password, for 10,000 odd pull secrets", (t) => {
   t.diagnostic(`SEED=${from}`);
   fuzzDocuments(10_000, from);
 });
 
-test("10,000 damaged journals: none makes the agent throw, now or when it decides, and none is told", (t) => {
+test("never throws, while reading or deciding, and quotes no content, for 10,000 damaged journals", (t) => {
   t.diagnostic(`SEED=${from}`);
   fuzzJournals(10_000, from);
 });

@@ -1,6 +1,6 @@
 /**
- * What must hold for the readers of documents and journals, whatever they are given. Each case
- * repeats itself by its seed.
+ * Properties of the readers of documents and journals that must hold for any input. Each case can
+ * be repeated by its seed.
  */
 import assert from "node:assert/strict";
 import { readDocument } from "#agent/delivery/config-json/document.ts";
@@ -29,9 +29,10 @@ const planted = "pl4nted";
 const encoded = Buffer.from(`u:${planted}`).toString("base64");
 
 /**
- * Runs `one` for `cases` seeds from `from` on; a failure names its seed, with which it is repeated.
+ * Runs `one` for `cases` seeds, starting with `from`. A failure names its seed, so that you can
+ * repeat it.
  */
-function each(cases: number, from: number, one: (random: Random) => void): void {
+function forEachSeed(cases: number, from: number, one: (random: Random) => void): void {
   const clean = Object.getOwnPropertyNames(Object.prototype).join();
   for (let seed = from; seed < from + cases; seed += 1) {
     try {
@@ -44,13 +45,13 @@ function each(cases: number, from: number, one: (random: Random) => void): void 
 }
 
 /**
- * Files that are valid, nearly valid, or odd where readers of JSON disagree. No reader throws; what
- * is accepted the kubelet reads, and written down it is accepted again, as the same; no line tells
- * a password.
+ * Files that are valid, nearly valid, or odd where JSON parsers differ. No reader throws. The
+ * kubelet can read every accepted file. Writing an accepted file and reading it again gives the
+ * same result. No output line contains a password.
  */
 export function fuzzDocuments(cases: number, from: number): void {
   let accepted = 0;
-  each(cases, from, (random) => {
+  forEachSeed(cases, from, (random) => {
     const bytes = Buffer.from(
       randomFile(random).toString("latin1").replaceAll("dTpw", encoded),
       "latin1",
@@ -64,19 +65,19 @@ export function fuzzDocuments(cases: number, from: number): void {
       }
       if (!parsed.ok) continue;
       accepted += 1;
-      assert.ok(readAsKubelet(bytes).ok, "accepted, and the kubelet drops it");
-      const text = writtenDown(parsed);
+      assert.ok(readAsKubelet(bytes).ok, "accepted, but the kubelet drops it");
+      const text = serialized(parsed);
       const again = parse(Buffer.from(text), { name: role, role: "original" });
-      assert.ok(again.ok && writtenDown(again) === text, "written down it is another one");
+      assert.ok(again.ok && serialized(again) === text, "writing and reading it again changes it");
     }
   });
   assert.ok(
     accepted > cases / 20,
-    `${accepted} of ${cases} accepted: the generator has lost its aim`,
+    `${accepted} of ${cases} accepted: the generator no longer hits its target`,
   );
 }
 
-function writtenDown(original: Extract<ReturnType<typeof parse>, { ok: true }>): string {
+function serialized(original: Extract<ReturnType<typeof parse>, { ok: true }>): string {
   const merged = merge([{ id: "original", accepted: original }], {
     conflicts: "additional",
     protect: [],
@@ -106,7 +107,7 @@ const open = (name: string) =>
   journals
     .map((journal) => writeJournal(journal).previous.get(name))
     .find((bytes) => bytes !== undefined);
-/** As they are stored, and one with the bytes in it, as version 1 had them. */
+/** Journals in the stored form, and one that contains the bytes, as version 1 had it. */
 const stored: readonly unknown[] = [
   ...journals.map((journal) => JSON.parse(writeJournal(journal).bytes.toString()) as unknown),
   {
@@ -133,10 +134,7 @@ const odd: readonly unknown[] = [
   { absent: true },
 ];
 
-/**
- * The value with something in it lost, or changed, more often than not to something of its own
- * type.
- */
+/** The value with a part removed or changed, more often than not to a value of the same type. */
 function mutate(random: Random, value: unknown): unknown {
   const other = (): unknown =>
     random.pick(random.once(3) ? odd : odd.filter((one) => typeof one === typeof value));
@@ -152,12 +150,12 @@ function mutate(random: Random, value: unknown): unknown {
 const cuts = words('{ } [ ] , : " 0 \\ null');
 
 /**
- * Journals with a field lost, of another type or value, and with damaged bytes. The reader does not
- * throw nor tell what is in them, and what it lets through can be decided upon.
+ * Journals with a missing field, a field of another type or value, and damaged bytes. The reader
+ * neither throws nor quotes content, and `decide` can handle every accepted journal.
  */
 export function fuzzJournals(cases: number, from: number): void {
   let through = 0;
-  each(cases, from, (random) => {
+  forEachSeed(cases, from, (random) => {
     let value: unknown = random.pick(stored);
     for (let times = random.below(3); times >= 0; times -= 1) value = mutate(random, value);
     let text = JSON.stringify(value);
@@ -171,5 +169,5 @@ export function fuzzJournals(cases: number, from: number): void {
     through += Number(reading.kind === "journal");
     for (const file of [written, absent]) decide(facts({ journal: reading, file }));
   });
-  assert.ok(through > cases / 20, `${through} of ${cases} let through`);
+  assert.ok(through > cases / 20, `${through} of ${cases} accepted`);
 }

@@ -1,6 +1,6 @@
 /**
- * What must hold for the bus adapter, whatever comes back: real answers of a real bus, spoiled on
- * their way.
+ * Properties of the bus adapter that must hold for any answer: real answers of a real bus, damaged
+ * on the way.
  */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -14,8 +14,8 @@ import { Relay } from "../faults/relay.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 /**
- * A byte changed, put in or lost, a length made huge, a type made another, or the rest of the
- * message lost.
+ * Changes, inserts or removes a byte, makes a length huge, changes a type, or cuts the rest of the
+ * message.
  */
 function damage(random: Random, data: Buffer): Buffer {
   const at = random.below(data.length + 1);
@@ -49,8 +49,9 @@ function damage(random: Random, data: Buffer): Buffer {
 }
 
 /**
- * Each case is a question and a restart, with a third of the answers spoiled. The process goes on,
- * only our own errors are thrown, both end in bounded time, and no descriptor is kept.
+ * Each case is a question and a restart, with a third of the answers damaged. The process
+ * continues, only our own errors are thrown, both end in bounded time, and no descriptor stays
+ * open.
  */
 export async function fuzzReplies(cases: number, from: number): Promise<void> {
   using node = new NodeDirectory();
@@ -70,7 +71,8 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
   const before = descriptors();
   const seen = { read: 0, thrown: 0 };
   const few = () => Math.min(seen.read, seen.thrown) <= cases / 20;
-  // On a busy machine most are late, hence thrown: it goes on until enough were read.
+  // On a busy machine most answers are late and count as errors, so this continues until enough
+  // answers were read.
   for (let seed = from; seed < from + cases || (few() && seed < from + 10 * cases); seed += 1) {
     const random = new Random(seed);
     relay.spoil = (data) => (random.once(3) ? damage(random, data) : data);

@@ -1,4 +1,4 @@
-/** What the API server makes of the components: admission, Pod Security, NetworkPolicy. */
+/** How the API server treats the components: admission, Pod Security, NetworkPolicy. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
@@ -48,8 +48,9 @@ const object = ({ name, namespace, ...secret }: Named, more: object = {}) => ({
 });
 
 /**
- * What `kubectl apply` is told of this Secret, were it applied; empty when it would be taken.
- * Server-side, because what kubectl else notes of the last apply has no room for the largest.
+ * The error of `kubectl apply` for this Secret as a dry run; empty if it would be accepted.
+ * Server-side, because the annotation that kubectl otherwise adds has no room for the largest
+ * Secret.
  */
 async function refusal(secret: Named, more: object = {}): Promise<string> {
   const file = join(cluster.directory, "secret.json");
@@ -85,7 +86,7 @@ const refused: readonly (readonly [what: string, secret: Secret, told: RegExp])[
   ["no data", { type: dockerJson }, /\.dockerconfigjson\]: Required value/],
   ["no JSON", holding("auths"), /invalid character/],
   [
-    "a byte too much",
+    "one byte too many",
     holding(right + " ".repeat(largest - right.length + 1)),
     /has 491521 bytes; remove entries/,
   ],
@@ -98,25 +99,25 @@ for (const name of [additional, team])
 
 const accepted: readonly (readonly [what: string, secret: Named])[] = [
   ["a pull secret", named(holding(right), additional)],
-  ["one of a further source", named(holding(right), team)],
+  ["one of an additional source", named(holding(right), team)],
   ["the largest", named(holding(right + " ".repeat(largest - right.length)), additional)],
-  ["a Secret that is no source", opaque("other")],
+  ["a Secret that is not a source", opaque("other")],
   ["a source's name in another namespace", named({ type: "Opaque" }, additional, "default")],
-  ["what the controller writes", opaque(names.globalSecretName)],
-  ["what the controller remembers", opaque(names.stateSecretName)],
+  ["the controller's published Secret", opaque(names.globalSecretName)],
+  ["the controller's state Secret", opaque(names.stateSecretName)],
 ];
 for (const [what, secret] of accepted)
   test(`accepted: ${what}`, async () => {
     assert.equal(await refusal(secret), "");
   });
 
-test("a Secret that was wrong before it became a source can be annotated and deleted, and made no worse", async () => {
+test("lets a Secret that was invalid before it became a source be annotated and deleted, but not made worse", async () => {
   const late = opaque("late-pull-secret");
   await cluster.apply(object(late));
   const secretRef = { name: late.name };
   await cluster.apply(objectOf({ sources: [{ name: "late", secretRef, priority: 2 }] }));
   const worse = { ...late, data: { [key]: encoded(right) } };
-  await until("it is a source", async () => (await refusal(worse)) !== "");
+  await until("the Secret is a source", async () => (await refusal(worse)) !== "");
   assert.match(await refusal(worse), /type: is Opaque/);
   assert.equal(await refusal(late, { annotations: { "a.example/note": "mine" } }), "");
   await cluster.kubectl("delete", "secret", late.name, "-n", "kube-system");
@@ -140,7 +141,7 @@ async function createdBy(user: string, one: ReturnType<typeof account>): Promise
   );
 }
 
-test("an annotation that lets pods use the sources is set by whom a binding allows it, in that namespace, and by nobody else", async () => {
+test("lets the annotation by which pods may use the sources be set only with a binding, and only in its namespace", async () => {
   const bind = async (kind: string, role: string, user: string, ...where: readonly string[]) =>
     await cluster.kubectl(
       "create",
@@ -169,7 +170,7 @@ test("an annotation that lets pods use the sources is set by whom a binding allo
   assert.equal(await refusedTo("user", "granted"), false);
 });
 
-test("who may not set it may change all else of such a ServiceAccount, and take it away, but not bring it back", async () => {
+test("lets a user without that right change everything else of such a ServiceAccount, and delete it, but not restore the annotation", async () => {
   await cluster.apply(account("kept", use));
   const annotate = async (annotation: string) =>
     await kubectlAs("editor", "annotate", "--overwrite", "sa/kept", "-n", "default", annotation);
@@ -183,7 +184,7 @@ test("who may not set it may change all else of such a ServiceAccount, and take 
   await cluster.kubectl(...patch);
 });
 
-test("every pod of ours but the agents' is accepted where Pod Security restricted is enforced", async () => {
+test("accepts every pod of ours but the agents' under Pod Security restricted", async () => {
   const level = { "pod-security.kubernetes.io/enforce": "restricted" };
   const metadata = { name: "strict", labels: level };
   await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata });
@@ -199,14 +200,17 @@ test("every pod of ours but the agents' is accepted where Pod Security restricte
     return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "strict" }, spec: own };
   });
   const account = ["serviceaccount", "default", "-n", "strict"];
-  await until("it has its account", async () => (await cluster.get(...account)) !== undefined);
+  await until(
+    "the namespace has its account",
+    async () => (await cluster.get(...account)) !== undefined,
+  );
   await cluster.apply(...pods);
   const bare = { containers: [{ name: "a", image: "b" }] };
   const wrong = { ...pods[0], metadata: { name: "bare", namespace: "strict" }, spec: bare };
   await assert.rejects(cluster.apply(wrong), /violates PodSecurity "restricted/);
 });
 
-test("the NetworkPolicy speaks of the controller's pods and their port, and of no other", async () => {
+test("limits the NetworkPolicy to the controller's pods and their port", async () => {
   type Rule = { ports: { port: number }[] };
   type Policy = { spec: { podSelector: object; ingress: Rule[]; egress: Rule[] } };
   type Deployment = {

@@ -1,4 +1,4 @@
-/** The chart says what manifests/ says; its values are described, checked and heeded. */
+/** The chart installs the same as manifests/. Its values are documented, checked and used. */
 import assert from "node:assert/strict";
 import {
   copyFileSync,
@@ -30,7 +30,7 @@ type Rule = Readonly<{ resources: readonly string[]; verbs: readonly string[] }>
 const isHook = ({ metadata }: KubeObject): boolean =>
   "helm.sh/hook" in (metadata.annotations ?? {});
 
-/** What the release holds, by name; a definition without what keeps it at an uninstall. */
+/** The release's objects, by name. A CRD without the annotation that keeps it on uninstall. */
 async function released(...args: readonly string[]): Promise<Record<string, KubeObject>> {
   return byName((await charted(...args)).filter((one) => !isHook(one)).map(withoutKeep));
 }
@@ -42,17 +42,17 @@ function withoutKeep(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
-test("helm finds nothing to complain of", async () => {
+test("passes helm lint", async () => {
   const said = await helm(tmpdir(), "lint", "--strict", chart);
   assert.match(said, /1 chart\(s\) linted, 0 chart\(s\) failed/);
 });
 
-test("helm template with an image alone is kubectl kustomize manifests, object by object", async () => {
+test("renders, with an image alone, the same as kubectl kustomize manifests, object by object", async () => {
   assert.deepEqual(await released(), byName(await kustomized({ resources: ["."] })));
 });
 
 for (const page of ["README.md", "docs/use/quick-start.md"])
-  test(`the line of ${page} for helm gives these objects, with the image that it names`, async () => {
+  test(`renders these objects with the named image from helm's command line of ${page}`, async () => {
     const line = linesOf(readFileSync(page, "utf8")).find((one) => one.startsWith("helm "));
     const template = line?.replace("helm install ", "helm template ") ?? "";
     const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
@@ -61,12 +61,12 @@ for (const page of ["README.md", "docs/use/quick-start.md"])
     assert.deepEqual(objectsOf(rendered), await charted(`--set=image.repository=${repository}`));
   });
 
-test("without the definition it is the base", async () => {
+test("renders the base without the CRD", async () => {
   const base = byName(await kustomized({ resources: ["base"] }));
   assert.deepEqual(await released("--set=crds.install=false"), base);
 });
 
-test("install.yaml is kubectl kustomize manifests with the image that it is made for", async () => {
+test("has in install.yaml the output of kubectl kustomize manifests with the released image", async () => {
   const [newName, newTag] = ["registry.example.com:5000/public/gps", "7"];
   const images = [{ name: "global-pull-secret", newName, newTag }];
   assert.deepEqual(
@@ -94,7 +94,7 @@ const optional = [
 ] as const;
 
 for (const [component, sets, patches] of optional)
-  test(`the component ${component} is the chart with ${sets.join(" ")}`, async () => {
+  test(`renders the component ${component} with ${sets.join(" ")}`, async () => {
     const components = [`components/${component}`];
     assert.deepEqual(
       await released(...sets.map((one) => `--set=${one}`)),
@@ -104,12 +104,12 @@ for (const [component, sets, patches] of optional)
 
 const guest = ["--set=role=Hosted", "--namespace=clusters-guest"];
 
-test("role Hosted is kubectl kustomize manifests/hosted, in the release's namespace", async () => {
+test("renders kubectl kustomize manifests/hosted in the release's namespace for role Hosted", async () => {
   const hosted = await kustomized({ resources: ["hosted"], namespace: "clusters-guest" });
   assert.deepEqual(await released(...guest), byName(hosted));
 });
 
-test("role Hosted takes the names of both Secrets, as Cluster API has them", async () => {
+test("takes the names of both Secrets for role Hosted, as Cluster API names them", async () => {
   const patch = (kind: string, path: string, value: unknown) => ({
     target: { kind, name: "global-pull-secret-controller" },
     patch: JSON.stringify([{ op: "replace", path, value }]),
@@ -153,7 +153,7 @@ test("drops the right to read the controller's own pod when flags.agentImage is 
   }
 });
 
-test("role Fleet is kubectl kustomize manifests/fleet; its sources and its component are values", async () => {
+test("renders kubectl kustomize manifests/fleet for role Fleet, with its sources and its component as values", async () => {
   const fleet = "--set=role=Fleet";
   assert.deepEqual(await released(fleet), byName(await kustomized({ resources: ["fleet"] })));
   const patches = [
@@ -182,7 +182,7 @@ for (const [role, namespace, name] of [
   ["Hosted", "clusters-guest", "controller"],
   ["Fleet", "kube-system", "fleet"],
 ] as const)
-  test(`role ${role}: an uninstall takes the Lease, which the program made, and no role keeps another's hooks`, async () => {
+  test(`role ${role}: deletes the program's own Lease on uninstall, and keeps no hook of another role`, async () => {
     const objects = await charted(...inRole(role));
     const leases = objects.filter(({ kind }) => kind === "Lease");
     assert.deepEqual(
@@ -193,7 +193,7 @@ for (const [role, namespace, name] of [
     assert.equal(jobs.length, role === "Cluster" ? 2 : 0);
   });
 
-test("with one controller there is no PodDisruptionBudget, which would hold up drains", async () => {
+test("omits the PodDisruptionBudget for a single controller, because it would block drains", async () => {
   const { "PodDisruptionBudget/global-pull-secret-controller": budget, ...others } =
     await released();
   assert.ok(budget);
@@ -220,7 +220,7 @@ const controllerArgs = async (...args: readonly string[]): Promise<readonly stri
   (await podsOf(...args)).get("Deployment/global-pull-secret-controller")?.containers[0]?.args ??
   [];
 
-test("image by digest, pull secrets and tolerations hold for every pod", async () => {
+test("applies image digest, pull secrets and tolerations to every pod", async () => {
   const digest = `sha256:${"0".repeat(64)}`;
   const pods = await podsOf(
     "--set=image.repository=a.example/b",
@@ -237,7 +237,7 @@ test("image by digest, pull secrets and tolerations hold for every pod", async (
   }
 });
 
-test("every flag of the controller is a value, and arrives as the controller reads it", async () => {
+test("passes every flag of the controller from a value, as the controller reads it", async () => {
   assert.deepEqual(Object.keys(samples).toSorted(), Object.keys(flagValues).toSorted());
   const args = await controllerArgs(
     "--set=original=kube-system/pull-secret",
@@ -250,7 +250,7 @@ test("every flag of the controller is a value, and arrives as the controller rea
   assert.deepEqual(heard.toSorted(), [...given, "kube-system/pull-secret"].toSorted());
 });
 
-test("helm refuses a flag's value that the controller would refuse", async () => {
+test("refuses a flag's value that the controller would refuse", async () => {
   for (const [flag, value] of Object.entries(badSamples))
     await assert.rejects(
       charted(`--set-json=flags.${flag}=${JSON.stringify(value)}`),
@@ -259,7 +259,7 @@ test("helm refuses a flag's value that the controller would refuse", async () =>
     );
 });
 
-test("no flag is given that nobody asked for", async () => {
+test("passes no flag that is not set", async () => {
   assert.deepEqual(await controllerArgs(), []);
 });
 
@@ -292,7 +292,7 @@ for (const [what, set, told] of [
     await assert.rejects(charted(set), told);
   });
 
-/** Value that not every role uses → another one than the default. */
+/** Value that not every role uses → another value than the default. */
 const others: Readonly<Record<string, string>> = {
   "crds.install": "false",
   original: "kube-system/pull-secret",
@@ -313,12 +313,12 @@ const others: Readonly<Record<string, string>> = {
   "uninstall.timeout": "5m",
 };
 
-/** Value → what has to be set for it to matter. */
-const needs: Readonly<Record<string, string>> = {
+/** Value → other values that must be set for it to have an effect. */
+const prerequisites: Readonly<Record<string, string>> = {
   "monitoring.docs": "--set=monitoring.enabled=true",
 };
 
-/** Paths of the values at the ends, and with `maps` those of what has them. */
+/** Paths of the leaf values, and with `maps` those of the maps too. */
 function pathsOf(values: object, maps: boolean, above = ""): readonly string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const path = `${above}${name}`;
@@ -330,7 +330,7 @@ function pathsOf(values: object, maps: boolean, above = ""): readonly string[] {
 
 const defaults = load(textOf("chart/values.yaml")) as object;
 
-test("the table of values by role has every value that not every role uses", () => {
+test("lists in the table of values by role every value that not every role uses", () => {
   const wanted = pathsOf(defaults, false).filter((path) =>
     Object.hasOwn(usedBy, path.split(".")[0] ?? ""),
   );
@@ -347,7 +347,7 @@ for (const role of roles)
       const set = `--set=${path}=${value}`;
       const its = usedBy[path.split(".")[0] ?? ""];
       if (its?.includes(role)) {
-        const needed = needs[path];
+        const needed = prerequisites[path];
         const before = needed === undefined ? usual : await charted(...inRole(role), needed);
         const also = needed === undefined ? [] : [needed];
         assert.notDeepEqual(await charted(...inRole(role), ...also, set), before, path);
@@ -358,16 +358,16 @@ for (const role of roles)
     }
   });
 
-test("each value of another role has a sentence of its own", async () => {
+test("has a separate sentence for each value of another role", async () => {
   const sets = ["--set=admission.enabled=true", "--set=flags.logLevel=debug"];
   const told = /admission\.enabled is set, .*\n.*flags\.logLevel is set, .* Cluster and Hosted\./;
   await assert.rejects(charted(...inRole("Fleet"), ...sets), told);
 });
 
 for (const role of roles)
-  test(`role ${role}: a value that is null is absent, or refused by the schema, and breaks no template`, async () => {
+  test(`role ${role}: treats a null value as absent or refuses it by the schema, and breaks no template`, async () => {
     for (const path of ["flags.logLevel", ...pathsOf(defaults, true)]) {
-      // helm's own parser refuses a name below a map that is null.
+      // helm's own parser refuses a name below a null map.
       const image = path === "image" ? [] : ["--set=image.repository=a.example/b"];
       const given = [...inRole(role), ...image, `--set-json=${path}=null`];
       const failed = await helm(tmpdir(), "template", "gps", chart, ...given).then(
@@ -378,12 +378,12 @@ for (const role of roles)
     }
   });
 
-test("a list of sources that is null is refused: a rule without names grants every Secret", async () => {
+test("refuses a null list of sources, because a rule without names grants every Secret", async () => {
   const given = [...inRole("Fleet"), "--set-json=fleet.sources=null"];
   await assert.rejects(charted(...given), /sources/);
 });
 
-test("controller.tolerations and controller.priorityClassName hold for every role, and may be empty", async () => {
+test("applies controller.tolerations and controller.priorityClassName to every role, and accepts empty ones", async () => {
   for (const role of roles) {
     const sets = [
       "--set=controller.tolerations[0].key=own",
@@ -397,7 +397,7 @@ test("controller.tolerations and controller.priorityClassName hold for every rol
   }
 });
 
-test("role Fleet fails outside kube-system, too", async () => {
+test("fails for role Fleet outside kube-system, too", async () => {
   const args = ["--set=role=Fleet", "--namespace=other"];
   await assert.rejects(charted(...args), /role Fleet works in kube-system only/);
 });
@@ -424,9 +424,9 @@ test("renders the same objects as a dependency of a chart that has templates of 
   assert.deepEqual(await rendered(false), []);
 });
 
-test("the notes name a wait that does not return before the Secret is read", async (t) => {
+test("prints a wait in the notes that does not return before the Secret is read", async (t) => {
   const folder = copyOf(chart, t);
-  // helm prints notes only for a cluster that it reaches.
+  // helm prints notes only if it reaches a cluster.
   copyFileSync(join(chart, "templates/NOTES.txt"), join(folder, "notes.txt"));
   const shown = 'kind: Shown\nmetadata: {}\ntext: {{ tpl (.Files.Get "notes.txt") . | quote }}\n';
   writeFileSync(join(folder, "templates/shown.yaml"), shown);
@@ -453,11 +453,11 @@ type Schema = Readonly<{
   properties?: Readonly<Record<string, Schema>>;
 }>;
 
-test("no list of sources is empty: a rule without names grants every Secret", async () => {
+test("renders no empty list of sources, because a rule without names grants every Secret", async () => {
   await assert.rejects(charted("--set=role=Fleet", "--set-json=fleet.sources=[]"), /sources/);
 });
 
-test("every value of values.yaml is in the schema, and every value there is described", () => {
+test("has every value of values.yaml in the schema, each with a description", () => {
   const schema = JSON.parse(readFileSync(join(chart, "values.schema.json"), "utf8")) as Schema;
   const walk = (at: Schema, values: unknown, path: string): void => {
     assert.ok(at.description, `${path}: has no description`);

@@ -1,4 +1,4 @@
-/** helm as an administrator runs it, on a cluster or on none. */
+/** helm as an administrator runs it, with or without a cluster. */
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
 import { directEnvironment, run } from "../cluster/run.ts";
@@ -7,7 +7,7 @@ import { helm as program } from "./go-tools.ts";
 
 export const chart = join(manifests, "chart");
 
-/** Returns its stdout; fails with its stderr. What it keeps, it keeps in `home`. */
+/** Returns its stdout; fails with its stderr. Its files are in `home`. */
 export async function helm(home: string, ...args: readonly string[]): Promise<string> {
   const places = ["CACHE", "CONFIG", "DATA"].map((one) => [`HELM_${one}_HOME`, join(home, "helm")]);
   const env = directEnvironment(Object.fromEntries(places) as Record<string, string>);

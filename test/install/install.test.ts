@@ -15,7 +15,7 @@ import { chart, helmOn } from "./helm.ts";
 let cluster: Cluster;
 let image: readonly string[];
 
-/** Somebody else's, byte for byte. */
+/** Another program's file, byte for byte. */
 const others = '{ "auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
 before(async () => {
@@ -66,7 +66,7 @@ async function ours(): Promise<string[]> {
     .toSorted();
 }
 
-/** A chart whose definition lacks a column, as if it were older. */
+/** A chart whose CRD lacks a column, as if it were older. */
 function olderChart(): string {
   const folder = join(cluster.directory, "older");
   cpSync(chart, folder, { recursive: true });
@@ -86,19 +86,19 @@ async function allow(maxUnavailable: string): Promise<void> {
   await cluster.kubectl("patch", ...object, "--type=merge", "-p", patch);
 }
 
-/** Why the condition is True; undefined while it is not. */
+/** The reason of the condition while it is True; undefined otherwise. */
 async function reasonOf(wanted: string): Promise<string | undefined> {
   const { conditions = [] } = (await cluster.get<GlobalPullSecret>(...object))?.status ?? {};
   const found = conditions.find(({ type, status }) => type === wanted && status === "True");
   return found?.reason;
 }
 
-test("helm install serves a node, and an upgrade brings the new definition and flag without a kubelet restart", async () => {
+test("serves a node after helm install, and brings the new CRD and flag in an upgrade without a kubelet restart", async () => {
   const notes = await helmOn(cluster, "install", "gps", olderChart(), ...image, "--wait");
   assert.match(notes, /kubectl create secret generic additional-pull-secret -n kube-system/);
   await product.steerProduct(cluster, {});
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await until("the node has it", isServed);
+  await until("the node has the entry", isServed);
   await ready();
   assert.doesNotMatch(await columns(), /REVISION/);
   const before = await kubelets(cluster);
@@ -106,13 +106,13 @@ test("helm install serves a node, and an upgrade brings the new definition and f
   await helmOn(cluster, "upgrade", "gps", chart, ...upgraded);
   assert.match(await columns(), /REVISION/);
   await allow("60%");
-  await until("the new flag is heeded", async () => (await reasonOf("Stalled")) === "NotAllowed");
+  await until("the new flag is in force", async () => (await reasonOf("Stalled")) === "NotAllowed");
   await allow("50%");
-  await until("it is as it was", async () => (await reasonOf("Ready")) === "InForce");
+  await until("the condition is as it was", async () => (await reasonOf("Ready")) === "InForce");
   assert.deepEqual(await kubelets(cluster), before);
 });
 
-test("helm uninstall gives the node back first; the definition, its object and the Secret stay, and nothing else of ours", async () => {
+test("cleans the node before helm uninstall ends, and keeps only the CRD, its object and the Secret", async () => {
   await helmOn(cluster, "uninstall", "gps", "--wait", "--timeout=5m");
   assert.equal(file(), others);
   await until(
@@ -127,9 +127,9 @@ test("helm uninstall gives the node back first; the definition, its object and t
   assert.equal(stayed?.spec?.managementState, "Managed");
 });
 
-test("kubectl apply -k serves the Secret that stayed; when it is deleted, kubectl delete -k leaves nothing but the Lease", async () => {
+test("serves the kept Secret after kubectl apply -k, and leaves only the Lease after kubectl delete -k once the Secret is deleted", async () => {
   await product.installProduct(cluster, { wish: {} });
-  await until("the node has it", isServed);
+  await until("the node has the entry", isServed);
   await ready();
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);

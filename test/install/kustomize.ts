@@ -1,4 +1,4 @@
-/** The objects of manifests/ as `kubectl kustomize` gives them, and those of the chart. */
+/** The objects of manifests/ as `kubectl kustomize` renders them, and those of the chart. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -35,7 +35,9 @@ export async function kustomized(overlay: Overlay): Promise<KubeObject[]> {
   }
 }
 
-/** Everything that `helm template` gives, hooks included; the image has the name in manifests/. */
+/**
+ * Everything that `helm template` renders, hooks included. The image has its name from manifests/.
+ */
 export async function charted(...args: readonly string[]): Promise<KubeObject[]> {
   const required = ["-n", "kube-system", "--set=image.repository=global-pull-secret"];
   return objectsOf(await helm(tmpdir(), "template", "gps", chart, ...required, ...args));
@@ -43,7 +45,7 @@ export async function charted(...args: readonly string[]): Promise<KubeObject[]>
 
 export const nameOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
 
-/** Name → object, whatever the order; outside kube-system with the namespace. */
+/** Name → object, in any order. Outside kube-system the name includes the namespace. */
 export const byName = (objects: readonly KubeObject[]): Record<string, KubeObject> =>
   Object.fromEntries(
     objects.map((one) => {

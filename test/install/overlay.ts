@@ -5,7 +5,7 @@ import { annotationOf, installed } from "#tools/install/bounds.ts";
 import { manifests } from "#tools/install/yaml.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
-/** The name that manifests/ gives the image. */
+/** The image's name in manifests/. */
 const imageName = "global-pull-secret";
 
 /** `images:` of an overlay. */
@@ -14,7 +14,7 @@ export function imagesOf(image: string): readonly object[] {
   return [{ name: imageName, newName: image.slice(0, at), newTag: image.slice(at + 1) }];
 }
 
-/** Patches that let the policy for the agents admit what these flags make of them. */
+/** Patches that let the policy for the agents admit the result of these flags. */
 export function boundsOf(flags: readonly string[]): object[] {
   const annotations: Record<string, string> = {};
   for (const flag of flags) {

@@ -1,4 +1,4 @@
-/** Every object that is installed is one of Kubernetes 1.31 to 1.36, by strict schemas, offline. */
+/** Every installed object is valid on Kubernetes 1.31 to 1.36, by strict schemas, offline. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,10 @@ const { kinds, releases, forms } = JSON.parse(readFileSync(file, "utf8")) as {
 const folder = mkdtempSync(join(tmpdir(), "schemas-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** `…rbac.v1.Role` as kubeconform looks for it: `role-rbac-v1.json`; the core's have no group. */
+/**
+ * `…rbac.v1.Role` as kubeconform looks for it: `role-rbac-v1.json`. Kinds of the core have no
+ * group.
+ */
 function fileOf(kind: string): string {
   const [name = "", version = "", group = ""] = kind.split(".").toReversed();
   const words = [name, ...(group === "core" ? [] : [group]), version];
@@ -63,7 +66,7 @@ const installed: Readonly<Record<string, () => Promise<KubeObject[]> | KubeObjec
   "install.yaml": () => installObjects("registry.example.com/global-pull-secret:1"),
   chart: () => charted(),
   "chart, role Hosted": () => charted("--set=role=Hosted", "--namespace=clusters-guest"),
-  // A Namespace has nothing but its name.
+  // A Namespace has only a name.
   "chart, role Fleet": async () =>
     (await charted("--set=role=Fleet", "--set=fleet.clusterResourceSet=true")).filter(
       ({ kind }) => kind !== "Namespace",
@@ -82,12 +85,12 @@ const installed: Readonly<Record<string, () => Promise<KubeObject[]> | KubeObjec
 
 for (const [name, objects] of Object.entries(installed))
   for (const release of Object.keys(releases))
-    test(`${name}: valid on Kubernetes ${release}`, async () => {
+    test(`${name}: is valid on Kubernetes ${release}`, async () => {
       const all = await objects();
       assert.match(await validate(release, all), new RegExp(`Valid: ${all.length},`));
     });
 
-test("a field that no release knows, and a wrong type, are refused", async () => {
+test("refuses a field that no release has, and a wrong type", async () => {
   const [account, ...others] = await kustomized({ resources: ["base"] });
   assert.ok(account);
   const wrong = { ...account, metadata: { ...account.metadata, lables: {} } };

@@ -1,7 +1,7 @@
 /**
  * A rollout, a halt and an outage, with the controller as it is shipped, on a fake API server, and
- * a real Prometheus that scrapes it: their alerts fire and end, and every panel of the dashboard
- * shows something. An alert waits a second here, since rules.test.ts tests how long it waits.
+ * a real Prometheus that scrapes it. Their alerts fire and end, and every panel of the dashboard
+ * shows data. An alert waits one second here, because rules.test.ts covers how long it waits.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const quick = {
   })),
 };
 
-test("the alerts of a rollout, a halt and an outage fire and end, and every panel has data", async (t) => {
+test("fires and ends the alerts of a rollout, a halt and an outage, and shows data in every panel", async (t) => {
   await freshBundle();
   await using server = await FakeServer.start(readFileSync(definition, "utf8"));
   const api = server.api("monitoring");
@@ -69,7 +69,7 @@ test("the alerts of a rollout, a halt and an outage fire and end, and every pane
   const first = start();
   t.after(() => first[Symbol.asyncDispose]());
   await ends("GlobalPullSecretNoLeader");
-  await until("the policy is taken", () =>
+  await until("the policy is in force", () =>
     admin.apply(
       globalPullSecretPath,
       {
@@ -91,10 +91,7 @@ test("the alerts of a rollout, a halt and an outage fire and end, and every pane
   await declare("two");
   await fires("GlobalPullSecretRolloutHalted");
   for (const { title, expr } of panels)
-    await until(
-      `the panel ${title} shows something`,
-      async () => (await prometheus.series(expr)) > 0,
-    );
+    await until(`the panel ${title} shows data`, async () => (await prometheus.series(expr)) > 0);
   await declare("three");
   await ends("GlobalPullSecretRolloutHalted");
 

@@ -1,4 +1,7 @@
-/** Debian's Prometheus and promtool, unpacked into the cache, and one that scrapes one target. */
+/**
+ * Debian's Prometheus and promtool, unpacked into the cache, and a Prometheus that scrapes one
+ * target.
+ */
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +18,7 @@ export async function program(name: "prometheus" | "promtool"): Promise<string> 
       progress("downloading Debian's prometheus");
       mkdirSync(draft);
       const download = () => run(["apt-get", "download", "prometheus"], { cwd: draft });
-      // Fails where the package lists are absent or old.
+      // Fails if the package lists are absent or old.
       await download().catch(async () => {
         await run(["apt-get", "update", "-qq"]);
         await download();
@@ -30,7 +33,7 @@ export async function program(name: "prometheus" | "promtool"): Promise<string> 
 /** An answer of Prometheus' API. */
 type Answer<T> = Readonly<{ status: string; data: T }>;
 
-/** A Prometheus with these rule groups, which looks at one target every second. */
+/** A Prometheus with these rule groups, which scrapes one target every second. */
 export async function startPrometheus(target: string, rules: object) {
   const folder = mkdtempSync(join(tmpdir(), "prometheus-"));
   const file = (name: string, content: object): string => {
@@ -57,14 +60,14 @@ export async function startPrometheus(target: string, rules: object) {
   };
   return {
     folder,
-    /** Names of the alerts that fire. */
+    /** Names of the firing alerts. */
     async firing(): Promise<ReadonlySet<string>> {
       type Alerts = { alerts: { state: string; labels: { alertname: string } }[] };
       const { alerts } = await ask<Alerts>("alerts");
       const those = alerts.filter(({ state }) => state === "firing");
       return new Set(those.map(({ labels }) => labels.alertname));
     },
-    /** How many series a query returns. */
+    /** The number of series that a query returns. */
     async series(query: string): Promise<number> {
       const path = `query?query=${encodeURIComponent(query)}`;
       return (await ask<{ result: object[] }>(path)).result.length;

@@ -1,4 +1,6 @@
-/** Every alert with promtool: silent before its time, firing after it, over when its cause is. */
+/**
+ * Every alert with promtool: silent before its time, firing after it, over when its cause is over.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,15 +12,15 @@ import { program } from "./prometheus.ts";
 
 const prefix = "global_pull_secret_";
 
-/** Minutes: all is well before, something is wrong for so long, and well again afterwards. */
+/** Minutes: healthy until the first, failing until the second, healthy again afterwards. */
 const [well, wrong] = [5, 200];
 
-/** Alert → a series, its values while all is well, while it is not, and afterwards. */
+/** Alert → a series, and its values while healthy, while failing, and afterwards. */
 const special: Readonly<Record<string, readonly [series: string, values: string]>> = {
   GlobalPullSecretNoLeader: ["leader", `1x${well} 0x${wrong} 1x100`],
   GlobalPullSecretRolloutSlow: ["rolled_out", `1x${well} 0x${wrong} 1x100`],
   GlobalPullSecretNodesLeftOut: ['nodes{state="excused"}', `0x${well} 1x${wrong} 0x100`],
-  // promtool counts the time from 1970 on.
+  // promtool's time starts in 1970.
   GlobalPullSecretCredentialExpires: [
     'credential_expiry_timestamp_seconds{source="additional"}',
     `999999x${well} 0x${wrong} 999999x100`,
@@ -41,7 +43,7 @@ const special: Readonly<Record<string, readonly [series: string, values: string]
   ],
 };
 
-/** A trouble that is over has no series. */
+/** A condition that is over has no series. */
 function seriesOf({ alert }: Alert): readonly [string, string] {
   const reason = alert.replace("GlobalPullSecret", "");
   return special[alert] ?? [`trouble{reason="${reason}"}`, `_x${well + 1} 1x${wrong} stale`];
@@ -85,12 +87,12 @@ async function promtool(tests: readonly object[]): Promise<string> {
   }
 }
 
-test("every alert waits its time, fires, and ends with its cause", async () => {
+test("fires every alert after its time, and ends it with its cause", async () => {
   assert.ok(alerts.length > 20);
   assert.match(await promtool(alerts.map(testOf)), /SUCCESS/);
 });
 
-test("no controller at all is no leader", async () => {
+test("treats a missing controller as a missing leader", async () => {
   const one = alerts.find(({ alert }) => alert === "GlobalPullSecretNoLeader");
   assert.ok(one);
   const { severity, summary, runbook } = one;

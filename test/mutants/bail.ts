@@ -1,15 +1,15 @@
-/** Loaded into a test file's process: after the first red test none is run. */
+/** Loaded into a test file's process. After the first failed test no other test runs. */
 import { afterEach, beforeEach } from "node:test";
 
-let red = false;
+let hasFailed = false;
 
-// The runner loads it as well, and would take hooks for tests of its own.
+// The runner loads this file as well, and would treat hooks as tests of its own.
 if (process.env["NODE_TEST_CONTEXT"] !== undefined) {
   beforeEach(() => {
-    // Not skipped: who counts tests must see that they are there.
-    if (red) throw new Error("a test before this one is red");
+    // Not skipped, so that the tests still count.
+    if (hasFailed) throw new Error("a test before this one has failed");
   });
   afterEach((test) => {
-    red ||= "passed" in test && !test.passed;
+    hasFailed ||= "passed" in test && !test.passed;
   });
 }

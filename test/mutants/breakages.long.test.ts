@@ -11,8 +11,8 @@ import type { Mutant } from "./mutant.ts";
 import { Workshop } from "./workshop.ts";
 
 /**
- * Each test of these files begins and ends with nothing. The tests that bear the promise's number
- * are enough: a breakage then takes the boot of a cluster instead of all minutes of the file.
+ * Each test of these files begins and ends with an empty cluster. The tests with the promise's
+ * number are enough, so a breakage takes one boot of a cluster instead of the whole file's minutes.
  */
 const independent: ReadonlySet<string> = new Set([
   "test/fleet/fleet.test.ts",
@@ -22,7 +22,7 @@ const independent: ReadonlySet<string> = new Set([
 const workshop = new Workshop();
 after(() => workshop[Symbol.dispose]());
 
-/** Test file → how many tests it has in the copy without a breakage. All of them pass. */
+/** Test file → the number of its tests in the copy without a breakage. All of them pass. */
 const sound = new Map<string, number>();
 
 async function testsOf(file: string): Promise<number> {
@@ -42,7 +42,7 @@ async function isFound(mutant: Mutant): Promise<boolean> {
     return redNames.some((name) => shownBy(name).includes(breaks));
   }
   const { tests, red, output } = await workshop.broken(mutant, () => workshop.run(file));
-  // A file that cannot be loaded fails as well, and shows nothing.
+  // A file that cannot be loaded fails as well, and proves nothing.
   assert.equal(tests, all, `${file} does not load:\n${output}`);
   return red > 0;
 }

@@ -1,10 +1,10 @@
-/** Breakages of controller, agent and what they share. */
+/** Breakages of controller, agent and their shared code. */
 import type { Mutant } from "./mutant.ts";
 
 export const core: readonly Mutant[] = [
   {
     breaks: "H1",
-    effect: "somebody else has to make GlobalPullSecret first",
+    effect: "another actor has to create GlobalPullSecret first",
     file: "controller/policy-reader.ts",
     text: "if (left <= 0) return made();",
     instead: "",
@@ -13,7 +13,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H2",
-    effect: "a Secret of another type is opened",
+    effect: "a Secret of another type is read",
     file: "controller/sources/source.ts",
     text: "if (secret.type === secretType) return",
     instead: 'if (secret.type !== "") return',
@@ -22,7 +22,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H3",
-    effect: "the original's other settings are lost",
+    effect: "other settings of the original are lost",
     file: "lib/pullsecret/merge/merge.ts",
     text: "sources.find(isOriginal)?.accepted.rest ?? {}",
     instead: "{}",
@@ -40,7 +40,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H5",
-    effect: "what is declared is withdrawn",
+    effect: "the declared content is withdrawn",
     file: "controller/sources/accept.ts",
     text: 'intent: apply ? "apply" : "release",',
     instead: 'intent: "release",',
@@ -49,7 +49,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H6",
-    effect: "a change that a watch tells is not looked at",
+    effect: "a change reported by a watch is ignored",
     file: "lib/kube/watch/watch.ts",
     text: "version);\n      hint();\n    },",
     instead: "version);\n    },",
@@ -67,7 +67,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H8",
-    effect: "the original is looked for in the cluster itself, whatever --original-kubeconfig says",
+    effect: "the original is read in the cluster itself, despite --original-kubeconfig",
     file: "controller/sources/original.ts",
     text: "file === undefined ? home : reopened(file, () => connect(loadKubeConfig(file), asked));",
     instead: "home;",
@@ -76,7 +76,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H8",
-    effect: "a credential for the original's cluster that was renewed is never taken up",
+    effect: "a renewed credential for the original's cluster is never used",
     file: "lib/kube/client/renewal.ts",
     text: "if (version === seen) return cluster;",
     instead: "return cluster;",
@@ -85,7 +85,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H9",
-    effect: "on a conflict the original wins unasked",
+    effect: "on a conflict the original wins without being configured to",
     file: "lib/pullsecret/merge/merge.ts",
     text: 'if (conflicts === "original" && original !== undefined)',
     instead: "if (original !== undefined)",
@@ -94,7 +94,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H10",
-    effect: "a result that no Secret can hold is published",
+    effect: "a result that is too large for a Secret is published",
     file: "lib/pullsecret/merge/merge.ts",
     text: "if (secretSize(entries, rest) > documentLimits.bytes)",
     instead: "if (false)",
@@ -130,7 +130,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H14",
-    effect: "an installer's label takes the agents' pods out of what kubectl is asked for",
+    effect: "an installer's label replaces the label by which kubectl finds the agents' pods",
     file: "controller/objects/daemonset.ts",
     text: "{ ...agent.pod.labels, ...names.agentLabels, ...ownerLabels }",
     instead: "{ ...names.agentLabels, ...ownerLabels, ...agent.pod.labels }",
@@ -148,7 +148,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H15",
-    effect: "a number that came back with another content is taken for the agent's own",
+    effect: "an old number with other content is mistaken for the agent's own",
     file: "agent/facts/grant.ts",
     text: "return one.revision === grant.revision && one.digest === grant.digest;",
     instead: "return one.revision === grant.revision;",
@@ -157,7 +157,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H16",
-    effect: "an entry of somebody else that stands in the way is not remembered",
+    effect: "a displaced entry of another program is not recorded",
     file: "agent/delivery/config-json/threeway.ts",
     text: "return own(key, value, mine, displaced);",
     instead: "return own(key, value, mine, []);",
@@ -175,7 +175,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H16",
-    effect: "after a power cut the file of before a change is back",
+    effect: "after a power cut the file from before a change is back",
     file: "agent/files/atomic-write.ts",
     text: "    throw error;\n  }\n  await sync(dirname(target));",
     instead: "    throw error;\n  }",
@@ -193,7 +193,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H17",
-    effect: "a file is written, and the kubelet never restarted",
+    effect: "a file is written, but the kubelet is never restarted",
     file: "agent/restart/phases.ts",
     text: "journal.matters || journal.owed !== undefined\n      ? rule(",
     instead: "false\n      ? rule(",
@@ -211,7 +211,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H18",
-    effect: "a kubelet that systemd starts again and again is restarted by us as well",
+    effect: "a kubelet that systemd restarts repeatedly is restarted by us as well",
     file: "agent/restart/restart.ts",
     text: "if (isRestartedBySystemd(unit)) return besideSystemd;",
     instead: "",
@@ -238,7 +238,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H18",
-    effect: "after three failures the kubelet is revived with the file that it failed with",
+    effect: "after three failures the kubelet is revived with the file with which it failed",
     file: "agent/restart/restart.ts",
     text: 'const phase = journal.undo === undefined ? "reviving" : "restoring";',
     instead: 'const phase = "reviving";',
@@ -247,7 +247,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H19",
-    effect: "the order in which keys are written makes another document",
+    effect: "the order of keys makes another document",
     file: "lib/pullsecret/merge/canonical.ts",
     text: "members.toSorted(([a], [b]) => (a < b ? -1 : 1));",
     instead: "members;",
@@ -256,7 +256,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H19",
-    effect: "each rewrite of a Secret is remembered anew, though it says what it said",
+    effect: "each rewrite of a Secret is recorded again, although its meaning is the same",
     file: "controller/sources/source.ts",
     text: "return canonical(before.entries) === meant ? before.text : now;",
     instead: "return now;",
@@ -265,7 +265,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H19",
-    effect: "a kubelet is restarted for a file from which it learns nothing",
+    effect: "a kubelet is restarted for a file without new content",
     file: "agent/restart/phases.ts",
     text: "journal.matters || journal.owed !== undefined\n      ? rule(",
     instead: "true\n      ? rule(",
@@ -274,7 +274,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H20",
-    effect: "the objects go before the nodes have given back",
+    effect: "the objects are deleted before the nodes have confirmed the removal",
     file: "controller/withdrawal/withdrawal.ts",
     text: 'if (rolled && !released) return "release";',
     instead: "",
@@ -283,7 +283,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H20",
-    effect: "a withdrawal leaves what ours displaced out of the file",
+    effect: "a withdrawal does not restore displaced entries",
     file: "agent/delivery/config-json/threeway.ts",
     text: "for (const { key, raw } of displaced) auths.set(key, valueOf(raw));",
     instead: "",
@@ -292,7 +292,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H20",
-    effect: "a withdrawal that breaks a kubelet puts the withdrawn credential back",
+    effect: "a withdrawal that breaks a kubelet restores the withdrawn credential",
     file: "agent/decide/change.ts",
     text: 'if (drift || document.intent === "release") return undefined;',
     instead: "if (drift) return undefined;",
@@ -301,7 +301,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H20",
-    effect: "a withdrawal of what somebody has put right already puts the credential back",
+    effect: "a withdrawal after another actor's repair restores the credential",
     file: "agent/decide/decide.ts",
     text: 'const journal = document.intent === "release" ? withoutUndo(known) : known;',
     instead: "const journal = known;",
@@ -337,7 +337,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H24",
-    effect: "an auth that is not base64 is decoded all the same",
+    effect: "an auth that is not base64 is decoded anyway",
     file: "lib/pullsecret/document/entry.ts",
     text: 'if (decoded === "not base64") findings.refuse("notBase64", [...path, "auth"]);\n  else if',
     instead: "if",
@@ -346,7 +346,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H24",
-    effect: "a credential prints itself",
+    effect: "a credential prints its value",
     file: "lib/pullsecret/document/auth.ts",
     text: "toJSON(): string {\n    return redacted;",
     instead: "toJSON(): string {\n    return this.encode();",
@@ -355,7 +355,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H25",
-    effect: "what decides the conditions asks the clock",
+    effect: "the decision about conditions reads the clock",
     file: "controller/status/status.ts",
     text: "before,\n    timeOf(now),",
     instead: "before,\n    timeOf(new Date()),",
@@ -373,7 +373,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "HD",
-    effect: "the DaemonSet comes before the account that its pods run with",
+    effect: "the DaemonSet is created before its pods' account",
     file: "controller/rollout/step.ts",
     text: "    await this.#writeAccess();\n    const { daemonSet",
     instead: "    const { daemonSet",
@@ -382,7 +382,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "K11",
-    effect: "agents run whatever a tag says today, not what the controller runs",
+    effect: "agents run the image that a tag currently names, not the controller's image",
     file: "controller/image.ts",
     text: 'return `${written.replace(/:[^:/]*$/, "")}@${digest}`;',
     instead: "return written;",

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const fleet: readonly Mutant[] = [
   {
     breaks: "K1",
-    effect: "the fleet's Secret is brought to no cluster",
+    effect: "the fleet's Secret is copied to no cluster",
     file: "fleet/fleet.ts",
     text: "void this.#clusters.get(name)?.change(source.content, owner);",
     instead: "continue;",
@@ -13,7 +13,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K2",
-    effect: "the object's own name for the source is not heeded",
+    effect: "the object's own name for the source is ignored",
     file: "fleet/fleet.ts",
     text: "const { name } = spec.secretRef;",
     instead: "const name = `${spec.secretRef.name}-x`;",
@@ -31,7 +31,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K4",
-    effect: "Cluster API does not take the Secret, which is of no type that it knows",
+    effect: "Cluster API ignores the Secret, whose type it does not know",
     file: "fleet/transport/resource-set.ts",
     text: 'const type = "addons.cluster.x-k8s.io/resource-set";',
     instead: 'const type = "Opaque";',
@@ -49,7 +49,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K6",
-    effect: "what a cluster has is taken for the Secret, whatever its content",
+    effect: "an existing object is accepted as the Secret, whatever its content",
     file: "fleet/rules/content.ts",
     text: "data[name] === content.data[name])",
     instead: "true)",
@@ -58,7 +58,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K7",
-    effect: "a fleet's Secret that is no pull secret reaches no cluster",
+    effect: "a fleet's Secret that is not a pull secret reaches no cluster",
     file: "fleet/rules/content.ts",
     text: "if (openOneCluster.has(type)) return",
     instead: "if (type !== secretType) return",
@@ -67,7 +67,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K8",
-    effect: "without its Secret an object takes it for an empty one",
+    effect: "an object without its Secret treats it as empty",
     file: "fleet/rules/content.ts",
     text: "if (secret === undefined)",
     instead: "if (secret === null)",
@@ -76,7 +76,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K9",
-    effect: "a change of the Secret is brought to no cluster that has it already",
+    effect: "a change of the Secret reaches no cluster that already has it",
     file: "fleet/transport/transport.ts",
     text: "isPlacedBy(found, owner) && has(found, made(content, owner))",
     instead: "isPlacedBy(found, owner)",
@@ -85,7 +85,8 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K12",
-    effect: "a cluster of another name than its namespace's is looked for under that one",
+    effect:
+      "a cluster with another name than its namespace's is looked for under the namespace's name",
     file: "fleet/inventory/cluster-api.ts",
     text: '[namespace = "", own = namespace] = cluster.split(":")',
     instead: '[namespace = ""] = cluster.split(":"), own = namespace',
@@ -94,7 +95,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M1",
-    effect: "a join leaves nothing that says where the cluster is",
+    effect: "a join leaves no record of the cluster's address",
     file: "plugin/joining/join.ts",
     text: "await host.apply(`${profilePath(name)}/status`, access, how);",
     instead: "void access;",
@@ -103,7 +104,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M2",
-    effect: "a cluster that refuses the token is told as joined",
+    effect: "a cluster that refuses the token is reported as joined",
     file: "fleet/joined-status.ts",
     text: 'return { status: "False", reason: "TokenRefused", message };',
     instead: 'return { status: "True", reason: "TokenRefused", message };',
@@ -112,7 +113,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M3",
-    effect: "only the context that a cluster was joined with leads there",
+    effect: "only the context used at the join leads to the cluster",
     file: "plugin/clusters/contexts.ts",
     text: "const context = contexts.has(name) ? name : asJoined;",
     instead: "const context = asJoined;",
@@ -121,7 +122,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M4",
-    effect: "without names no cluster is meant",
+    effect: "no cluster is selected if no names are given",
     file: "plugin/clusters/contexts.ts",
     text: "names.length === 0 ||",
     instead: "names.length < 0 ||",
@@ -130,7 +131,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M5",
-    effect: "what is told as created is written nowhere",
+    effect: "objects reported as created are not written",
     file: "plugin/clusters/apply.ts",
     text: "const after = await cluster.apply<Named>(path, marked(body, before), how);",
     instead: "const after = await cluster.apply<Named>(path, body, { ...how, dryRun: true });",
@@ -139,7 +140,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M6",
-    effect: "an object is not applied where its definition came with it",
+    effect: "an object is not applied if its CRD came with it",
     file: "plugin/clusters/place.ts",
     text: "if (!wait || attempt === attempts)",
     instead: "if (attempt > 0)",
@@ -148,7 +149,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M7",
-    effect: "every object comes into the namespace default",
+    effect: "every object is written to the namespace default",
     file: "plugin/clusters/place.ts",
     text: 'found.namespaced ? (metadata.namespace ?? "default") : undefined',
     instead: 'found.namespaced ? "default" : undefined',
@@ -157,7 +158,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M8",
-    effect: "a value is bound to nothing, so that any namespace of the cluster can open it",
+    effect: "a sealed value is bound to nothing, so any namespace of the cluster can open it",
     file: "plugin/seal/encrypt.ts",
     text: "return { strict: `${namespace}/${name}`,",
     instead: 'return { strict: "",',
@@ -166,7 +167,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M9",
-    effect: "the pull secret stands in the file as it is",
+    effect: "the pull secret is in the file in plain text",
     file: "plugin/seal/encrypt.ts",
     text: "const body = Buffer.concat([cipher.update(value), cipher.final()]);",
     instead: "const body = Buffer.from(value);",
@@ -175,7 +176,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M10",
-    effect: "the key is wrapped by another hash than the controller unwraps it with",
+    effect: "the key is wrapped with another hash than the controller uses",
     file: "plugin/seal/encrypt.ts",
     text: 'oaepHash: "sha256", oaepLabel }, key);',
     instead: 'oaepHash: "sha1", oaepLabel }, key);',
@@ -184,7 +185,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M11",
-    effect: "what is not a pull secret is sealed, and breaks nodes once it is opened",
+    effect: "a Secret that is not a pull secret is sealed, and breaks nodes once it is opened",
     file: "plugin/seal/sealable.ts",
     text: "for (const line of verdictOn(document, protectionOf(undefined)).warnings) io.err(line);",
     instead: "",
@@ -193,7 +194,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M13",
-    effect: "what was placed in a cluster stays there",
+    effect: "placed objects stay in the cluster",
     file: "plugin/clusters/delete.ts",
     text: 'await cluster.remove(place.path, live.metadata?.uid ?? "");',
     instead: "void 0;",
@@ -202,7 +203,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M13",
-    effect: "a removed cluster keeps the account, whose token still opens it",
+    effect: "a removed cluster keeps the account, whose token is still valid",
     file: "plugin/joining/departure.ts",
     text: "dropAll([paths.account, paths.bound,",
     instead: "dropAll([paths.bound,",

@@ -1,4 +1,4 @@
-/** A breakage for each numbered promise: the tests are held against them. */
+/** A breakage for each numbered promise. The tests have to notice it. */
 import { core } from "./core.ts";
 import { fleet } from "./fleet.ts";
 import type { Mutant } from "./mutant.ts";

@@ -2,15 +2,15 @@ import type { Tier } from "#tools/build/tiers.ts";
 
 /** A deliberate breakage of the product, and the test that must notice it. */
 export type Mutant = Readonly<{
-  /** The number of the promise that no longer holds. */
+  /** The number of the promise that is broken. */
   breaks: string;
-  /** What the product does then. */
+  /** The product's behaviour with the breakage. */
   effect: string;
   file: string;
-  /** What stands in the file exactly once, and what stands there instead. */
+  /** The text in the file, which occurs exactly once, and its replacement. */
   text: string;
   instead: string;
-  /** The test file that finds it: of the files that do, one of the lowest tier. */
+  /** The test file that detects it. If several do, one of the lowest tier. */
   test: string;
   tier: Tier;
 }>;

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const sync: readonly Mutant[] = [
   {
     breaks: "L1",
-    effect: "the tenant's side takes the Secrets themselves for what is wrapped",
+    effect: "the tenant's side takes the Secrets themselves instead of the wrapped ones",
     file: "tenants/tenant/side.ts",
     text: "objects: allSyncSecrets,",
     instead: 'objects: "/api/v1/secrets",',
@@ -13,7 +13,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L2",
-    effect: "a copy is asked for in the namespace that it comes from",
+    effect: "a copy is requested in its source namespace",
     file: "tenants/tenant/side.ts",
     text: "copyOf(object, content, namespace, id)",
     instead: "copyOf(object, content, object.metadata.namespace ?? namespace)",
@@ -22,7 +22,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L3",
-    effect: "a copy goes before its Secret",
+    effect: "a copy is deleted before its Secret",
     file: "tenants/rules/copies.ts",
     text: "blockOwnerDeletion: true }]",
     instead: "blockOwnerDeletion: false as true }]",
@@ -31,7 +31,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L3",
-    effect: "nothing holds an object until what was made of it is gone",
+    effect: "no finalizer holds an object until the objects made from it are gone",
     file: "tenants/engine.ts",
     text: "finalizer === undefined ? found : await writeFinalizer(from, found, finalizer, true);",
     instead: "found;",
@@ -40,7 +40,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L4",
-    effect: "the Secret is called as its tenant called the object",
+    effect: "the Secret has the name of the tenant's object",
     file: "tenants/rules/copies.ts",
     text: "      name: uid,\n      namespace,\n      labels,",
     instead: "      name,\n      namespace,\n      labels,",
@@ -58,7 +58,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L6",
-    effect: "labels of two long names are one",
+    effect: "labels of two long names are the same",
     file: "tenants/rules/origin.ts",
     text: "return `${text.slice(0, 54)}-${digest}`;",
     instead: 'return `${text.slice(0, 54)}-${digest.replace(/./g, "0")}`;',
@@ -94,7 +94,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L10",
-    effect: "a change of the content changes nothing that is there",
+    effect: "a change of the content does not change an existing object",
     file: "tenants/rules/step.ts",
     text: "sameData(live.data ?? {}, wanted.data) &&",
     instead: "",
@@ -121,7 +121,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L12",
-    effect: "the schema lets more pass than the two maps may hold together",
+    effect: "the schema allows more than the two maps may hold together",
     file: "manifests/crds/syncsecrets/syncsecrets.yaml",
     text: "map(key, size(self.stringData[key])).sum() : 0) <= 262144",
     instead: "map(key, size(self.stringData[key])).sum() : 0) <= 362144",
@@ -130,7 +130,8 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L13",
-    effect: "a service account's token is made as one, and the token controller deletes it",
+    effect:
+      "a service account's token is created with that type, and the token controller deletes it",
     file: "tenants/rules/copies.ts",
     text: "const opaque = type === accountToken;",
     instead: "const opaque = type === undefined;",
@@ -149,7 +150,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L15",
     effect:
-      "a pull secret that is no JSON is taken, and refused by the API server without a word why",
+      "a pull secret that is not JSON is accepted, and the API server refuses it without a reason",
     file: "tenants/rules/content.ts",
     text: 'if (type === "kubernetes.io/dockerconfigjson" && !isDocument(all[document] ?? ""))',
     instead: "if (type === undefined)",
@@ -167,7 +168,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L17",
-    effect: "a Secret that lost its owner stays an orphan",
+    effect: "a Secret that lost its owner stays orphaned",
     file: "tenants/rules/step.ts",
     text: "(metadata.ownerReferences ?? []).every((ours) =>",
     instead: "[].every((ours) =>",
@@ -176,7 +177,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L18",
-    effect: "the tenant's object goes while its copy is still leaving",
+    effect: "the tenant's object is deleted while its copy still exists",
     file: "tenants/engine.ts",
     text: "if (live.metadata.deletionTimestamp === undefined) {",
     instead:
@@ -186,7 +187,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L19",
-    effect: "a copy is deleted in the background, and goes before its Secret",
+    effect: "a copy is deleted in the background, before its Secret",
     file: "tenants/tenant/side.ts",
     text: 'propagation: "Foreground",',
     instead: 'propagation: "Background",',
@@ -196,7 +197,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L20",
     effect:
-      "a deletion that the other side does not confirm hangs, and somebody has to remove finalizers",
+      "a deletion that the other side does not confirm hangs until an administrator removes finalizers",
     file: "tenants/engine.ts",
     text: "if (finalizer === undefined || !this.#isOverdue(metadata)) return false;",
     instead: "if (finalizer !== '') return false;",
@@ -205,7 +206,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L21",
-    effect: "the management side may not delete the Secrets that it made",
+    effect: "the management side may not delete the Secrets that it created",
     file: "plugin/commands/local/tenant.ts",
     text: "resources: [secrets]\n    verbs: [get, list, watch, create, update, delete]",
     instead: "resources: [secrets]\n    verbs: [get, list, watch, create, update]",
@@ -214,7 +215,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L22",
-    effect: "the tenant's account may write what the management side says",
+    effect: "the tenant's account may write the management side's status",
     file: "plugin/commands/local/tenant.ts",
     text: "    resources: [syncsecrets]\n    verbs: [get, list, watch, create,",
     instead:
@@ -233,7 +234,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L23",
-    effect: "the tenant's labels travel with the copy",
+    effect: "the tenant's labels are copied too",
     file: "tenants/rules/copies.ts",
     text: 'const placed = { name: metadata.uid ?? "", namespace, ...marks };',
     instead: 'const placed = { ...marks, ...metadata, name: metadata.uid ?? "", namespace };',
@@ -242,7 +243,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L24",
-    effect: "what is there already is never updated",
+    effect: "existing objects are never updated",
     file: "tenants/make.ts",
     text: ": elsewhere(to.replace<Live>(path, replacement(live, wanted))));",
     instead: ": Promise.resolve(wanted as Live));",
@@ -260,7 +261,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L26",
-    effect: "what is the same is written again and again",
+    effect: "unchanged objects are written repeatedly",
     file: "tenants/rules/step.ts",
     text: "if (content && immutable === wanted.immutable)",
     instead: "if (content && immutable !== wanted.immutable)",
@@ -287,7 +288,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L28",
-    effect: "the log does not say that something was made",
+    effect: "the log does not show that an object was created",
     file: "tenants/engine.ts",
     text: "create: ({ noun }) => `the ${noun} is created`,",
     instead: 'create: () => "done",',
@@ -296,7 +297,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L29",
-    effect: "a line of the log does not say whose it is",
+    effect: "a log line does not show the owner",
     file: "tenants/engine.ts",
     text: "{ namespace, name, made: wanted.metadata.name, step }",
     instead: "{ made: wanted.metadata.name, step }",
@@ -305,7 +306,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L30",
-    effect: "metrics are at another port than the Deployment says",
+    effect: "metrics use another port than the Deployment's",
     file: "lib/program/flags.ts",
     text: 'standard: ":8080",',
     instead: 'standard: ":8081",',
@@ -323,7 +324,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L31",
-    effect: "a recipe reads the log of one pod, which may be the one that stands by",
+    effect: "a recipe reads the log of one pod, which may be the standby",
     file: "docs/extend/tenants.md",
     text: "-l app.kubernetes.io/name=global-pull-secret-sync-tenant --tail=-1",
     instead: "deployment/global-pull-secret-sync-tenant",
@@ -332,7 +333,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L32",
-    effect: "whoever views a namespace reads its SyncSecrets",
+    effect: "viewers of a namespace can read its SyncSecrets",
     file: "manifests/sync/tenant/clusterrole.yaml",
     text: "  name: global-pull-secret-sync-tenant\n",
     instead:
@@ -342,7 +343,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L32",
-    effect: "the page does not say who is to create SyncSecrets",
+    effect: "the page does not state who has to create SyncSecrets",
     file: "docs/extend/tenants.md",
     text: "- **Creation**: ",
     instead: "- ",
@@ -351,7 +352,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L33",
-    effect: "status does not name the Secret, and no Ingress can",
+    effect: "status does not name the Secret, so no Ingress can use it",
     file: "tenants/management/side.ts",
     text: "secretName: name,",
     instead: 'secretName: "",',

@@ -12,7 +12,7 @@ const laws = join(root, "tools/build/laws.ts");
 const bail = join(import.meta.dirname, "bail.ts");
 const left: ReadonlySet<string> = new Set([".git", "dist", "node_modules", "results"]);
 
-/** What came of a file's tests: how many there were, how many turned red, and those by name. */
+/** The result of a file's tests: how many there were, how many failed, and the names of those. */
 export type MutantOutcome = Readonly<{
   tests: number;
   red: number;
@@ -20,7 +20,10 @@ export type MutantOutcome = Readonly<{
   output: string;
 }>;
 
-/** Ten times what the slowest needs on two busy cores: a breakage may make a loop endless. */
+/**
+ * Ten times the duration of the slowest on two busy cores, because a breakage may make a loop
+ * endless.
+ */
 const patience = { real: 1_200_000, unit: 300_000 };
 
 export class Workshop implements Disposable {
@@ -33,12 +36,13 @@ export class Workshop implements Disposable {
   }
 
   /**
-   * Runs the tests of one file on the copy as it is: all of them, or those whose name has `word`.
-   * Where one is red, none after it is run: each would wait a minute for what does not come.
+   * Runs the tests of one file on the copy as it is: all of them, or those whose name contains
+   * `word`. After a failed test no other test runs, because each would wait a minute for an event
+   * that never comes.
    */
   async run(file: string, word?: string): Promise<MutantOutcome> {
     const real = tierOf(file) !== "test";
-    // A test on real parts needs the programs as they ship, which have to be built from the copy.
+    // A test on real parts needs the programs as they are shipped, built from the copy.
     if (real) await this.#node(["tools/build/bundle.ts"], patience.unit);
     const narrow = word === undefined ? [] : [`--test-name-pattern=\\b${word}\\b`];
     const argv = [
@@ -62,8 +66,8 @@ export class Workshop implements Disposable {
   }
 
   async #node(argv: readonly string[], timeout: number): Promise<string> {
-    // One file at a time: half of its bounds is twice what is needed, and what a breakage keeps
-    // from coming is waited for until the bound.
+    // One file at a time: half of each bound is twice the needed time, and a test waits for the
+    // whole bound when a breakage suppresses an event.
     const { NODE_TEST_CONTEXT: _context, ...outer } = process.env;
     const env = { ...outer, PATIENCE: "0.5" };
     const child = spawn(process.execPath, argv, {
@@ -79,7 +83,7 @@ export class Workshop implements Disposable {
     return output;
   }
 
-  /** Runs `what` on the copy with the breakage, and takes it back. */
+  /** Runs `what` on the copy with the breakage, then removes the breakage. */
   async broken<T>({ file, text, instead }: Mutant, what: () => Promise<T>): Promise<T> {
     const place = join(this.#place, file);
     const before = readFileSync(place, "utf8");

@@ -1,6 +1,7 @@
 /**
- * A base for both architectures, as the pinned one is. This machine's half is the tests' base; in
- * the other half Node is a text that nothing can run: whoever tries while building fails.
+ * A base for both architectures, like the pinned one. This machine's half is the tests' base. In
+ * the other half Node is a text file that cannot run, so any attempt to run it during the build
+ * fails.
  */
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +12,7 @@ import { setUp } from "../cluster/setup.ts";
 
 export const architectures = ["amd64", "arm64"];
 
-/** By this Node's binary tells its version. */
+/** The Node binary reports its version itself. */
 const nodeText = `https://nodejs.org/node-v${process.versions.node}-headers.tar.gz`;
 
 /** Writes the OCI layout `directory`. */
@@ -47,6 +48,7 @@ function onlyEntry(layout: string): Descriptor {
     manifests: Descriptor[];
   };
   const [entry, ...more] = manifests;
-  if (entry === undefined || more.length > 0) throw new Error(`${layout}: not one image`);
+  if (entry === undefined || more.length > 0)
+    throw new Error(`${layout}: expected exactly one image`);
   return entry;
 }

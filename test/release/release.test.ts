@@ -1,6 +1,6 @@
 /**
- * The release, made twice from two checkouts, and what is in it. The tree under test is committed
- * in folders of its own, so that it is released as it is now.
+ * The release, made twice from two checkouts, and its content. The tree under test is committed in
+ * separate folders, so it is released as it is now.
  */
 import assert from "node:assert/strict";
 import {
@@ -34,7 +34,7 @@ const image = "registry.example.com/team/global-pull-secret";
 const manifest = readFileSync(join(repository, "package.json"), "utf8");
 const { version } = JSON.parse(manifest) as { version: string };
 
-/** Both commits have one identity, for which time and author must be the same. */
+/** Both commits have one identity, which requires the same time and author. */
 const env: Record<string, string> = {
   ...(process.env as Record<string, string>),
   ...Object.fromEntries(
@@ -79,14 +79,14 @@ after(() => rmSync(folder, { recursive: true }));
 
 const read = (name: string): string => readFileSync(join(made, name), "utf8");
 
-test("made twice of one commit, in two folders, it is the same bytes", async () => {
+test("makes the same bytes twice from one commit in two folders", async () => {
   const again = await release(await checkout("other"));
   assert.deepEqual(readdirSync(again), readdirSync(made));
   for (const file of readdirSync(made))
     assert.equal(sha256(join(again, file)), sha256(join(made, file)), file);
 });
 
-test("SHA256SUMS is right, and names every other file", async () => {
+test("has correct sums in SHA256SUMS, for every other file", async () => {
   await run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], { cwd: made });
   const named = read("SHA256SUMS")
     .trim()
@@ -111,7 +111,7 @@ test("SHA256SUMS is right, and names every other file", async () => {
   ]);
 });
 
-test("the image is for both architectures, and says which commit it is of", async () => {
+test("builds the image for both architectures, and records its commit", async () => {
   const layout = join(folder, "unpacked");
   mkdirSync(layout);
   await run(["tar", "-C", layout, "-xf", join(made, `global-pull-secret-${version}.oci.tar`)]);
@@ -136,7 +136,7 @@ test("the image is for both architectures, and says which commit it is of", asyn
     );
 });
 
-test("what cannot be released is told in a line, and a wrong option by its name", async () => {
+test("reports in one line what cannot be released, and names a wrong option", async () => {
   const root = join(folder, "one");
   const refused = async (line: RegExp, ...args: readonly string[]) =>
     await assert.rejects(
@@ -149,7 +149,7 @@ test("what cannot be released is told in a line, and a wrong option by its name"
   rmSync(join(root, "notes.txt"));
 });
 
-test("install.yaml and the chart name the released image by its digest", async () => {
+test("names the released image by its digest in install.yaml and the chart", async () => {
   const { digest } = readLayout(join(folder, "unpacked"));
   const wanted = new Set([`${image}@${digest}`]);
   const images = (text: string) =>
@@ -167,7 +167,7 @@ test("install.yaml and the chart name the released image by its digest", async (
   );
 });
 
-test("krew's manifest fits the archive, and what is in it is a plugin of kubectl", async () => {
+test("has a krew manifest that fits the archive, which contains a plugin of kubectl", async () => {
   const krew = load(read("pull-secret.yaml")) as Krew;
   const [platform, ...more] = krew.spec.platforms;
   assert.ok(platform !== undefined && more.length === 0);
@@ -177,7 +177,7 @@ test("krew's manifest fits the archive, and what is in it is a plugin of kubectl
   assert.equal(platform.uri, `${url}/${archive}`);
   assert.equal(platform.sha256, sha256(join(made, archive)));
 
-  // What krew does: unpack, take the files that are named, link the program.
+  // As krew does: unpack, take the named files, link the program.
   const [unpacked, installed, bin] = ["unpacked-plugin", "installed", "bin"].map((name) =>
     join(folder, name),
   ) as [string, string, string];

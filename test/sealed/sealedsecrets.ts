@@ -15,8 +15,8 @@ const here = join(import.meta.dirname, "go");
 const modulePath = "github.com/bitnami-labs/sealed-secrets";
 
 /**
- * Builds a program of it, a minute for the first, once per version of the pins. It needs no
- * library, so that an image may hold it alone.
+ * Builds one of its programs once for each version of the pins. The first build takes a minute. The
+ * program needs no library, so an image may contain only the program.
  */
 export async function build(program: "controller" | "kubeseal"): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
@@ -27,7 +27,7 @@ export async function build(program: "controller" | "kubeseal"): Promise<string>
   });
 }
 
-/** Pushes an image of the controller to a cluster's registry; returns the reference for pods. */
+/** Pushes an image of the controller to a cluster's registry. Returns the reference for pods. */
 export async function pushController({ registry }: Cluster): Promise<string> {
   const program = await build("controller");
   const layout = await made(`${program}-image`, async (draft) => {
@@ -39,16 +39,17 @@ export async function pushController({ registry }: Cluster): Promise<string> {
   return await registry.push(layout, "sealed-secrets-controller:0.36.0", publicRegistry);
 }
 
-/** Where the controller and its keys live. */
+/** The namespace of the controller and its keys. */
 export const home = "test";
 const its = { namespace: home };
 const name = "sealed-secrets";
 const service = "sealed-secrets-controller";
 
 /**
- * Its definition as its module has it, and what its chart makes besides, as YAML: the controller
- * gets the rights of an administrator. `image` is pushController's: its pod is behind the Service.
- * In a cluster without nodes no pod ever runs: there startSealedSecrets puts a process behind it.
+ * Its CRD from its module, and the other objects of its chart, as YAML. The controller gets
+ * administrator rights. `image` comes from pushController; its pod is behind the Service. In a
+ * cluster without nodes no pod ever runs. There startSealedSecrets puts a process behind the
+ * Service.
  */
 export async function manifestsOf(image?: string): Promise<string> {
   const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
@@ -122,8 +123,8 @@ type SealedSecret = Readonly<{
 }>;
 
 /**
- * What the controller says of a SealedSecret: True where it could open it. undefined until it has
- * seen what was applied last.
+ * The controller's status of a SealedSecret: True if it could open it; undefined until it has seen
+ * the last applied version.
  */
 export async function synced(
   cluster: Cluster,
@@ -140,9 +141,8 @@ export async function synced(
 export type SealedSecrets = Readonly<{ certificate: string }> & AsyncDisposable;
 
 /**
- * Starts the controller as a process, with these flags of its own besides; resolves with the
- * certificate that it gives out. It only runs as in a pod, so it sees a folder of its own where a
- * pod's token lies.
+ * Starts the controller as a process, with these additional flags. Resolves with its certificate.
+ * It only runs as if in a pod, so it sees its own folder where a pod has its token.
  */
 export async function startSealedSecrets(
   cluster: Cluster,
@@ -155,7 +155,8 @@ export async function startSealedSecrets(
   writeFileSync(join(folder, "token"), (await cluster.kubectl(...asks)).trim(), { mode: 0o600 });
   writeFileSync(join(folder, "ca.crt"), readFileSync(cluster.ca));
   const { hostname, port: serverPort } = new URL(cluster.server);
-  // The machine's own address in the cluster's network: the API server leads nobody to a loopback.
+  // The machine's own address in the cluster's network, because the API server does not proxy to a
+  // loopback address.
   const ip = hostname.replace(/\.0\.1$/, ".254.1");
   const [port, metrics] = [await freePort(), await freePort()];
   const place = "/run/secrets/kubernetes.io/serviceaccount";
@@ -169,14 +170,14 @@ export async function startSealedSecrets(
   });
   const stop = async (): Promise<void> => void (await running.kill());
   const certificate = await until(
-    "Sealed Secrets gives out its certificate",
+    "Sealed Secrets serves its certificate",
     async () => {
       const answer = await fetch(`http://${ip}:${port}/v1/cert.pem`);
       return answer.ok && (await answer.text());
     },
     { seen: running.output },
   );
-  // The API server leads to nothing but a pod's own address: one that never runs bears it.
+  // The API server only proxies to a pod's own address, so a pod that never runs has this address.
   const pod = "sealed-secrets-process";
   const containers = [{ name, image: "registry.example/none" }];
   await cluster.apply({
@@ -198,7 +199,7 @@ export async function startSealedSecrets(
   });
   const proxy = `/api/v1/namespaces/${home}/services/http:${service}:http/proxy/v1/cert.pem`;
   await until(
-    "the API server leads there",
+    "the API server reaches it",
     async () => (await cluster.kubectl("get", "--raw", proxy)) === certificate,
   ).catch(async (error: unknown) => {
     await stop();

@@ -1,4 +1,4 @@
-/** What other people's tools make of an object, by their own code. See main.go. */
+/** How other tools judge an object, by their own code. See main.go. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
@@ -13,11 +13,11 @@ export type ViewerJudgement = Readonly<{
   kstatus: string;
   /** Argo CD's: Healthy, Progressing, Degraded, Suspended … */
   health: string;
-  /** What health.lua says of it. */
+  /** The result of health.lua. */
   message: string;
 }>;
 
-/** Builds the program, half a minute, once per version of the pins and of its source. */
+/** Builds the program, once for each version of the pins and of its source (half a minute). */
 async function build(): Promise<string> {
   const sources = ["go.mod", "go.sum", "main.go"].map((name) =>
     readFileSync(join(here, name), "utf8"),
@@ -28,7 +28,7 @@ async function build(): Promise<string> {
   });
 }
 
-/** The judgements, in the order of the objects. */
+/** The verdicts, in the order of the objects. */
 export async function ask(objects: readonly object[]): Promise<readonly ViewerJudgement[]> {
   const input = objects.map((one) => JSON.stringify(one)).join("\n");
   const output = await run([await build(), script], { input });

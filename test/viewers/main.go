@@ -1,7 +1,8 @@
-// Package main asks viewers what they make of an object, by their own code: Flux and kubectl-apply tools judge by
-// kstatus, Argo CD by a Lua script in gopher-lua.
+// Package main reports how viewers judge an object, by their own code: Flux and kubectl-apply tools
+// use kstatus, Argo CD uses a Lua script in gopher-lua.
 //
-// It takes the path of the Lua script, reads objects as JSON, one a line, and answers each with one line of JSON.
+// It takes the path of the Lua script, reads objects as JSON, one a line, and answers each with one
+// line of JSON.
 package main
 
 import (
@@ -60,8 +61,9 @@ func judge(object *unstructured.Unstructured, script string) (answer, error) {
 	return answer{Kstatus: computed.Status.String(), Health: health, Message: message}, err
 }
 
-// healthOf runs the script as Argo CD runs one of argocd-cm: no library but base, package and table, a second of
-// time, the object as the global obj, and a table with status and message as what it returns.
+// healthOf runs the script as Argo CD runs a script of argocd-cm: with the libraries base, package
+// and table only, one second of time, and the object as the global obj. The script returns a table
+// with status and message.
 func healthOf(object *unstructured.Unstructured, script string) (string, string, error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()

@@ -6,7 +6,7 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
 const folder = join(import.meta.dirname, "../../manifests/argocd");
 
-/** Name of the file, without its ending → the object. */
+/** Name of the file, without its extension → the object. */
 export function recorded(): ReadonlyMap<string, GlobalPullSecret> {
   const files = readdirSync(join(folder, "testdata")).toSorted();
   return new Map(
@@ -19,7 +19,7 @@ type HealthTests = Readonly<{
   tests: readonly Readonly<{ inputPath: string; healthStatus: Health }>[];
 }>;
 
-/** What Argo CD is to say of each, from health_test.yaml. */
+/** The verdict that Argo CD should give for each object, from health_test.yaml. */
 export function expectedHealth(): ReadonlyMap<string, Health> {
   const { tests } = read<HealthTests>("health_test.yaml");
   return new Map(

@@ -1,4 +1,4 @@
-/** kstatus (Flux, kpt, kubectl-apply tools) and Argo CD, asked about every state of the object. */
+/** How kstatus (Flux, kpt, kubectl-apply tools) and Argo CD judge every state of the object. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus } from "#api/fleet-secret.ts";
@@ -30,13 +30,13 @@ const kstatus: Readonly<Record<string, string>> = {
 const states = recorded();
 const names = [...states.keys()];
 
-test("kstatus' own code judges every state of a rollout as it is meant", async () => {
+test("judges every state of a rollout as intended with kstatus' own code", async () => {
   const found = await ask([...states.values()]);
   const said = names.map((name, at) => [name, found[at]?.kstatus] as const);
   assert.deepEqual(Object.fromEntries(said), kstatus);
 });
 
-test("Argo CD's health of every state is the one of health_test.yaml, words included", async () => {
+test("gives in Argo CD the health of health_test.yaml for every state, including the message", async () => {
   const found = await ask([...states.values()]);
   const said = names.map((name, at) => {
     const { health, message } = found[at] ?? { health: "", message: "" };
@@ -45,7 +45,7 @@ test("Argo CD's health of every state is the one of health_test.yaml, words incl
   assert.deepEqual(Object.fromEntries(said), Object.fromEntries(expectedHealth()));
 });
 
-test("neither judges by the order of the conditions", async () => {
+test("judges independently of the order of the conditions in both", async () => {
   const reversed = [...states.values()].map((object) => {
     const conditions = (object.status?.conditions ?? []).toReversed();
     return Object.assign({}, object, { status: { ...object.status, conditions } });
@@ -53,7 +53,7 @@ test("neither judges by the order of the conditions", async () => {
   assert.deepEqual(await ask(reversed), await ask([...states.values()]));
 });
 
-test("an object that nobody has looked at is never taken for a good one", async () => {
+test("never judges an object as good that no controller has observed", async () => {
   const bare = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "GlobalPullSecret" };
   const metadata = { name: "cluster", generation: 1 };
   const objects = [
@@ -83,7 +83,7 @@ const fleets: readonly (readonly [
   ["one leaves", ["Done", "Leaving"], "InProgress", "Progressing"],
   ["both have it", ["Done", "Done"], "Current", "Healthy"],
   [
-    "both have it by an older spec",
+    "both have it, for an older spec",
     ["Done", "Done"],
     "InProgress",
     "Progressing",
@@ -93,7 +93,7 @@ const fleets: readonly (readonly [
   ["it is paused", ["Done"], "InProgress", "Suspended", { paused: true }],
 ];
 
-test("both judge a FleetSecret as good only when every selected cluster has the Secret by this spec", async () => {
+test("judges a FleetSecret as good in both only when every selected cluster has the Secret by this spec", async () => {
   const objects = fleets.map(([, states, , , more]) => {
     const clusters = states.map((state, at) => ({ name: `c${at}`, state }));
     const found = { clusters, version: "1", stalled: undefined, paused: false, warnings: [] };

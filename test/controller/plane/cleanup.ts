@@ -1,12 +1,12 @@
-/** Leaves nothing of one test to the next. */
+/** Removes everything that one test would leave to the next. */
 import { until } from "#test/cluster/await.ts";
 import { forgetEvents } from "./events.ts";
 import { ownPaths } from "./paths.ts";
 import type { Plane } from "./start.ts";
 
 /**
- * Deletes all of ours by hand, while no controller runs: for the next test, without a removal that
- * nobody looks at.
+ * Deletes all our objects directly while no controller runs: prepares the next test without an
+ * unobserved removal.
  */
 export async function wipe(plane: Plane): Promise<void> {
   const kubectl = (...args: string[]) =>
@@ -21,7 +21,9 @@ export async function wipe(plane: Plane): Promise<void> {
   await forgetEvents(plane);
 }
 
-/** Deletes additional-pull-secret, waits until nothing of ours is left, and forgets the Events. */
+/**
+ * Deletes additional-pull-secret, waits until none of our objects is left, and deletes the Events.
+ */
 export async function clear(plane: Plane): Promise<void> {
   await plane.cluster.kubectl(
     "delete",
@@ -39,5 +41,8 @@ export async function untilGone(plane: Plane, timeout = 180_000): Promise<void> 
   const left = async () =>
     (await Promise.all(ownPaths.map((path) => plane.api.get(path)))).filter((o) => o !== undefined)
       .length;
-  await until("nothing of ours is left", async () => (await left()) === 0, { timeout, seen: left });
+  await until("none of our objects is left", async () => (await left()) === 0, {
+    timeout,
+    seen: left,
+  });
 }

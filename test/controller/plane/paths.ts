@@ -1,4 +1,4 @@
-/** Where the API server has what the controller writes. */
+/** Paths in the API server of the objects that the controller writes. */
 
 export const system = "/namespaces/kube-system";
 export const paths = {

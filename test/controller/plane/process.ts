@@ -10,21 +10,21 @@ import { agentImage, type Plane } from "./start.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** A kill gives no Lease back: another controller waits until it has run out. */
+/** A kill does not release the Lease, so another controller waits until it expires. */
 export type Controller = RunningProgram & AsyncDisposable;
 
-/** A controller has this long to give back the Lease before a test goes on without it. */
-const patience = 5000;
+/** How long a controller may take to release the Lease before a test continues without that. */
+const releaseTimeout = 5000;
 
 /**
- * With POD_NAME in the environment it is left to find the agents' image by itself. It is started
- * again, as by its Deployment, where this machine was too busy for it to renew its Lease.
+ * With POD_NAME in the environment, the controller finds the agents' image by itself. It is
+ * restarted, as by its Deployment, if this machine was too busy for it to renew its Lease.
  */
 export function startController(kubeconfig: string, ...flags: readonly string[]): Controller {
   return disposable(keepRunning(() => processOf(kubeconfig, flags), lostLease));
 }
 
-/** The same for a test of how it ends: nobody starts it again. */
+/** The same without restarts, for a test of how the controller ends. */
 export function startOnce(kubeconfig: string, ...flags: readonly string[]): Controller {
   return disposable(processOf(kubeconfig, flags));
 }
@@ -40,7 +40,7 @@ function processOf(kubeconfig: string, flags: readonly string[]): RunningProgram
 function disposable(program: RunningProgram): Controller {
   return Object.assign(program, {
     async [Symbol.asyncDispose]() {
-      const timer = setTimeout(() => program.signal("SIGKILL"), patience);
+      const timer = setTimeout(() => program.signal("SIGKILL"), releaseTimeout);
       await program.stop();
       clearTimeout(timer);
     },
@@ -49,7 +49,7 @@ function disposable(program: RunningProgram): Controller {
 
 const lease = ["lease", "global-pull-secret-controller", "-n", "kube-system"] as const;
 
-/** Name of the controller that holds the Lease; empty when nobody does. */
+/** Name of the controller that holds the Lease; empty if none does. */
 export async function leader(plane: Plane): Promise<string> {
   return await plane.cluster.kubectl(
     "get",
@@ -60,7 +60,7 @@ export async function leader(plane: Plane): Promise<string> {
   );
 }
 
-/** As if it had run out after a kill. */
+/** Makes the Lease look expired, as after a kill. */
 export async function freeLease(plane: Plane): Promise<void> {
   await plane.cluster.kubectl("delete", ...lease, "--ignore-not-found");
 }

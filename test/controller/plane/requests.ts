@@ -1,4 +1,4 @@
-/** What the controller asked of the API server, by its audit log. */
+/** The requests that the controller sent to the API server, from its audit log. */
 import { auditOf, isWrite, type AuditedRequest } from "#test/cluster/audit.ts";
 import type { Plane } from "./start.ts";
 
@@ -8,16 +8,15 @@ const account = "system:serviceaccount:kube-system:global-pull-secret-controller
 export type Request = AuditedRequest;
 
 /**
- * What the controller asked of the API server from `since` on, watches when they ended; what keeps
- * its Lease apart.
+ * The controller's requests from `since` on, watches when they ended, without its Lease requests.
  */
 export function requests(plane: Pick<Plane, "cluster">, since = ""): Request[] {
   return allRequests(plane, since).filter(({ resource }) => resource !== leases);
 }
 
 /**
- * What the controller asked to change; also what was refused. Without its Lease and what only
- * tells: Events and status.
+ * The controller's write requests, including refused ones. Without its Lease and without mere
+ * reports: Events and status.
  */
 export function writes(plane: Plane, since: string): Request[] {
   return requests(plane, since).filter(
@@ -30,7 +29,7 @@ function withGroup({ group, resource, ...request }: AuditedRequest): Request {
   return { ...request, group, resource: path };
 }
 
-/** As `requests`, with what keeps its Lease. A resource has its API group before it. */
+/** As `requests`, but with its Lease requests. A resource has its API group before it. */
 export function allRequests(plane: Pick<Plane, "cluster">, since = ""): Request[] {
   return auditOf(plane.cluster, { since })
     .filter(({ user }) => user === account)

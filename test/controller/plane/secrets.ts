@@ -1,4 +1,4 @@
-/** Pull secrets: what a test declares, and what the controller makes of it. */
+/** Pull secrets: what a test declares, and what the controller publishes. */
 import type { V1Secret } from "@kubernetes/client-node";
 import { until } from "#test/cluster/await.ts";
 import { untilEvent } from "./events.ts";
@@ -40,7 +40,7 @@ export async function declare(
 /** `served`: the revision that new nodes take; 0: none. */
 type Published = Readonly<{ document: string; revision: number; served: number; sources: string }>;
 
-/** global-pull-secret as people read it; undefined when it is not there. */
+/** global-pull-secret in readable form; undefined if it does not exist. */
 export async function published(plane: Plane): Promise<Published | undefined> {
   const secret = await plane.api.get<V1Secret>(paths.global);
   if (secret === undefined) return undefined;
@@ -53,7 +53,7 @@ export async function published(plane: Plane): Promise<Published | undefined> {
   };
 }
 
-/** Waits until the published document is this one; returns its revision. */
+/** Waits until the published document is this one. Returns its revision. */
 export async function untilPublished(
   plane: Plane,
   expected: string,
@@ -70,7 +70,10 @@ export async function untilPublished(
   return seen.revision;
 }
 
-/** Waits until every living node has this revision, as the Event says; returns what it says. */
+/**
+ * Waits until every living node has this revision, as the Event reports. Returns the Event's
+ * message.
+ */
 export async function untilRolledOut(
   plane: Plane,
   revision: number,
@@ -79,7 +82,7 @@ export async function untilRolledOut(
   return (await untilEvent(plane, "RolledOut", `revision ${revision} is on`, timeout)).message;
 }
 
-/** Declares this document and waits until it is rolled out; returns its revision. */
+/** Declares this document and waits until it is rolled out. Returns its revision. */
 export async function deployed(plane: Plane, text: string): Promise<number> {
   await declare(plane, text);
   const revision = await untilPublished(plane, text);

@@ -24,14 +24,14 @@ export type Plane = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string; t
 type Rights = Pick<Plane, "kubeconfig" | "token">;
 
 /**
- * Control plane up, manifests/ applied, their Deployment scaled to nothing: tests start the
- * controller themselves.
+ * Starts the control plane and applies manifests/ with its Deployment scaled to zero, because tests
+ * start the controller themselves.
  */
 export async function startPlane(): Promise<Plane> {
   return await planeOf((cluster) => installed(cluster));
 }
 
-/** The same for a guest of a hosted control plane, whose agents run this image. */
+/** The same for a hosted cluster, whose agents run this image. */
 export async function startGuestPlane(image: string): Promise<Plane> {
   return await planeOf(async (cluster) => {
     await freshBundle();
@@ -54,7 +54,10 @@ async function planeOf(install: (cluster: Cluster) => Promise<Rights>): Promise<
   return plane;
 }
 
-/** Applies manifests/, their Deployment scaled to nothing; returns what a controller is told. */
+/**
+ * Applies manifests/ with its Deployment scaled to zero. Returns a controller's token and
+ * kubeconfig.
+ */
 export async function installed(cluster: Cluster): Promise<Rights> {
   await freshBundle();
   await applyManifests(cluster, agentImage);
@@ -69,7 +72,7 @@ async function rightsIn(cluster: Cluster): Promise<Rights> {
 }
 
 /**
- * A kubeconfig with the controller's token; `server` may lead through a proxy that the test can
+ * A kubeconfig with the controller's token. `server` may lead through a proxy that the test can
  * close.
  */
 export function writeKubeconfig(

@@ -1,5 +1,5 @@
-// Rewrites the kubelet's flags below a directory as `kubeadm upgrade node` does, by kubeadm's own
-// code: read, parsed, and written anew without the flags that are named.
+// Rewrites the kubelet's flags below a directory as `kubeadm upgrade node` does, with kubeadm's own
+// code: reads and parses them, and writes them again without the named flags.
 package main
 
 import (

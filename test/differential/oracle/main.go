@@ -1,10 +1,10 @@
-// Package main asks the kubelet's own code which credentials it would try.
+// Package main reports which credentials the kubelet's own code would try.
 //
-// It reads JSON lines {"file": base64, "images": [...]}, or {"secrets": [base64, ...], "images": [...]} for a pod's pull
-// Secrets in their order, and answers each with one JSON line: whether the file parses, which
-// credentials the kubelet holds for it, and for each image whether its name parses and which credentials the kubelet
-// tries, in order, and whether that order varied among several keyrings of the same file.
-// Everything that is bytes in Go travels as base64.
+// It reads JSON lines {"file": base64, "images": [...]}, or {"secrets": [base64, ...], "images":
+// [...]} for a pod's pull Secrets in their order, and answers each with one JSON line: whether the
+// file parses, which credentials the kubelet holds for it, and for each image whether its name
+// parses, which credentials the kubelet tries, in order, and whether that order varied among
+// several keyrings of the same file. Byte strings of Go are encoded as base64.
 package main
 
 import (
@@ -42,9 +42,10 @@ type lookup struct {
 	Varies bool         `json:"varies"`
 }
 
-// A keyring keeps the order in which it met the entries of a registry, which Go draws for each range over a map.
-// A range over a small map begins at one of eight places, so that two neighbours change places in one keyring of eight:
-// 128 keyrings show both orders but for one case in 20 million.
+// A keyring keeps the order in which it met the entries of a registry. Go chooses this order at
+// random for each range over a map. A range over a small map begins at one of eight places, so two
+// neighbours change places in one keyring of eight. 128 keyrings show both orders except in one
+// case in 20 million.
 const keyrings = 128
 
 type answer struct {
@@ -58,7 +59,7 @@ func main() {
 	// The kubelet logs every key that it skips.
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	// The kubelet reads a file of this name; tmpfs keeps 10,000 rewrites cheap.
+	// The kubelet reads a file of this name. On tmpfs 10,000 rewrites are cheap.
 	directory, err := os.MkdirTemp("/dev/shm", "oracle-")
 	if err != nil {
 		log.Fatal(err)
@@ -128,7 +129,8 @@ func keyringOfSecrets(documents [][]byte) credentialprovider.DockerKeyring {
 	return keyring
 }
 
-// find does what the kubelet's image manager does before a pull: name without tag and digest, then the keyring.
+// find does the same as the kubelet's image manager before a pull: it takes the name without tag
+// and digest, then asks the keyring.
 func find(keyring credentialprovider.DockerKeyring, image string) lookup {
 	name, _, _, err := parsers.ParseImageName(image)
 	if err != nil {

@@ -1,10 +1,11 @@
-// Package main registers credential providers as a kubelet does at its start, and looks images up as it does before
-// a pull.
+// Package main registers credential providers as a kubelet does at its start, and looks images up
+// as it does before a pull.
 //
-// Arguments: the configuration (a file or a directory), the directory of the programs, how many look each image up at
-// once, then images. The first line is the hash of the configuration in the kubelet's metric, as JSON; then one JSON
-// line for each look-up: the credentials that the kubelet tries, in order, bytes as base64, and what it logs meanwhile.
-// It exits with 1, and the kubelet's own complaint, where a kubelet would not start.
+// Arguments: the configuration (a file or a directory), the directory of the programs, the number
+// of simultaneous look-ups, then images. The first output line is the hash of the configuration in
+// the kubelet's metric, as JSON. Then there is one JSON line for each look-up: the credentials that
+// the kubelet tries, in order, bytes as base64, and its log lines. If a kubelet would not start, it
+// exits with 1 and prints the kubelet's own error.
 package main
 
 import (
@@ -79,7 +80,7 @@ func find(name string) []credential {
 	return tries
 }
 
-// configHash is the label of kubelet_credential_provider_config_info, as /metrics has it.
+// configHash is the label of kubelet_credential_provider_config_info, as /metrics shows it.
 func configHash() string {
 	families, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {

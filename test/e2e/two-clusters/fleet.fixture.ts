@@ -1,4 +1,4 @@
-/** The fleet's controller as pods of the management cluster, installed by the chart. */
+/** The fleet controller as pods of the management cluster, installed by the chart. */
 import assert from "node:assert/strict";
 import { document, pullSecret } from "#test/controller/plane.ts";
 import * as fleet from "#test/fleet/fleet.ts";
@@ -8,7 +8,7 @@ import { imageValues, type BothClusters } from "./rig.ts";
 
 export function fleetByChart(on: () => BothClusters): void {
   longTest(
-    "K1, K8: the chart's role Fleet brings a Secret to a cluster, as a pod; its uninstall leaves the definition alone",
+    "K1, K8: delivers a Secret to a cluster from pods of the chart's role Fleet, and leaves the CRD on uninstall",
     async () => {
       const { management, guest, image } = on();
       const home = fleet.homeOf(management);

@@ -1,4 +1,7 @@
-/** A guest's control plane in the management cluster, and what serves its node from there. */
+/**
+ * A hosted cluster's control plane in the management cluster, and the program there that serves its
+ * node.
+ */
 import { longTest } from "#test/sample.ts";
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -23,12 +26,12 @@ import {
   type BothClusters,
 } from "./rig.ts";
 
-/** HyperShift's name for it. */
+/** HyperShift's name for this kubeconfig. */
 const namespace = "clusters-guest";
 const place = ["--namespace", namespace];
 const install = ["install", "guest", chart, "--set=role=Hosted", "--wait", ...place];
 
-/** What HyperShift has made in the management cluster, and a user of the registry. */
+/** The objects that HyperShift creates in the management cluster, and a user of the registry. */
 async function prepareHosted({ management, guest }: BothClusters): Promise<void> {
   const { registry } = guest;
   await registry.setUsers({ ...registry.users, robot: password });
@@ -45,7 +48,7 @@ async function prepareHosted({ management, guest }: BothClusters): Promise<void>
   );
 }
 
-/** Waits until no pod of ours is in the namespace of the management cluster. */
+/** Waits until the namespace of the management cluster contains none of our pods. */
 async function untilNoPods(management: Cluster): Promise<void> {
   await until("its pods are gone", async () => {
     const pods = await management.get<{ items: object[] }>("pods", "-n", namespace);
@@ -54,7 +57,7 @@ async function untilNoPods(management: Cluster): Promise<void> {
 }
 
 export function hosted(on: () => BothClusters): void {
-  test("H8: docs/extend/hosted.md, as it stands: a pod beside the control plane serves the guest's node, and takes all of it away", async () => {
+  test("H8: serves the hosted cluster's node from a pod beside its control plane and removes everything, by the commands of docs/extend/hosted.md", async () => {
     const { management, guest, image } = on();
     const node = nodeOf(guest);
     await prepareHosted(on());
@@ -84,14 +87,14 @@ export function hosted(on: () => BothClusters): void {
   });
 
   longTest(
-    "H8: the chart's role Hosted serves the guest's node, too, and its uninstall leaves nothing here",
+    "H8: serves the hosted cluster's node with the chart's role Hosted too, and leaves nothing here on uninstall",
     async () => {
       const { management, guest, image } = on();
       await guest.kubectl("apply", "-k", join(root, "manifests/crds"));
       await helmOn(management, ...install, ...imageValues(image));
       await product.steerProduct(guest, {});
       await product.writeAdditional(guest, guest.registry.document("additional"));
-      await until("the node has it", () => guest.registry.host in auths(nodeOf(guest)), {
+      await until("the node has the entry", () => guest.registry.host in auths(nodeOf(guest)), {
         timeout: 120_000,
       });
       await product.deleteAdditional(guest);
@@ -105,11 +108,11 @@ export function hosted(on: () => BothClusters): void {
   );
 }
 
-/** The last of the tests: the guest is gone after it. */
+/** The last of the tests, because it deletes the hosted cluster. */
 export function hostedGuestDeleted(on: () => BothClusters): void {
-  test("H8: a guest whose API server is gone is deleted with its namespace here, and nothing of ours holds that up", async () => {
+  test("H8: lets the namespace of a hosted cluster be deleted when its API server is gone, without delay from our objects", async () => {
     const { management, guest, image } = on();
-    // Of two controllers with a Lease each both would write.
+    // Two controllers with a Lease each would both write.
     const name = "global-pull-secret-controller";
     await guest.kubectl("scale", `deployment/${name}`, "-n", "kube-system", "--replicas=0");
     const its = ["-n", "kube-system", "-l", `app.kubernetes.io/name=${name}`];

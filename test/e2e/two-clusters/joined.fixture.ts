@@ -1,4 +1,6 @@
-/** Both clusters joined, the host as east: the article's work on real nodes, and sealed files. */
+/**
+ * Both clusters joined, the host as east: the article's workload on real nodes, and sealed files.
+ */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +10,7 @@ import { until } from "#test/cluster/await.ts";
 import type { Cluster } from "#test/cluster/cluster.ts";
 import { untilDeployed, writeWork } from "#test/clusters/applying.fixture.ts";
 import { untilCondition } from "#test/clusters/clusters.ts";
-import { define } from "#test/clusters/inventory.ts";
+import { installCrd } from "#test/clusters/inventory.ts";
 import { follow, pageOf, type Desk } from "#test/page.ts";
 import * as sealedSecrets from "#test/sealed/sealedsecrets.ts";
 import { auths } from "../nodes.ts";
@@ -18,12 +20,12 @@ import { newDesk, nodeOf, parts, password, type BothClusters } from "./rig.ts";
 
 const names = ["east", "west"] as const;
 
-/** Of the private registry, one account for what pods name, and one for the nodes. */
+/** Accounts of the private registry: one for what pods name, and one for the nodes. */
 const users = { web: "planted-3c9f", robot: password };
 const documentOf = (host: string, user: keyof typeof users): string =>
   JSON.stringify({ auths: { [host]: { auth: btoa(`${user}:${users[user]}`) } } });
 
-/** Pods of the article's Deployment that run. */
+/** The running pods of the article's Deployment. */
 async function runningIn(cluster: Cluster): Promise<number> {
   const pods = await cluster.get<{ items: V1Pod[] }>("pods", "-n", "web", "-l", "app=web");
   return (pods?.items ?? []).filter(({ status }) => status?.phase === "Running").length;
@@ -37,11 +39,11 @@ export function joined(on: () => BothClusters): void {
   let desk: Desk;
   const clusters = () => [on().management, on().guest] as const;
 
-  test("M1, M2, M7: two clusters of nodes are joined with a command each, the fleet's pods say True of both, and Sealed Secrets comes with one", async () => {
+  test("M1, M2, M7: joins two clusters of nodes with one command each, reports True for both from the fleet's pods, and installs Sealed Secrets with one command", async () => {
     const { management, guest, image } = on();
     const [kubeseal] = await Promise.all([
       sealedSecrets.build("kubeseal"),
-      define(management),
+      installCrd(management),
       ...clusters().map(({ registry }) => registry.setUsers({ ...registry.users, ...users })),
     ]);
     desk = newDesk({
@@ -69,12 +71,12 @@ export function joined(on: () => BothClusters): void {
     for (const name of names) await desk.run(`kubectl --context ${name} ${rollout} --timeout=120s`);
   });
 
-  test("M5, M6, M11: the article's work runs on both: three replicas of a private image each, pulled with what was sealed for their namespace", async () => {
+  test("M5, M6, M11: runs the article's workload on both, with three replicas of a private image each, pulled with the credential sealed for their namespace", async () => {
     for (const cluster of clusters()) await cluster.pushApp("team/web:1");
     const { host } = on().management.registry;
     writeFileSync(join(desk.folder, "regcred.json"), documentOf(host, "web"));
     writeWork(join(desk.folder, "work"));
-    // A Secret needs its namespace first.
+    // Create the namespace before the Secret.
     let told = await desk.run(`kubectl pull-secret clusters apply -f work/z-namespace.json
       kubectl pull-secret seal -f regcred.json --secret web/regcred -o sealed-web \\
         --cluster east --cluster west --controller-namespace ${sealedSecrets.home}`);
@@ -85,16 +87,16 @@ export function joined(on: () => BothClusters): void {
     told += await desk.run("kubectl pull-secret clusters apply -f work --clusters east,west");
     for (const cluster of clusters()) {
       await untilDeployed(cluster);
-      await until("three run", async () => (await runningIn(cluster)) === 3, {
+      await until("three pods run", async () => (await runningIn(cluster)) === 3, {
         timeout: 120_000,
         seen: () => runningIn(cluster),
       });
       assert.ok(pulledBy(cluster, "web", "team/web"));
     }
-    assertNothingTold(desk, "sealed-web", told);
+    assertNoCredentials(desk, "sealed-web", told);
   });
 
-  test("M8, M11: docs/extend/sealed.md, as it stands: what is sealed for two clusters is on the nodes of both, and goes with its file", async () => {
+  test("M8, M11: brings what is sealed for two clusters to the nodes of both, and removes it with its file, by the commands of docs/extend/sealed.md", async () => {
     const { management, guest } = on();
     const { host } = management.registry;
     await Promise.all(clusters().map((cluster) => product.installProduct(cluster)));
@@ -112,7 +114,7 @@ export function joined(on: () => BothClusters): void {
       await untilState(cluster, "sealed", "Running");
       assert.ok(pulledBy(cluster, "robot", "team/sealed"));
     }
-    assertNothingTold(desk, "sealed", told);
+    assertNoCredentials(desk, "sealed", told);
     told = await desk.run("kubectl --context east delete -f sealed/east.yaml");
     await product.untilRemoved(management);
     assert.ok(!(host in auths(nodeOf(management))));
@@ -120,12 +122,13 @@ export function joined(on: () => BothClusters): void {
   });
 }
 
-/** No credential is in what was printed, nor in the sealed files. */
-function assertNothingTold({ folder }: Desk, sealed: string, printed: string): void {
+/** Neither the printed output nor the sealed files contain a credential. */
+function assertNoCredentials({ folder }: Desk, sealed: string, printed: string): void {
   const files = readdirSync(join(folder, sealed));
   assert.deepEqual(files.toSorted(), ["east.yaml", "index.json", "west.yaml"]);
   const texts = files.map((file) => readFileSync(join(folder, sealed, file), "utf8"));
   for (const [user, word] of Object.entries(users))
     for (const form of [word, btoa(word), btoa(`${user}:${word}`)])
-      for (const text of [printed, ...texts]) assert.ok(!text.includes(form), `a form of ${user}`);
+      for (const text of [printed, ...texts])
+        assert.ok(!text.includes(form), `found a form of ${user}`);
 }

@@ -6,19 +6,19 @@ import type { Cluster } from "#test/cluster/cluster.ts";
 import type { Node } from "#test/cluster/node.ts";
 import { deskAt, type Desk } from "#test/page.ts";
 
-/** `image` is ours, of one name in both clusters, as of one registry. */
+/** `image` is our image, under the same name in both clusters, as if from one registry. */
 export type BothClusters = Readonly<{ management: Cluster; guest: Cluster; image: string }>;
 
 export const root = join(import.meta.dirname, "../../..");
 export const password = "planted-5b1e";
 
-/** The registry's name and the tag, apart. */
+/** The registry's name and the tag, separately. */
 export function parts(image: string): readonly [name: string, tag: string] {
   const at = image.lastIndexOf(":");
   return [image.slice(0, at), image.slice(at + 1)];
 }
 
-/** A page's place for the image, filled. */
+/** Fills in the image where a page has its placeholder. */
 export function withImage(text: string, image: string): string {
   const [name, tag] = parts(image);
   return text
@@ -26,7 +26,7 @@ export function withImage(text: string, image: string): string {
     .replace(/newTag: .*/, `newName: ${name}\n    newTag: ${tag}`);
 }
 
-/** The chart's values of the image. */
+/** The chart's values for the image. */
 export function imageValues(image: string): readonly string[] {
   const [name, tag] = parts(image);
   return [`--set=image.repository=${name}`, `--set-string=image.tag=${tag}`];
@@ -38,7 +38,7 @@ type Around = Readonly<{
   programs?: Readonly<Record<string, string>>;
 }>;
 
-/** A new one, in the first context's cluster's folder. */
+/** A new desk, in the folder of the first context's cluster. */
 export function newDesk({ contexts, ...around }: Around): Desk {
   const [{ directory }] = Object.values(contexts) as [Cluster];
   const folder = join(directory, "desk");

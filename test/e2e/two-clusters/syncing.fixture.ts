@@ -15,7 +15,7 @@ export function syncing(on: () => BothClusters): void {
   const { blocksBelow } = pageOf("extend/tenants.md");
   let desk: Desk;
 
-  test("L33: docs/extend/tenants.md's walk-through, as it stands, with both programs as pods", async () => {
+  test("L33: serves a tenant by the walk-through of docs/extend/tenants.md, word for word, with both programs as pods", async () => {
     const { management, guest, image } = on();
     desk = newDesk({ contexts: { tenant: guest, management } });
     rmSync(join(desk.folder, "manifests"));
@@ -27,12 +27,12 @@ export function syncing(on: () => BothClusters): void {
     await follow(desk, blocksBelow("## Walk-through"));
   });
 
-  test("L15: a dockerconfigjson of the tenant's pulls a private image in the management cluster", async () => {
+  test("L15: pulls a private image in the management cluster with the tenant's dockerconfigjson", async () => {
     const { management, guest } = on();
     const { registry } = management;
     await registry.setUsers({ ...registry.users, tenant: password });
     const image = await management.pushApp("team/tenants:1");
-    // As `kubectl create secret docker-registry` makes it.
+    // As `kubectl create secret docker-registry` creates it.
     const login = { username: "tenant", password, email: "tenant@example.com" };
     const entry = { ...login, auth: btoa(`tenant:${password}`) };
     const value = JSON.stringify({ auths: { [registry.host]: entry } });
@@ -60,7 +60,7 @@ export function syncing(on: () => BothClusters): void {
     assert.ok(pulled.some(({ user }) => user === "tenant"));
   });
 
-  test("L31: the page's recipes read the logs of both replicas, whichever of them does the work", async () => {
+  test("L31: reads the logs of both replicas with the page's recipes, whichever of them works", async () => {
     const recipes = blocksBelow("## When something is wrong").filter(({ body }) =>
       body.includes(" logs "),
     );
@@ -73,7 +73,7 @@ export function syncing(on: () => BothClusters): void {
     for (const [at, { body }] of recipes.entries()) {
       const told = await desk.run(body);
       assert.match(told, says[at] ?? /^$/);
-      // What kubectl says when it picks one pod, which may be the one that stands by.
+      // kubectl's message when it picks one pod, which may be the standby.
       assert.doesNotMatch(told, /^Found \d+ pods, using pod/m);
       assert.ok(!told.includes(password) && !told.includes(btoa(`tenant:${password}`)));
     }

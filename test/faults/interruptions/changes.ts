@@ -1,6 +1,6 @@
 /**
  * The rows of the table: changes that an agent makes on its node. Whatever interrupts a change, the
- * same must hold at any instant (`wholeness`) and at its end (`check`).
+ * same conditions must hold at any instant (`wholeness`) and at its end (`check`).
  */
 import assert from "node:assert/strict";
 import { existsSync, statSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { AgentProcess, encode, keeping, type MountedSources } from "#test/harness/agent/agent.ts";
 import { ageJournal, journalOf, phaseOf } from "../phases.ts";
 import { AgentPlace } from "../place.ts";
-import { answered, hasAsked, installProvider } from "../provider.ts";
+import { answeredPasswords, hasAsked, installProvider } from "../provider.ts";
 import type { Cut } from "../relay.ts";
 import { comesBack, crashes } from "#test/harness/agent/scripted-systemd.ts";
 import { type Disk, diskOf, lay } from "./disk.ts";
@@ -18,15 +18,15 @@ type Mount = Readonly<{ content: MountedSources; flags: readonly string[] }>;
 
 export type Change = Readonly<{
   name: string;
-  /** In force before the change; without it no agent has been here. */
+  /** In force before the change. Undefined if the node has never had an agent. */
   from?: Mount | undefined;
-  /** Mounted now. The very same as `from` is a drift, not a new revision. */
+  /** Mounted now. If it is the same object as `from`, the change is a drift, not a new revision. */
   to: Mount;
   /** Restarts that the change takes. */
   restarts: number;
   /** config.json at the end. */
   file: string;
-  /** In the agent's readiness at the end. */
+  /** Contained in the agent's readiness at the end. */
   code: "GPS200" | "GPS219" | "GPS224" | "GPS254";
   /** The journal's phase at the end, unless it follows from the code. */
   phase?: "applied";
@@ -34,7 +34,7 @@ export type Change = Readonly<{
   before?: (place: AgentPlace) => Promise<void> | void;
   /** Whether the kubelet crashes when it is restarted. */
   breaks?: (place: AgentPlace) => boolean;
-  /** The change that it is if the kubelet does not crash, as after a boot. */
+  /** The code of the change if the kubelet does not crash, as after a boot. */
   unbroken?: Change;
   /** Passwords in the provider's answer at the end, on a node that has a provider. */
   answer?: Readonly<Record<string, string>>;
@@ -47,7 +47,10 @@ const auths = (passwords: Readonly<Record<string, string>>) => {
   return `${JSON.stringify({ auths: Object.fromEntries(entries) })}\n`;
 };
 
-/** Entries of another program. One is for a registry of ours, unless a provider serves it. */
+/**
+ * Entries of another program. One is for a registry of ours, unless a provider serves that
+ * registry.
+ */
 const theirs = auths({ "b.io": "theirs", "a.io": "theirs" });
 const elsewhere = auths({ "b.io": "theirs" });
 const applied = auths({ "b.io": "theirs", "a.io": "ours" });
@@ -65,17 +68,17 @@ const byProvider = mountFor("--delivery=CredentialProvider", "--restart=Never");
 const [ours, provided] = [byFile("ours"), byProvider("ours")];
 const mine = { "a.io": "ours" };
 
-/** Pulls from a.io work: it is in config.json, in the provider's answer, or in both. */
+/** Pulls from a.io work: the entry is in config.json, in the provider's answer, or in both. */
 function served({ node }: AgentPlace): void {
   const { auths: all } = JSON.parse(node.file ?? "{}") as { auths?: Record<string, unknown> };
   const inFile = JSON.stringify(all?.["a.io"]) === JSON.stringify({ auth: encode("ours") });
-  assert.ok(inFile || answered(node.kubelet)?.["a.io"] === "ours", "a.io is not served");
+  assert.ok(inFile || answeredPasswords(node.kubelet)?.["a.io"] === "ours", "a.io is not served");
 }
 
 /** The answer stays until the kubelet has passed probation with config.json. */
 function answers(place: AgentPlace, asked: number): void {
   served(place);
-  const answer = answered(place.node.kubelet);
+  const answer = answeredPasswords(place.node.kubelet);
   // Read after the answer, which may be emptied at any moment once the kubelet has passed.
   const phase = phaseOf(place.node) ?? "";
   if (asked === 0 || ["restarting", "settling"].includes(phase)) assert.deepEqual(answer, mine);
@@ -153,7 +156,7 @@ const hasProvider = (row: Change) => uses("--delivery=CredentialProvider", row);
 const revisionOf = ({ from, to }: Change) => (from === undefined || from === to ? 1 : 2);
 const theirsIn = (row: Change) => (hasProvider(row) ? elsewhere : theirs);
 
-/** Scripts the kubelet. A job takes half a second, so that an agent may meet it under way. */
+/** Scripts the kubelet. A job takes half a second, so that an agent may find it in progress. */
 function script(place: AgentPlace, row: Change, breaks = row.breaks): void {
   const { systemd } = place;
   systemd.startLimitMicros = 100_000n;
@@ -227,14 +230,17 @@ export async function wholeness(row: Change): Promise<(place: AgentPlace, asked:
     const { file } = node;
     assert.ok(documents.has(file), `config.json is ${file}`);
     assertOwned(place, [0o600, 0o640]);
-    assert.ok(file === theirsIn(row) || phaseOf(node) !== undefined, "ours without a journal");
+    assert.ok(
+      file === theirsIn(row) || phaseOf(node) !== undefined,
+      "our entries are in the file without a journal",
+    );
     // Throws if the answer is torn.
-    answered(node.kubelet);
+    answeredPasswords(node.kubelet);
     row.always?.(place, asked);
   };
 }
 
-/** Others may read their own file. While it has entries of ours, root alone may. */
+/** Other users may read the file without our entries. With our entries only root may. */
 function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
   const { mode, uid, gid } = statSync(node.config);
   assert.ok(modes.includes(mode & 0o7777), `mode ${(mode & 0o7777).toString(8)}`);
@@ -245,7 +251,10 @@ function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
 export function checkFiles(place: AgentPlace, row: Change): void {
   const { kubelet, file } = place.node;
   assertOwned(place, [file === theirsIn(row) ? 0o640 : 0o600]);
-  assert.deepEqual({ file, answer: answered(kubelet) }, { file: row.file, answer: row.answer });
+  assert.deepEqual(
+    { file, answer: answeredPasswords(kubelet) },
+    { file: row.file, answer: row.answer },
+  );
 }
 
 /** The journal's phase at the end. With GPS254 the agent waits for the kubelet to reread. */

@@ -13,7 +13,7 @@ type File = Readonly<{ bytes: Buffer; mode: number }>;
 /** A directory: path in it → file. A directory precedes its files. */
 export type Disk = ReadonlyMap<string, File | "directory">;
 
-/** The plain files and directories below a directory; not the sockets of a lock. */
+/** The plain files and directories below a directory, without the sockets of a lock. */
 export function diskOf(root: string): Disk {
   const disk = new Map<string, File | "directory">();
   for (const name of readdirSync(root, { recursive: true, encoding: "utf8" }).toSorted()) {
@@ -39,13 +39,13 @@ export function lay(disk: Disk, root: string): void {
 
 export type Crash = Readonly<{
   disk: Disk;
-  /** The call before it. */
+  /** The call before the failure. */
   after: Call;
 }>;
 
 /** A file's number, which it keeps when it is renamed. */
 type Name = number | "directory";
-/** Names that one call changes, all or none of them; `undefined`: removed. */
+/** Names that one call changes, either all or none of them. `undefined`: removed. */
 type Change = readonly (readonly [name: string, file: Name | undefined])[];
 
 const isStaged = (name: string) => /\.staged(\.\d+)?$/.test(name);
@@ -97,7 +97,7 @@ class Replay {
 
   #rename(directory: string, ...change: Change): void {
     apply(this.#now, change);
-    // Staged files are swept in any case. Each of them would double the states.
+    // Staged files are removed in any case. Each of them would double the number of states.
     if (change.every(([name]) => isStaged(name))) apply(this.#durable, change);
     else this.#pending.push([directory, change]);
     assert.ok(this.#pending.length < 8, `${this.#pending.length} changes of names are not synced`);
@@ -113,14 +113,14 @@ class Replay {
     this.#unsynced.add(file);
   }
 
-  /** Every state after a power failure now. */
+  /** Every state that a power failure now may leave. */
   states(): Disk[] {
     return Array.from({ length: 2 ** this.#pending.length }, (_, kept) => {
       const names = new Map(this.#durable);
       for (const [bit, [, change]] of this.#pending.entries())
         if ((kept >> bit) & 1) apply(names, change);
       const disk = new Map<string, File | "directory">();
-      // A directory that is lost takes its files with it.
+      // Losing a directory loses its files too.
       for (const [name, file] of Array.from(names).toSorted(([a], [b]) => (a < b ? -1 : 1)))
         if (dirname(name) === "." || disk.has(dirname(name))) disk.set(name, this.#left(file));
       return disk;
@@ -141,7 +141,9 @@ function apply(names: Map<string, Name>, change: Change): void {
     else names.set(name, file);
 }
 
-/** Every state after a power failure of the directory `root`, in the order of the calls. */
+/**
+ * Every state that a power failure of the directory `root` may leave, in the order of the calls.
+ */
 export function crashes(calls: readonly Call[], start: Disk, root: string): Crash[] {
   const replay = new Replay(start);
   return calls.flatMap((after) => {

@@ -11,7 +11,7 @@ import { before, begin, type Change, check, checkFiles, placeOf, wholeness } fro
 import { crashes, type Disk } from "./disk.ts";
 import {
   madeBy,
-  isOfLook,
+  isRepeated,
   type Point,
   pointsOf,
   recorded,
@@ -34,8 +34,8 @@ const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>
   GPS224: [0, /^GPS224 /],
 };
 
-/** Waits until the agent is ready, or not, with the change's code. False if it ended instead. */
-async function settles(agent: AgentProcess, { code }: Change): Promise<boolean> {
+/** Waits until the agent is Ready or NotReady with the change's code. False if it ended instead. */
+async function reachesCode(agent: AgentProcess, { code }: Change): Promise<boolean> {
   let shows = false;
   const wanted = code === "GPS219" || code === "GPS254" ? "5nn" : 200;
   const over = async () => {
@@ -48,14 +48,18 @@ async function settles(agent: AgentProcess, { code }: Change): Promise<boolean> 
   return shows;
 }
 
-/** Runs the next agent until its readiness has the change's code; after its own end, one more. */
-async function carryOn(place: AgentPlace, change: Change): Promise<void> {
+/**
+ * Runs the next agent until its readiness has the change's code. If that agent ends by itself, runs
+ * one more.
+ */
+async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
   const { code } = change;
   const [exit, message = /^$/] = endings[code] ?? [];
   for (let lives = exit === undefined ? 1 : 2; lives > 0; lives -= 1) {
     await using next = await begin(place, change);
-    if (await settles(next, change)) {
-      // An agent that is killed between its end's message and this mark ends so again.
+    if (await reachesCode(next, change)) {
+      // If an agent is killed between its termination message and this mark, the next one ends with
+      // the same message.
       if (code === "GPS224")
         assert.doesNotMatch(readFileSync(join(place.node.pod, "word"), "latin1"), /^said /m);
       return;
@@ -91,7 +95,7 @@ async function record(change: Change): Promise<Recorded> {
     node.root,
     recorded,
     (under) => begin(place, change, under),
-    (agent) => settles(agent, change),
+    (agent) => reachesCode(agent, change),
   );
   check(place, change);
   const restarts = requests.filter(({ name }) => name === "RestartUnit");
@@ -105,7 +109,7 @@ async function record(change: Change): Promise<Recorded> {
     asked: restarts.filter(({ at }) => at < after.at).length,
     last: after === end,
   }));
-  // Staged files make no difference here: after a kill they are there, and are swept.
+  // Staged files make no difference here. They exist after a kill, and are removed.
   const key = ({ disk, asked, last }: State) =>
     JSON.stringify([
       asked,
@@ -122,7 +126,7 @@ type Journal = Readonly<{
   quarantine?: Readonly<{ since: number }>;
 }>;
 
-/** The journal on a disk; empty if there is none, or it is torn. */
+/** The journal on a disk; empty if it is absent or torn. */
 function journalOf(disk: Disk): Journal {
   const file = disk.get(nodeFiles.journal);
   if (file === undefined || file === "directory" || file.bytes.length === 0) return {};
@@ -130,10 +134,10 @@ function journalOf(disk: Disk): Journal {
 }
 
 /**
- * The disk as if the power had failed just now: a quarantine must not end while other cases run.
- * `years`: by which the clock is off, as not every node has a battery for it.
+ * The disk as if the power had failed just now, because a quarantine must not end while other cases
+ * run. `years`: the error of the clock, because not every node has a battery for it.
  */
-function redated({ disk, at }: State, years: number): Disk {
+function withCurrentTimes({ disk, at }: State, years: number): Disk {
   const { calls, quarantine, ...rest } = journalOf(disk);
   if (calls === undefined) return disk;
   const passed = Math.round(Date.now() - at * 1000);
@@ -148,14 +152,14 @@ function redated({ disk, at }: State, years: number): Disk {
 
 const records = new Map<Change, Promise<Recorded>>();
 
-/** The record of a change; made once. */
+/** The record of a change, made once. */
 function recordOf(change: Change): Promise<Recorded> {
   const known = records.get(change) ?? record(change);
   records.set(change, known);
   return known;
 }
 
-/** The agent gets the signal at the point, and the next agent goes on. */
+/** The agent gets the signal at the point, and the next agent continues. */
 async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"): Promise<boolean> {
   const isWhole = await wholeness(change);
   await using place = await placeOf(change);
@@ -174,7 +178,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
         broken.push(error);
       }
     };
-    await settles(agent, change);
+    await reachesCode(agent, change);
     // The last points are reached while it ends.
     const ended = await agent.end("SIGTERM");
     if (ended === "SIGKILL") made = point.nth;
@@ -183,10 +187,10 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
       assert.ok([0, endings[change.code]?.[0]].includes(Number(ended)), `${ended}`);
   }
   isWhole(place, systemd.restartCalls);
-  await carryOn(place, change);
+  await runNextAgent(place, change);
   if (broken.length > 0) throw broken[0];
   check(place, change);
-  assert.ok(made >= point.nth || (made > 0 && isOfLook(point)), `made ${made} times`);
+  assert.ok(made >= point.nth || (made > 0 && isRepeated(point)), `made ${made} times`);
   return made >= point.nth;
 }
 
@@ -194,20 +198,20 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
 async function booted(change: Change, state: State, years = 0): Promise<boolean> {
   const { phase, asked, last } = state;
   const isWhole = await wholeness(change);
-  await using place = await placeOf(change, { disk: redated(state, years) });
+  await using place = await placeOf(change, { disk: withCurrentTimes(state, years) });
   isWhole(place, asked);
   // An agent is not Ready before the files are durable.
   if (last) checkFiles(place, change);
   const isUndone = phase === "restoring" || phase === "reviving" || asked === change.restarts;
   const end = isUndone ? change : (change.unbroken ?? change);
-  await carryOn(place, end);
+  await runNextAgent(place, end);
   // The boot is the owed restart only if the journal shows that the file was in place before it.
   const proves = phase === "restarting" || phase === "settling" || phase === "reviving";
   check(place, end, proves || asked === change.restarts ? 0 : 1);
   return true;
 }
 
-/** The bus hangs up after the message. Counts all messages, and those before the restart. */
+/** The bus hangs up after the message. Counts all messages, and the messages before the restart. */
 async function hungUp(change: Change, message = Infinity): Promise<Record<"all" | "sure", number>> {
   await using place = await placeOf(change, { cut: "hangs up" });
   const { relay, systemd } = place;
@@ -215,7 +219,7 @@ async function hungUp(change: Change, message = Infinity): Promise<Record<"all" 
   relay.cutAfter = message;
   let sure = 0;
   systemd.onCall = (name) => void (sure = name === "RestartUnit" ? relay.passed : sure);
-  await carryOn(place, change);
+  await runNextAgent(place, change);
   check(place, change);
   return { all: relay.passed, sure };
 }
@@ -226,14 +230,14 @@ const isTurn = ({ call }: Point) => call === "rename" || call === "RestartUnit";
 const killed = async (change: Change) =>
   (await recordOf(change)).points.map((point) => ({
     name: point.name,
-    sure: !isOfLook(point),
+    sure: !isRepeated(point),
     run: () => signalled(change, point, "KILL"),
   }));
 
 const ended = async (change: Change) =>
   (await recordOf(change)).points.filter(isTurn).map((point) => ({
     name: point.name,
-    sure: !isOfLook(point),
+    sure: !isRepeated(point),
     run: () => signalled(change, point, "TERM"),
   }));
 
@@ -270,7 +274,7 @@ export type Interruption = Readonly<{
   when: string;
   /** All cases of a change, in the order of their points. */
   casesOf: (change: Change) => Promise<readonly Case[]>;
-  /** Changes that it is combined with; by default all. */
+  /** Changes with which it is combined. Default: all. */
   of?: (change: Change) => boolean;
 }>;
 
@@ -278,7 +282,7 @@ const isPlain = ({ answer, before, breaks }: Change) => !answer && !before && !b
 
 export const interruptions = {
   killed: { when: "the agent is killed", casesOf: killed },
-  ended: { when: "the agent is told to end", casesOf: ended },
+  ended: { when: "the agent gets SIGTERM", casesOf: ended },
   rebooted: { when: "the node loses its power and boots", casesOf: rebooted },
   misdated: {
     when: "the node boots with its clock a year off",
@@ -290,7 +294,7 @@ export const interruptions = {
 
 /**
  * Runs the cases, three at a time because agents mostly wait. Fails with all failures, and if more
- * than `most` cases did not meet their point.
+ * than `most` cases did not reach their point.
  */
 export async function runAll(
   t: TestContext,

@@ -10,7 +10,7 @@ import { type AgentProcess, inTime, type NodeDirectory } from "#test/harness/age
 import { questioned } from "#test/harness/agent/scripted-systemd.ts";
 import { type Call, nameOf } from "../trace.ts";
 
-/** The nth `call`, which is a system call, of `file` alone where one is given, or a request. */
+/** The nth `call`: a system call (of `file` only, if given) or a request. */
 type Place = Readonly<{ call: string; file?: string | undefined; nth: number; heard?: boolean }>;
 
 /** `name` includes the point before it. `at`: seconds since 1970. */
@@ -20,16 +20,16 @@ export type Point = Place & Readonly<{ name: string; at: number }>;
 export type Request = Readonly<{ at: number; name: string; line?: undefined }>;
 
 /** All calls that change a file system; an agent makes some of them. */
-const changing = (
+const changingCalls = (
   "mkdir mkdirat pwrite64 pwritev pwritev2 chmod fchmod fchmodat chown fchown lchown fchownat link linkat symlink symlinkat " +
   "bind listen fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir"
 ).split(" ");
 
 /** The calls of a record. */
-export const recorded = ["openat", "write", ...changing];
+export const recorded = ["openat", "write", ...changingCalls];
 
 /** Files whose content decides the next step. */
-const deciding: Readonly<Record<string, (node: NodeDirectory) => string>> = {
+const decisiveFiles: Readonly<Record<string, (node: NodeDirectory) => string>> = {
   "config.json": ({ config }) => config,
   "journal.json": ({ folder }) => join(folder, "journal.json"),
 };
@@ -38,20 +38,20 @@ const deciding: Readonly<Record<string, (node: NodeDirectory) => string>> = {
 const seen = ({ root }: NodeDirectory) => join(root, "seen");
 
 /**
- * Arguments before the agent's, by which it gets the signal as it enters the point. strace counts
- * the calls of each thread.
+ * Arguments before the agent's, which send it the signal as it enters the point. strace counts the
+ * calls of each thread.
  */
 export function signalAt(node: NodeDirectory, place: Place, signal: "KILL" | "TERM"): string[] {
   const { call, file, nth, heard } = place;
   if (heard) return [];
-  // Only of this file: the other threads open modules.
-  const path = file === undefined ? undefined : deciding[file]?.(node);
+  // Only for this file, because the other threads open modules.
+  const path = file === undefined ? undefined : decisiveFiles[file]?.(node);
   const tracing = ["-e", `trace=${call}`, ...(path === undefined ? [] : ["-P", path])];
   const injecting = ["-e", `inject=${call}:signal=${signal}:when=${nth}`];
   return ["strace", "-D", "-f", "-q", "-o", seen(node), ...tracing, ...injecting];
 }
 
-/** How often an agent that has ended made the call, by strace's log. */
+/** How often an agent that has ended made the call, from strace's log. */
 export async function madeBy(
   { child }: AgentProcess,
   node: NodeDirectory,
@@ -64,12 +64,12 @@ export async function madeBy(
 }
 
 /**
- * Calls and requests of each look. The number of looks during a kubelet's probation varies, but
- * there is at least one. Every other point is reached in each run.
+ * Calls and requests of each observation. The number of observations during a kubelet's probation
+ * varies, but there is at least one. Every other point is reached in each run.
  */
-const ofLooks: ReadonlySet<string> = new Set(["openat", questioned]);
+const repeatedCalls: ReadonlySet<string> = new Set(["openat", questioned]);
 
-export const isOfLook = ({ call }: Place): boolean => ofLooks.has(call);
+export const isRepeated = ({ call }: Place): boolean => repeatedCalls.has(call);
 
 /** The points of a run, in their order. */
 export function pointsOf(
@@ -78,17 +78,17 @@ export function pointsOf(
   requests: readonly Request[],
 ): Point[] {
   const openedBy = ({ name, line }: Pick<Call | Request, "name" | "line">) =>
-    Object.keys(deciding).find(
-      (file) => name === "openat" && line?.includes(`"${deciding[file]?.(node)}"`),
+    Object.keys(decisiveFiles).find(
+      (file) => name === "openat" && line?.includes(`"${decisiveFiles[file]?.(node)}"`),
     );
-  const made = calls.filter((call) => changing.includes(call.name) || openedBy(call));
+  const made = calls.filter((call) => changingCalls.includes(call.name) || openedBy(call));
   assertCountable(made);
-  for (const file of Object.keys(deciding))
+  for (const file of Object.keys(decisiveFiles))
     assert.ok(
       made.some((call) => openedBy(call) === file),
       `${file} is never opened`,
     );
-  // One of the dozen questions that are asked at once.
+  // One of the dozen questions that are sent at once.
   const heard = requests.filter(({ name }) => !name.startsWith("Get ") || name === questioned);
   const counts = new Map<string, number>();
   let previous = "at first";
@@ -105,7 +105,7 @@ export function pointsOf(
     });
 }
 
-/** Throws if several threads make the same call: strace counts the calls of each thread. */
+/** Throws if several threads make the same call, because strace counts the calls of each thread. */
 function assertCountable(made: readonly Call[]): void {
   for (const [name, calls] of Map.groupBy(made, (call) => call.name)) {
     const threads = new Set(calls.map(({ thread }) => thread));

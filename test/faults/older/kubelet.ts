@@ -1,6 +1,6 @@
 /**
- * A kubelet from before 1.34, as the go.mod here pins it: its provider's configuration is a file,
- * and tokenAttributes are behind a gate.
+ * A kubelet from before 1.34, as the go.mod here pins it. Its provider's configuration is a file,
+ * and tokenAttributes are behind a feature gate.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,10 @@ const modulePath = "k8s.io/kubernetes";
 const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
 const version = pins[0]?.split(`${modulePath} `)[1]?.split(/\s/)[0] ?? "";
 
-/** The program, built once per version of the pins: four minutes; and what it calls itself. */
+/**
+ * The program, built once for each version of the pins (four minutes), and the version that it
+ * reports.
+ */
 export async function olderKubelet(): Promise<{ program: string; version: string }> {
   const file = join(cacheRoot, "older", keyOf(...pins, "quick"), "kubelet");
   const program = await once(file, async (draft) => {
@@ -23,7 +26,7 @@ export async function olderKubelet(): Promise<{ program: string; version: string
   return { program, version };
 }
 
-/** A stock release is linked with its version, which the Node object tells. */
+/** A stock release is linked with its version, which the Node object shows. */
 function linked(): string {
   const [gitMajor, gitMinor] = version.slice(1).split(".");
   const values = Object.entries({ gitVersion: version, gitMajor, gitMinor });

@@ -27,7 +27,9 @@ const account = "system:serviceaccount:kube-system:global-pull-secret-fleet";
 const mayRead = (namespace: string, secret: string) =>
   may(home.cluster, account, "get", `secrets/${secret}`, namespace);
 
-/** The grant for one cluster's namespace, as docs/extend/fleet.md lets an administrator write it. */
+/**
+ * The grant for one cluster's namespace, as docs/extend/fleet.md lets an administrator write it.
+ */
 const granted = (namespace: string) =>
   kustomized({
     resources: ["fleet/narrow/namespace"],

@@ -25,8 +25,9 @@ let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, cluster] = await Promise.all([fleet.startHome(), startCluster({ nodes: 1 })]);
-  // The grant that docs/use/sources.md describes for another source. It comes before the installation,
-  // whose status would otherwise report Forbidden until the controller's next request.
+  // The grant that docs/use/sources.md describes for another source. It comes before the
+  // installation, whose status would otherwise report Forbidden until the controller's next
+  // request.
   const role = `global-pull-secret-source-${name}`;
   const asks = ["--verb=get,list,watch", "--resource=secrets", `--resource-name=${name}`];
   await cluster.kubectl("create", "role", role, ...its, ...asks);

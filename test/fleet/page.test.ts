@@ -1,5 +1,6 @@
 /**
- * docs/extend/fleet.md's walk-through, word for word, on a management cluster and two workload clusters.
+ * docs/extend/fleet.md's walk-through, word for word, on a management cluster and two workload
+ * clusters.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";

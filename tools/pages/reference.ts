@@ -48,7 +48,7 @@ function pageOf(crd: Crd, { place, explain, status }: Words): string {
   return `# ${crd.spec.names.kind}
 
 \`${apiVersion}\`, ${place}. ${schema.description ?? ""}
-The same words are in \`kubectl explain ${explain} --recursive\`.
+After this page you know every field. The same words are in \`kubectl explain ${explain} --recursive\`.
 
 ## ${spec === flat ? "content" : "spec"}
 

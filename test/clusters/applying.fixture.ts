@@ -107,7 +107,7 @@ export function applying(on: () => Rig): void {
   const rows = (out: string, state: string) =>
     out.split("\n").filter((line) => new RegExp(` ${state}(?: |$)`).test(line)).length;
 
-  test("M3, M4, M5, M6: brings namespace, rights, CRD and Deployment to the clusters with one command, by the caller's contexts", async () => {
+  test("M3, M4, M5, M6: brings namespace, rights, CRD and Deployment to the clusters with one command, through the caller's contexts", async () => {
     const { person, east, west } = on();
     writeWork(join(person.folder, "work"));
     const since = new Date().toISOString();

@@ -1,7 +1,7 @@
 /**
- * Joins and removals that are killed after each of their requests. What they leave is always found,
- * and the next join or removal finishes as if nothing had happened. One real API server is both
- * host and joined cluster, as is allowed. Every ninth request here, each one in cut.long.test.ts.
+ * Joins and removals that are killed after each of their requests. Leftovers are always found, and
+ * the next join or removal finishes as if nothing had happened. One real API server is both host
+ * and joined cluster, as is allowed. Every ninth request here, each one in cut.long.test.ts.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

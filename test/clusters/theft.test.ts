@@ -1,5 +1,5 @@
 /**
- * What a thief with a joined cluster's token may try: to become another account, and to outlive the
+ * Attacks by a thief with a joined cluster's token: to become another account, and to outlive the
  * token's revocation. RBAC allows each of these requests, because it checks their names and not
  * their content. The real token controller fills the Secrets that they create.
  */

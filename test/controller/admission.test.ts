@@ -67,7 +67,7 @@ async function rollsOut(word: string): Promise<number> {
   return revision;
 }
 
-test("finishes rollouts, changes and the removal without flooding the API server beside policies that add a label, an annotation, an env, a volume and a toleration", async () => {
+test("finishes rollouts, changes and the removal with few writes beside policies that add a label, an annotation, an env, a volume and a toleration", async () => {
   const added = policies.onDaemonSets(...Object.values(policies.additions));
   await policies.impose(on, "additions", added);
   await steer(on, 1);

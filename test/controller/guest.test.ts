@@ -87,7 +87,7 @@ const untilOutput = (controller: plane.Controller, word: string | RegExp) =>
     seen: controller.output,
   });
 
-test("H3, H8: merges the hosted cluster's Secret with the original here, delivers a rotation of either, and removes everything there on removal", async () => {
+test("H3, H8: merges the hosted cluster's Secret with the original here, delivers a rotation of either, and removes everything there", async () => {
   await rotateOriginal("1");
   const name = "controller-pod";
   const image = plane.agentImage;

@@ -96,7 +96,7 @@ async function secondsUntilServed(
   return (performance.now() - begun) / 1000;
 }
 
-test("lets one of two controllers with different flags serve without alternating, while the other is Ready and names the holder of the Lease", async () => {
+test("lets only one of two controllers with different flags serve, while the other is Ready and names the holder of the Lease", async () => {
   const [leading, standing] = await pair();
   assert.equal(await leading.readyz(), "200 ok");
   const holder = await plane.leader(on);

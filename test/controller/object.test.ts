@@ -146,7 +146,7 @@ async function withoutExtra(): Promise<void> {
   await kubectl("delete", "secret,role,rolebinding", "team-a-pull", ...here);
 }
 
-test("recreates the object with the defaults half a minute after it is deleted with its sources, and keeps their entries until their Secret goes, too", async (t) => {
+test("recreates a deleted object with the defaults after half a minute, and keeps its sources' entries until their Secret is deleted", async (t) => {
   t.after(withoutExtra);
   await withExtra();
   const before = await plane.published(on);

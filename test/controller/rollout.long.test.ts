@@ -1,4 +1,4 @@
-/** The cases of which rollout.test.ts runs a sample: many kills, two controllers that compete. */
+/** All cases; rollout.test.ts runs a sample: many kills, two controllers that compete. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";

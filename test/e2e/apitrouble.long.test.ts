@@ -1,6 +1,5 @@
 /**
- * All cases of which apitrouble.test.ts runs a sample: two minutes without an API server at every
- * stage.
+ * All cases; apitrouble.test.ts runs a sample: two minutes without an API server at every stage.
  */
 import { after, before, test } from "node:test";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";

@@ -38,7 +38,7 @@ export async function assertNoLeak(
   ]);
   const planted = [...values, plantedInKey];
   for (const [place, text] of Object.entries(await allOutput(cluster))) {
-    assert.ok(text.length > 50, `${place}: there is no text to search`);
+    assert.ok(text.length > 50, `${place}: no text to search`);
     for (const credential of planted)
       assert.ok(!text.includes(credential), `a credential is in ${place}`);
   }
@@ -85,7 +85,7 @@ async function allOutput(cluster: Cluster): Promise<Record<string, string>> {
   };
 }
 
-/** Of the running containers, and of their previous instances. */
+/** Logs of the running containers, and of their previous instances. */
 async function logsOfAgents(cluster: Cluster): Promise<string> {
   const pods = (await cluster.kubectl("get", "pods", ...agents, "-o", "name")).trim().split("\n");
   const logs = pods.flatMap((pod) => [

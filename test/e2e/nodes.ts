@@ -1,4 +1,4 @@
-/** What a test observes on the nodes: the kubelet's process, its file, and the agents' pods. */
+/** A test's view of the nodes: the kubelet's process, its file, and the agents' pods. */
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -12,7 +12,7 @@ export async function kubelets(cluster: Cluster, unit = "kubelet.service"): Prom
   );
 }
 
-/** The registries of a node's config.json; none when there is no file. */
+/** The registries of a node's config.json; empty if the file does not exist. */
 export function auths(node: Node | undefined): Record<string, { auth: string }> {
   const file = node?.readFile("config.json")?.toString();
   return file === undefined

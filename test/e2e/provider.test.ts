@@ -204,7 +204,7 @@ async function recorded(node: Cluster["nodes"][number], repository: string): Pro
   });
 }
 
-test("records an image for the ServiceAccount alone with scope Annotated, keeps it from pods of others, and leaves an earlier record for all pods as it was", async () => {
+test("records an image only for the ServiceAccount with scope Annotated, keeps it from other pods, and leaves an earlier record for all pods unchanged", async () => {
   const image = await cluster.pushApp("scoped/app:1");
   await arePulled("may", image);
   for (const node of cluster.nodes) {

@@ -1,6 +1,6 @@
 /**
- * What config.json, the journal and the kubelet's directory may be when the agent starts, and what
- * may happen to them later.
+ * The possible states of config.json, the journal and the kubelet's directory when the agent
+ * starts, and later changes to them.
  */
 import assert from "node:assert/strict";
 import {
@@ -126,7 +126,7 @@ test("keeps what another program writes between our reading and our rename", asy
     healthzPort: systemd.healthzPort,
     under: slowFsync,
   });
-  // Our bytes were computed from what was read, and are staged now.
+  // Our bytes were computed from the file as read, and are staged now.
   assert.ok(await inTime(() => phaseOf(node) === "applying"));
   const newer = { ...theirs, "c.io": { auth: encode("meanwhile") } };
   replaceConfig(place, { auths: newer });

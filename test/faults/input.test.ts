@@ -18,7 +18,7 @@ function resourcesOf({ child }: AgentProcess): Readonly<{ memory: number; descri
   return { memory, descriptors: readdirSync(`/proc/${child.pid}/fd`).length };
 }
 
-test("makes few restarts and keeps memory and descriptors constant on 10,000 quick changes of the mounted Secret, of which the last counts", async (t) => {
+test("applies the last of 10,000 quick changes of the mounted Secret with few restarts, and constant memory and descriptors", async (t) => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent(["--probation=0s"]);
   await agent.shows(200, "GPS200");
@@ -47,8 +47,8 @@ test("makes few restarts and keeps memory and descriptors constant on 10,000 qui
     after.descriptors <= before.descriptors + 2,
     `${before.descriptors} to ${after.descriptors}`,
   );
-  // Of the 2,500 changes under its own number, the agent can see only the few that an observation
-  // between two restarts meets.
+  // The agent can see only a few of the 2,500 changes under its own number, when an observation
+  // between two restarts meets them.
   assert.ok(place.systemd.restartCalls <= 12, `${place.systemd.restartCalls} restarts`);
   assert.ok(agent.output.split("\n").length < 400);
 });

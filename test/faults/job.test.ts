@@ -1,5 +1,5 @@
 /**
- * What systemd does with the unit and its jobs. The job's result is only reported; the state of the
+ * systemd's actions on the unit and its jobs. The job's result is only reported; the state of the
  * unit decides.
  */
 import assert from "node:assert/strict";

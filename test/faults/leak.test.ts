@@ -56,7 +56,7 @@ const pattern = readFileSync("/proc/sys/kernel/core_pattern", "utf8").trim();
 const skip = /[/|%]/.test(pattern) && `cores of this machine go to ${pattern}`;
 
 test(
-  "leaves no credential when it aborts with unlimited cores: not in the core except vector registers, a temporary file, its output or its termination message",
+  "leaves a credential in no temporary file, output or termination message when it aborts with unlimited cores, and in the core only in vector registers",
   { skip },
   async (t) => {
     await using place = await AgentPlace.make();

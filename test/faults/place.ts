@@ -5,7 +5,7 @@ import { type TestBus, startBus } from "../harness/agent/bus.ts";
 import { type Cut, Relay } from "./relay.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
-/** config.json when revision 1 is in force and there are no other entries. */
+/** config.json when revision 1 is in force, without other entries. */
 export const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
 export const content = { additional: { "a.io": "ours" } };
 

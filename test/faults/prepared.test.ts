@@ -1,4 +1,4 @@
-/** What may happen to a credential provider that an installer prepared, while an agent runs. */
+/** Changes to a credential provider that an installer prepared, while an agent runs. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -18,7 +18,7 @@ export class Relay implements AsyncDisposable {
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;
   connections = 0;
-  /** What happens to the bytes that the bus sends. */
+  /** Transforms the bytes that the bus sends. */
   spoil: (data: Buffer) => Buffer = (data) => data;
   readonly #cut: Cut;
   readonly #bus: string;

@@ -28,7 +28,7 @@ const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
 const place = await AgentPlace.make();
 after(() => place[Symbol.asyncDispose]());
 const { node, systemd } = place;
-// A copy, so that bundling in another process does not change what is tested here.
+// A copy, so that bundling in another process does not change the program under test.
 const program = join(node.root, "agent.cjs");
 copyFileSync(await agentBundle(), program);
 systemd.startLimitMicros = 100_000n;
@@ -80,7 +80,7 @@ async function settled(): Promise<void> {
 /** A fault, and how many restarts are owed for it: at least and at most. */
 type Fault = () => Promise<readonly [least: number, most: number]>;
 
-/** Changes what is in force. Returns whether this is a change for the kubelet. */
+/** Publishes a new password, or a withdrawal. Returns whether this is a change for the kubelet. */
 async function change(): Promise<number> {
   const next = below(5) === 0 ? undefined : `password${revision}`;
   const seen = Number(next !== inForce);
@@ -200,7 +200,9 @@ async function injectFaults(
 
 /** Minutes until every path has been run and compiled, and the heap has reached its size. */
 const warmUp = 2;
-/** Of warm samples. V8 collects the old space every few minutes, and frees some 5 MiB then. */
+/**
+ * Only warm samples count. V8 collects the old space every few minutes, and frees some 5 MiB then.
+ */
 const longEnough = 4;
 /**
  * KiB by which the minimum of the later half may exceed that of the earlier half: less than one
@@ -262,7 +264,7 @@ test("keeps every promise through random faults, and does not grow", async (t) =
     assert.deepEqual(
       [node.kept[0], node.kept.length],
       ["journal.json", 2],
-      "there is more than the journal and what was there before",
+      "there is more than the journal and the earlier files",
     );
     console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; every promise kept`);
     assertNoGrowth();

@@ -48,7 +48,7 @@ const delivered = (word: string, target?: string) =>
     seen: () => manager.output().slice(-4000),
   });
 
-test("K4, K5, K6, K9: delivers through Cluster API's own controller what the object keeps beside the Cluster, follows a rotation, and accepts that controller as owner of the Secret", async () => {
+test("K4, K5, K6, K9: delivers through Cluster API's own controller, follows a rotation, and accepts that controller as an owner of the Secret", async () => {
   // As docs/extend/fleet.md states for this transport, another owner's Secret is overwritten.
   await guest.apply(pullSecret("pull-secret", document({ "theirs.example": "a:b" })));
   await declareCluster({ home, guest, name, labels: labelled });

@@ -85,7 +85,7 @@ async function applied(where: string): Promise<void> {
   await home.cluster.kubectl("patch", ...its, "--subresource=status", "--type=merge", "-p", patch);
 }
 
-test("K3, K4, K5: writes the Secret and the ClusterResourceSet that a template would write into each labelled namespace, and status reports the limits of this transport", async () => {
+test("K3, K4, K5: writes a template's Secret and ClusterResourceSet into each labelled namespace, and reports the limits of this transport in status", async () => {
   await namespace("guest-a", labelled);
   await namespace("guest-b", {});
   await namespace("guest-c", {});

@@ -101,7 +101,7 @@ test("K1, K2, K3, K6, K8, K9: brings the Secret to each labelled cluster by one 
   assert.ok(!controller.output().includes(Buffer.from("robot:2").toString("base64")));
 });
 
-test("repairs what is placed: an edit, an added key, another type, a deletion", async () => {
+test("repairs a placed Secret: an edit, an added key, another type, a deletion", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -222,7 +222,7 @@ test("changes nothing when a label is lost and restored within the grace, and re
   await placedIn("1", b);
 });
 
-test("removes the Secret after the grace from a cluster whose namespace is deleted while its connection is open, and otherwise names the cluster until the deadline", async () => {
+test("removes the Secret after the grace when a cluster's namespace is deleted, or names the cluster until the deadline if it has no connection", async () => {
   await begin({ removal: { grace: "4s", deadline: "3s" } });
   const served = async () => {
     await placedIn("1", a, b);
@@ -300,7 +300,7 @@ const hostile: readonly (readonly [code: string, user: object, cluster?: object]
   ["GPS418", { "new-way": {} }],
 ];
 
-test("names a cluster's kubeconfig that contains more than a connection with its code and never uses it, and serves the cluster when it is renewed", async () => {
+test("reports a kubeconfig that contains more than a connection by its code, never uses it, and serves the cluster once it is renewed", async () => {
   // Clusters that lead here from another test get no request either.
   await fleet.declareGuest(home, "guest-a", "{}", {});
   const since = new Date().toISOString();

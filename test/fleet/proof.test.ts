@@ -128,7 +128,7 @@ test("is done when the nodes have it, gives it to no other cluster before that, 
   kubelets.behaviour = () => "ready";
   await untilState(home, "guest-a", "Done");
   await placedIn(plain, "1");
-  // Where no installation lists the Secret, nodes are not counted, and status reports this.
+  // If no installation lists the Secret, nodes are not counted, and status reports this.
   await untilState(home, "guest-b", "Done", "GPS454");
   const served = await on.api.get<{ status?: { sources?: object[] } }>(
     "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster",

@@ -88,7 +88,7 @@ test("holds every change while Paused: a rotation, a repair, a removal; and catc
   await placed("2");
 });
 
-test("leaves what was placed with removalPolicy Orphan, and a new object recognizes and removes it", async () => {
+test("leaves placed Secrets with removalPolicy Orphan, and a new object recognizes and removes them", async () => {
   await declare({ removalPolicy: "Orphan" });
   controller = fleet.startFleet(home);
   await source("1");

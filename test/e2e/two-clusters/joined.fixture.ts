@@ -96,7 +96,7 @@ export function joined(on: () => BothClusters): void {
     assertNoCredentials(desk, "sealed-web", told);
   });
 
-  test("M8, M11: brings what is sealed for two clusters to the nodes of both, and removes it with its file, by the commands of docs/extend/sealed.md", async () => {
+  test("M8, M11: delivers a credential that is sealed for two clusters to the nodes of both, and removes it with its file, by the commands of docs/extend/sealed.md", async () => {
     const { management, guest } = on();
     const { host } = management.registry;
     await Promise.all(clusters().map((cluster) => product.installProduct(cluster)));

@@ -154,7 +154,7 @@ test("a deletion that is refused is asked for again after five seconds at the ea
     const { why = "", wait = 0 } = one.fleetCluster.refusal(undefined) ?? {};
     assert.match(
       why,
-      /^GPS439: DELETE .*422 Invalid; let the target be written, and deleted, there$/,
+      /^GPS439: DELETE .*422 Invalid; allow the target to be written and deleted in that cluster$/,
     );
     assert.ok(wait >= (asked < 8 ? 5000 : 30_000));
     assert.ok(one.fleetCluster.again().includes(wait), "nobody looks again");

@@ -32,7 +32,7 @@ for (const [what, secret, said] of table)
     assert.ok(judged.ok || !judged.message.includes(planted));
   });
 
-test("K7: a Secret of any type is brought as it is, and only what opens one cluster is not", () => {
+test("K7: a Secret of any type is brought as it is, and only what gives access to one cluster only is not", () => {
   const closed = ["bootstrap.kubernetes.io/token", "kubernetes.io/service-account-token"];
   const types = fc.oneof(fc.constantFrom("Opaque", "kubernetes.io/tls", ...closed), fc.string());
   const data = fc.dictionary(fc.string(), fc.base64String());

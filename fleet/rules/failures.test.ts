@@ -4,7 +4,7 @@ import type { ClusterStatus, FleetFailure } from "#api/fleet-secret.ts";
 import { failuresOf } from "./status.ts";
 
 const [nine, ten] = ["2026-11-23T09:00:00Z", "2026-11-23T10:00:00Z"];
-const refused = "GPS439: PATCH refused: 403 Forbidden; let the target be written there";
+const refused = "GPS439: PATCH refused: 403 Forbidden; allow the target to be written there";
 const cluster = (name: string, state: ClusterStatus["state"], reason?: string) => ({
   name,
   state,
@@ -13,7 +13,7 @@ const cluster = (name: string, state: ClusterStatus["state"], reason?: string) =
 const failure = (name: string, since = nine): FleetFailure => ({
   name,
   reason: "GPS439",
-  message: "PATCH refused: 403 Forbidden; let the target be written there",
+  message: "PATCH refused: 403 Forbidden; allow the target to be written there",
   since,
 });
 

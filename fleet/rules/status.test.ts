@@ -72,7 +72,7 @@ test("numbers are said once, and a leaving cluster is none that should have it",
   });
   assert.equal(
     status.conditions?.[0]?.message,
-    "2 of 6 clusters have it, 1 wait, 1 are at it, 1 failed, 1 cannot be reached, 1 are leaving",
+    "2 of 6 clusters have it, 1 waiting, 1 changing, 1 failed, 1 unreachable, 1 leaving",
   );
 });
 
@@ -191,7 +191,7 @@ const stalls: readonly (readonly [
   ["all is notStalled", {}, undefined],
   ["some refuse, and that is allowed", { refusing }, undefined],
   ["too many refuse", { halted: true, refusing }, "Halted", /^GPS441: a, b, c, d, e refuse/],
-  ["not all have room", { cut: 7 }, "TooManyClusters", /^GPS442: 1,000 .*: 7 are not served/],
+  ["not all have room", { cut: 7 }, "TooManyClusters", /^GPS442: .* 1,000 .*: 7 are not served/],
   ["too many refuse, and not all have room", { halted: true, cut: 7 }, "Halted"],
   ["there is no source", { source: missing }, "SourceMissing", /^GPS431$/],
   ["there is no source, whatever else", { source: missing, halted: true, cut: 7 }, "SourceMissing"],

@@ -60,10 +60,7 @@ test("H4: with an unreachable node all others are served one after another: cord
     timeout: 180_000,
   });
   // The forgotten one is not counted.
-  assert.match(
-    event.message,
-    new RegExp(`is on 3 of 4 nodes .*not served yet: ${dead.name}$`),
-  );
+  assert.match(event.message, new RegExp(`is on 3 of 4 nodes .*not served yet: ${dead.name}$`));
   for (const node of [host, tainted, without]) assert.ok(has(node, "second"), node.name);
   for (const node of [dead, forgotten]) assert.ok(has(node, "first"), node.name);
 

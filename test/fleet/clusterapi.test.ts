@@ -123,7 +123,7 @@ test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourc
   const conditions = (await fleet.objectIn(home))?.status?.conditions;
   const warning = conditions?.find(({ type: one }) => one === "Warning");
   assert.equal(warning?.status, "True");
-  assert.match(warning?.message ?? "", /nothing is proved, repaired or taken away in the clusters/);
+  assert.match(warning?.message ?? "", /nothing is proved, repaired or removed in the clusters/);
   await source("2");
   await untilHanded("guest-a", "2");
   await untilHanded("guest-b", "2");

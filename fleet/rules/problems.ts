@@ -1,5 +1,5 @@
 /** Every problem that the fleet's controller reports, each with its code. */
-import type { Catalogue } from "#contract/catalogue.ts";
+import { entryOf, lineOf, type Catalogue } from "#contract/catalogue.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` stands for the detail. */
@@ -152,7 +152,5 @@ export const codeOf = (kind: keyof typeof catalogue): string => catalogue[kind][
 
 /** `GPS431: what is wrong; what to do`: one line of at most 500 characters. */
 export function sentence(kind: keyof typeof catalogue, detail = ""): string {
-  const [code, what, todo] = catalogue[kind];
-  const shown = escape(detail.slice(0, 300));
-  return `${code}: ${what.replace("{}", () => shown)}; ${todo}`.slice(0, 500);
+  return lineOf(entryOf(catalogue, kind, escape(detail.slice(0, 300))));
 }

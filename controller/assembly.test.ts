@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { assembled } from "./assembly.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 
-test("counts what lasts by a clock that is never set, in whatever run", () => {
+test("measures durations across runs with a clock that nobody can set", () => {
   let seconds = 100;
   let wall = Date.parse("2026-01-01T12:00:00Z");
   const open = { seconds: () => seconds, now: () => new Date(wall) };
@@ -17,7 +17,7 @@ test("counts what lasts by a clock that is never set, in whatever run", () => {
   assert.deepEqual(run().times(), { steady: 115, api: wall / 1000 });
 });
 
-test("keeps what decisions remember from run to run, and begins with nothing", () => {
+test("keeps the memory of decisions from run to run, and starts without one", () => {
   const open = { seconds: () => 0, now: () => new Date() };
   const reconcilers = assembled(open as never, {} as never);
   const run = () => reconcilers({ policy: policyWith({}), requests: {} } as never);

@@ -16,10 +16,10 @@ import { openCluster } from "./cluster.ts";
 import { createMetrics } from "./status/metrics.ts";
 import { parseConfig } from "./policy/config.ts";
 
-/** An empty cluster whose Lease may be had; it stands for an API server that can be broken. */
+/** An empty cluster whose Lease is free. It stands for an API server that can break. */
 class EmptyCluster {
   broken: boolean;
-  /** Holders of its Lease, as they were written. */
+  /** Holders of its Lease, in the order of writing. */
   readonly holders = new Set<string>();
   /** Milliseconds by which its clock is ahead of ours. */
   ahead = 0;
@@ -110,18 +110,18 @@ async function opened(
   return { api, end, ready: () => cluster.health.ready().ready };
 }
 
-test("one process serves two clusters: what ails one, or ends it, is nothing to the other", async (t) => {
+test("serves two clusters in one process, and keeps serving one when the other fails or ends", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-two-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const [one, other] = [
     await opened(t, folder, "one", new EmptyCluster(true)),
     await opened(t, folder, "other"),
   ];
-  await until("the other one is served", other.ready, { timeout: 20_000 });
+  await until("the other cluster is served", other.ready, { timeout: 20_000 });
   assert.equal(one.ready(), false);
   assert.equal(one.api.holders.size, 0);
   one.api.broken = false;
-  await until("the first one is served as well", one.ready, { timeout: 20_000 });
+  await until("the first cluster is served as well", one.ready, { timeout: 20_000 });
   assert.equal(one.api.holders.size, 1);
   assert.ok([...one.api.holders].every((holder) => !other.api.holders.has(holder)));
   await other.end();
@@ -140,7 +140,7 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
   const name = process.env["POD_NAME"];
   t.after(() => (name === undefined ? delete process.env["POD_NAME"] : undefined));
   const address = `https://127.0.0.1:${(api.address() as AddressInfo).port}`;
-  // With a pod of its own it asks for that pod first; without one, for the Lease.
+  // With a pod of its own it reads that pod first; otherwise the Lease.
   for (const pod of ["gps-1", undefined]) {
     if (pod === undefined) delete process.env["POD_NAME"];
     else process.env["POD_NAME"] = pod;
@@ -175,7 +175,7 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
   }
 });
 
-test("tells times by the API server's clock, however far ours is from it", async (t) => {
+test("uses the API server's clock, however much ours differs", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-late-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const api = new EmptyCluster(false);

@@ -6,7 +6,7 @@ const digest = `sha256:${"a1".repeat(32)}`;
 const other = `sha256:${"b2".repeat(32)}`;
 const containerd = "containerd://2.2.0";
 
-/** What, as written, told by which runtime as what → what the agents run. */
+/** Written image, image ID, runtime → the agents' image. */
 const table: readonly (readonly [
   sentence: string,
   written: string,
@@ -26,14 +26,14 @@ const table: readonly (readonly [
     `gps@${digest}`,
   ],
   [
-    "Docker Hub's user",
+    "a user of Docker Hub",
     "team/gps:1",
     `docker.io/team/gps@${digest}`,
     containerd,
     `team/gps@${digest}`,
   ],
   [
-    "another repository, where the same image was pulled from before",
+    "another repository, from which the same image was pulled before",
     "r.example/gps:1",
     `mirror.example/gps@${digest}`,
     containerd,
@@ -49,7 +49,7 @@ const table: readonly (readonly [
   ["the image's own id", "r.example/gps:1", digest, containerd, "r.example/gps:1"],
   ["nothing", "r.example/gps:1", "", containerd, "r.example/gps:1"],
   [
-    "another digest than the written one",
+    "a digest other than the written one",
     `r.example/gps@${digest}`,
     `r.example/gps@${other}`,
     containerd,
@@ -63,7 +63,7 @@ const table: readonly (readonly [
     `r.example/gps:1@${digest}`,
   ],
   [
-    "CRI-O's, which may be one platform's",
+    "a digest of CRI-O, which may be that of one platform",
     "r.example/gps:1",
     `r.example/gps@${digest}`,
     "cri-o://1.36.0",

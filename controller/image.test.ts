@@ -22,7 +22,7 @@ const pod = (imageID: string) => ({
   },
 });
 
-/** The controller's own pod, as each look in turn finds it, on a node with containerd. */
+/** The controller's own pod, as each read returns it, on a node with containerd. */
 function clusterWith(...found: readonly object[]): Cluster {
   const left = [...found];
   const node = { status: { nodeInfo: { containerRuntimeVersion: "containerd://2.2.0" } } };
@@ -46,12 +46,12 @@ async function asked(cluster: Cluster, name: string | undefined, ...argv: string
 
 const running = clusterWith(pod(`r.example/gps@${digest}`));
 
-test("agents run the controller's own image by digest, with its pull secrets", async () => {
+test("runs the controller's own image by digest, with its pull secrets", async () => {
   const expected = { image: `r.example/gps@${digest}`, imagePullSecrets: ["own"] };
   assert.deepEqual(await asked(running, "me"), expected);
 });
 
-test("a digest that is not yet told is waited for", async () => {
+test("waits for a digest that is not reported yet", async () => {
   const starting = clusterWith(pod(""), pod(""), pod(`r.example/gps@${digest}`));
   assert.equal((await asked(starting, "me")).image, `r.example/gps@${digest}`);
 });
@@ -62,7 +62,7 @@ const refusing = {
   pages: () => Promise.reject(new Error("forbidden")),
 } as unknown as Cluster;
 
-test("takes --agent-image as it is written, and inherits nothing, without a right on pods", async () => {
+test("takes --agent-image as written, inherits nothing, and needs no right to read pods", async () => {
   const image = "--agent-image=r.example/gps:2";
   const secret = "--agent-image-pull-secret=a";
   for (const guest of [[], ["--guest-kubeconfig=/g", "--namespace=clusters-a"]]) {
@@ -78,19 +78,19 @@ test("takes --agent-image-pull-secret instead of the pod's own secrets", async (
   assert.deepEqual(found, { image: `r.example/gps@${digest}`, imagePullSecrets: ["a"] });
 });
 
-test("a guest's agents run the image as it is written: neither node nor pull secret is the guest's", async () => {
+test("runs a guest's agents with the image as written, and uses no node or pull secret of the guest", async () => {
   const guest = ["--guest-kubeconfig=/g", "--namespace=clusters-a"];
   const expected = { image: "r.example/gps:1", imagePullSecrets: [] };
   assert.deepEqual(await asked(running, "me", ...guest), expected);
 });
 
-test("outside a pod --agent-image must be given, and nothing is inherited", async () => {
+test("requires --agent-image outside a pod, and inherits nothing", async () => {
   const expected = { image: "i:1", imagePullSecrets: [] };
   assert.deepEqual(await asked(running, undefined, "--agent-image=i:1"), expected);
   await assert.rejects(asked(running, undefined), /^Error: --agent-image: missing; set it/);
 });
 
-test("a pod that is not the controller's is named as such", async () => {
+test("reports a pod that is not the controller's", async () => {
   const strange = clusterWith({ spec: { containers: [] } });
   await assert.rejects(asked(strange, "me"), /kube-system\/pods\/me has no container "controller"/);
 });

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 
-test("ends with code 2 and one line about a flag that it cannot use, before it does anything", () => {
+test("exits with code 2 and one line about a flag that it cannot use", () => {
   const program = join(import.meta.dirname, "main.ts");
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, "--absent=1"], {
     encoding: "utf8",

@@ -16,7 +16,7 @@ function setUp() {
   return { state, ask };
 }
 
-test("an operator that owns the nodes' pull secrets is found within five minutes, and its end within half a minute", async () => {
+test("detects an operator that owns the nodes' pull secrets within five minutes, and its end within half a minute", async () => {
   const { state, ask } = setUp();
   assert.equal(await ask(), undefined);
   state.groups.push("machineconfiguration.openshift.io");
@@ -30,13 +30,13 @@ test("an operator that owns the nodes' pull secrets is found within five minutes
   assert.equal(await ask(), undefined);
 });
 
-test("finds OpenShift where HyperShift hosts its control plane, without machine configurations", async () => {
+test("detects OpenShift when HyperShift hosts its control plane, without machine configurations", async () => {
   const { state, ask } = setUp();
   state.groups.push("config.openshift.io");
   assert.equal(await ask(), "config.openshift.io");
 });
 
-test("where discovery is forbidden no operator is found; where nobody answers, nothing begins, and nothing that runs is ended", async () => {
+test("detects no operator when discovery is forbidden; starts nothing and ends nothing when there is no answer", async () => {
   const { state, ask } = setUp();
   state.status = 0;
   await assert.rejects(ask());

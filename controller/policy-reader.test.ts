@@ -21,7 +21,7 @@ const object = (spec: GlobalPullSecretSpec): GlobalPullSecret => ({
 const refusal = (status: number) =>
   new ApiError({ status, reason: "No", method: "GET", path: globalPullSecretPath });
 
-/** A cluster with this object (or this answer), and a policy that was remembered. */
+/** A cluster with this object (or this answer), and a recorded policy. */
 class Fake {
   found: GlobalPullSecret | Error | undefined;
   remembered: GlobalPullSecretSpec | Error | undefined;
@@ -63,14 +63,14 @@ class Fake {
 
 const asks = (maxUnavailable: string) => ({ rollout: { maxUnavailable } });
 
-test("where there is no object it is made, once, without a spec; and the defaults are in force", async () => {
+test("creates a missing object once, without a spec, and applies the defaults", async () => {
   const fake = new Fake();
   assert.equal(await fake.budget(), "10%");
   assert.equal(await fake.budget(), "10%");
   assert.equal(fake.made, 1);
 });
 
-test("where it is not defined the defaults are in force, and it is asked for again after 30 s, or when its watch tells", async () => {
+test("applies the defaults while the CRD is missing, and reads again after 30 s or when the watch shows the object", async () => {
   const fake = new Fake();
   fake.found = refusal(404);
   fake.making = refusal(404);
@@ -85,7 +85,7 @@ test("where it is not defined the defaults are in force, and it is asked for aga
   assert.deepEqual(fake.warned, []);
 });
 
-test("a spec that asks for more than is allowed changes nothing, also after a restart of the controller", async () => {
+test("keeps the policy when a spec exceeds the limits, even after a restart of the controller", async () => {
   const fake = new Fake();
   fake.found = object(asks("30%"));
   assert.equal(await fake.budget(), "30%");
@@ -99,7 +99,7 @@ test("a spec that asks for more than is allowed changes nothing, also after a re
   assert.equal(await restarted.budget(), "30%");
 });
 
-test("an object that cannot be read leaves policy as it was, also after a restart; one that is deleted means the defaults", async () => {
+test("keeps the policy when the object cannot be read, even after a restart, and applies the defaults when it is deleted", async () => {
   const fake = new Fake();
   fake.remembered = asks("30%");
   fake.found = refusal(403);
@@ -108,7 +108,7 @@ test("an object that cannot be read leaves policy as it was, also after a restar
   assert.equal(await fake.budget(), "10%");
 });
 
-test("a deleted object leaves policy as it was for 30 s, in which it may be created again; then it is created with the defaults", async () => {
+test("keeps the policy of a deleted object for 30 s, in which it may be created again, then creates it with the defaults", async () => {
   const fake = new Fake();
   const withdrawn = { ...asks("30%"), managementState: "Withdrawn" } as const;
   fake.found = object(withdrawn);
@@ -129,7 +129,7 @@ test("a deleted object leaves policy as it was for 30 s, in which it may be crea
   assert.deepEqual([policy.managementState, again, fake.made], ["Managed", undefined, 1]);
 });
 
-test("while nobody can say what was in force before a start, nothing is decided", async () => {
+test("decides nothing after a start until the earlier policy is known", async () => {
   const fake = new Fake();
   fake.found = refusal(403);
   fake.remembered = refusal(500);
@@ -138,12 +138,12 @@ test("while nobody can say what was in force before a start, nothing is decided"
   assert.equal(await fake.budget(), "30%");
 });
 
-test("an object that is defined and may not be made is warned of, and tried again by itself", async () => {
+test("warns when the object cannot be created although the CRD exists, and retries by itself", async () => {
   const fake = new Fake();
   fake.making = refusal(403);
   assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
   assert.equal(fake.warned.length, 1);
-  // A run in between asks for nothing, and still comes again.
+  // A run in between sends no request and still plans the next.
   assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
   assert.equal(fake.made, 1);
   fake.seconds = 30;
@@ -152,7 +152,7 @@ test("an object that is defined and may not be made is warned of, and tried agai
   assert.equal(fake.made, 2);
 });
 
-test("a clock that is set back by a year keeps neither a deleted object nor one that was refused away for more than a minute", async () => {
+test("waits at most a minute for a deleted or refused object when the clock is set back by a year", async () => {
   const year = 365 * 24 * 3600;
   const fake = new Fake();
   fake.seconds = 50 * year;

@@ -1,5 +1,5 @@
 /**
- * Runs of the whole controller on a cluster in memory that has no nodes: nobody is waited for.
+ * Runs of the whole controller on a cluster in memory that has no nodes, so nothing waits for them.
  */
 import assert from "node:assert/strict";
 import { agent as agentFixture } from "./objects/agent.fixture.ts";
@@ -25,7 +25,7 @@ import { readState, stateSecret } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
 
-/** Keeps objects by path. An apply replaces what it names; that is enough for one writer. */
+/** Keeps objects by path. An apply replaces the named fields; that is enough for one writer. */
 function inMemory() {
   const objects = new Map<string, Object>();
   let version = 0;
@@ -153,9 +153,9 @@ function start(graceSeconds: number) {
         ({ name }) => name === "kubelet",
       )?.hostPath?.path,
     manage: (state: ManagementState) => (managementState = state),
-    /** When a withdrawal begins, as it is told. */
+    /** When a withdrawal begins, as reported. */
     told: () => withdrawsAt?.getTime(),
-    /** What policy names as extra sources, each `name=priority`; the Secret of `a` is `a-pull`. */
+    /** The extra sources in the policy, each `name=priority`. The Secret of `a` is `a-pull`. */
     sources: (...lines: readonly string[]) =>
       (declared = lines.map((line) => {
         const [name = "", priority] = line.split("=");
@@ -169,9 +169,9 @@ function start(graceSeconds: number) {
         Buffer.from(pair).toString("base64"),
       ),
     look: () => reconcile(reconciler),
-    /** Paths of our objects that there are. */
+    /** Paths of our existing objects. */
     left: () => Object.values(owned).filter((path) => objects.has(path)),
-    /** Runs until nothing is to be done now; returns the seconds until the next look. */
+    /** Runs until nothing is left to do now. Returns the seconds until the next run. */
     async converge() {
       for (let runs = 0; runs < 20; runs++) {
         const before = JSON.stringify([...objects]);
@@ -201,7 +201,7 @@ async function deployed(graceSeconds: number) {
   return on;
 }
 
-test("keeps the agents in their kubelet directory until all of it is withdrawn", async () => {
+test("keeps the agents in their kubelet directory until everything is withdrawn", async () => {
   const on = await deployed(0);
   const old = on.directory();
   const global = on.objects.get(owned.global);
@@ -218,7 +218,7 @@ test("keeps the agents in their kubelet directory until all of it is withdrawn",
   assert.deepEqual([on.directory(), on.keptIn()], ["/data/kubelet", undefined]);
 });
 
-test("a Secret that is deleted and created again within the grace period is no change at all", async () => {
+test("changes nothing when a Secret is deleted and created again within the grace period", async () => {
   const on = await deployed(30);
   const before = [on.published(), on.generation()];
   on.withdraw();
@@ -231,7 +231,7 @@ test("a Secret that is deleted and created again within the grace period is no c
   assert.equal(on.state().absentSince.size, 0);
 });
 
-test("a Secret that is created again with other entries is one change", async () => {
+test("makes one change when a Secret is created again with other entries", async () => {
   const on = await deployed(30);
   const revision = on.published()?.revision ?? 0;
   on.withdraw();
@@ -242,7 +242,7 @@ test("a Secret that is created again with other entries is one change", async ()
   assert.equal(on.published()?.revision, revision + 1);
 });
 
-test("after the grace all of it goes, and what was withdrawn is remembered by nobody", async () => {
+test("removes everything after the grace period, and keeps no withdrawn credential", async () => {
   const on = await deployed(30);
   on.withdraw();
   await on.converge();
@@ -251,7 +251,7 @@ test("after the grace all of it goes, and what was withdrawn is remembered by no
   assert.deepEqual([...on.objects.keys()], [originalPath]);
 });
 
-test("a credential that is being withdrawn is in none of our Secrets any more, nor is a revision that held it", async () => {
+test("removes a credential that is being withdrawn, and its revision, from all our Secrets", async () => {
   const on = await deployed(0);
   // As version 0.2 left it.
   const { data } = stateSecret(on.state());
@@ -272,7 +272,7 @@ test("a credential that is being withdrawn is in none of our Secrets any more, n
       assert.ok(!atob(value).includes(btoa("add:1")), path);
 });
 
-test("without a grace it goes at once, and so it does when somebody asks for haste in the midst of one", async () => {
+test("withdraws at once without a grace period, or when someone requests it during one", async () => {
   const at0 = await deployed(0);
   at0.withdraw();
   await at0.converge();
@@ -289,18 +289,18 @@ for (const [what, lost] of [
   ["the DaemonSet and the Secret", [owned.daemonSet, owned.global]],
   ["all but the state", Object.values(owned).filter((path) => path !== owned.state)],
 ] as const)
-  test(`H21: where somebody deleted ${what}, a withdrawal asks the nodes all the same`, async () => {
+  test(`H21: when someone deleted ${what}, a withdrawal still waits for the nodes`, async () => {
     const on = await deployed(0);
     for (const path of lost) on.objects.delete(path);
     on.withdraw();
     await on.look();
     assert.equal(on.published()?.intent, "release");
-    assert.ok(on.objects.has(owned.daemonSet), "nobody is there to ask the nodes");
+    assert.ok(on.objects.has(owned.daemonSet), "no node has to confirm");
     await on.converge();
     assert.deepEqual(on.left(), [], "and then everything goes");
   });
 
-test("during the grace the original's rotation flows, and what somebody deletes comes back", async () => {
+test("rotates the original during the grace period, and restores what someone deletes", async () => {
   const on = await deployed(30);
   on.withdraw();
   await on.converge();
@@ -318,7 +318,7 @@ test("during the grace the original's rotation flows, and what somebody deletes 
   assert.equal(on.objects.has(owned.serviceAccount), true);
 });
 
-test("a Secret that is created again but broken, while it is being withdrawn, brings nothing withdrawn back", async () => {
+test("brings nothing back when a Secret is created again but broken while it is being withdrawn", async () => {
   const on = await deployed(0);
   on.withdraw();
   await on.look();
@@ -334,7 +334,7 @@ test("a Secret that is created again but broken, while it is being withdrawn, br
 const of = (registry: string, pair: string) =>
   JSON.stringify({ auths: { [registry]: { auth: Buffer.from(pair).toString("base64") } } });
 
-/** additional-pull-secret and two extras, each with a registry of its own, and one in common. */
+/** additional-pull-secret and two extras, each with its own registry and one in common. */
 async function withExtras(graceSeconds: number) {
   const on = start(graceSeconds);
   on.sources("low=1", "high=2");
@@ -346,7 +346,7 @@ async function withExtras(graceSeconds: number) {
   return on;
 }
 
-test("a deleted extra takes away its own entries only, after the grace", async () => {
+test("removes only a deleted extra's own entries, after the grace period", async () => {
   const on = await withExtras(30);
   on.deleteExtra("low");
   assert.equal(await on.converge(), 30);
@@ -361,7 +361,7 @@ test("a deleted extra takes away its own entries only, after the grace", async (
   assert.equal(on.has("low:1"), false);
 });
 
-test("an extra that is created again within the grace period is no change at all", async () => {
+test("changes nothing when an extra is created again within the grace period", async () => {
   const on = await withExtras(30);
   const before = [on.published(), on.generation()];
   on.deleteExtra("low");
@@ -373,7 +373,7 @@ test("an extra that is created again within the grace period is no change at all
   assert.equal(on.state().absentSince.size, 0);
 });
 
-test("an extra that policy names no more goes at once, and is remembered by nobody", async () => {
+test("removes an extra at once that the policy no longer names, and forgets it", async () => {
   const on = await withExtras(30);
   on.sources("high=2");
   await on.converge();
@@ -381,7 +381,7 @@ test("an extra that policy names no more goes at once, and is remembered by nobo
   assert.equal("low" in on.state().accepted, false);
 });
 
-test("while an extra asks for something the product stays, without additional-pull-secret", async () => {
+test("keeps the product while an extra supplies entries, without additional-pull-secret", async () => {
   const on = await withExtras(30);
   on.withdraw();
   await on.converge();
@@ -397,7 +397,7 @@ test("while an extra asks for something the product stays, without additional-pu
   assert.equal(on.objects.has(owned.global), false);
 });
 
-test("an extra alone deploys, and one that was never in order neither deploys nor holds up a withdrawal", async () => {
+test("deploys an extra alone, but lets one that was never valid neither deploy nor delay a withdrawal", async () => {
   const alone = start(30);
   alone.sources("low=1");
   alone.extra("low", of("low.example", "low:1"));
@@ -415,7 +415,7 @@ test("an extra alone deploys, and one that was never in order neither deploys no
   assert.equal(broken.objects.has(owned.global), false);
 });
 
-test("an extra that breaks keeps its last good entries, while the others' rotation flows", async () => {
+test("keeps the last accepted entries of an extra that breaks, and rotates the others", async () => {
   const on = await withExtras(30);
   on.extra("low", '{"auths":{"low.example":{"auth":"%%%"}}}');
   on.extra("high", of("high.example", "high:2"));
@@ -423,7 +423,7 @@ test("an extra that breaks keeps its last good entries, while the others' rotati
   assert.deepEqual([on.has("high:2"), on.has("low:1")], [true, true]);
 });
 
-test("a pause holds a withdrawal whose grace is over, tells of it, and lets it go when it ends", async () => {
+test("holds a withdrawal whose grace period has ended during a pause, reports it, and continues afterwards", async () => {
   const on = await deployed(30);
   const revision = on.published()?.revision;
   on.manage("Paused");
@@ -438,7 +438,7 @@ test("a pause holds a withdrawal whose grace is over, tells of it, and lets it g
   assert.equal(on.objects.has(owned.global), false);
 });
 
-test("a pause holds a withdrawal also where somebody deletes global-pull-secret meanwhile, and puts it back", async () => {
+test("holds a withdrawal during a pause even if someone deletes global-pull-secret, and restores it", async () => {
   const on = await deployed(30);
   on.manage("Paused");
   on.withdraw();
@@ -453,7 +453,7 @@ test("a pause holds a withdrawal also where somebody deletes global-pull-secret 
   assert.deepEqual(on.left(), []);
 });
 
-test("a pause holds a change of the Secret, and a withdrawal that has begun goes to its end", async () => {
+test("holds a change of the Secret during a pause, but completes a withdrawal that has begun", async () => {
   const on = await deployed(0);
   on.manage("Paused");
   on.additional(text("add:2"));
@@ -470,7 +470,7 @@ test("a pause holds a change of the Secret, and a withdrawal that has begun goes
   assert.equal(on.objects.has(owned.global), false);
 });
 
-test("Withdrawn is remembered before the nodes are asked: the next leader may not be able to read it", async () => {
+test("records Withdrawn before the nodes are asked, because the next leader may be unable to read it", async () => {
   const on = await deployed(3600);
   on.manage("Withdrawn");
   await on.look();
@@ -481,7 +481,7 @@ test("Withdrawn is remembered before the nodes are asked: the next leader may no
   );
 });
 
-test("Withdrawn gives back without a grace and keeps the user's Secret; Managed begins anew", async () => {
+test("removes the entries without a grace period under Withdrawn, keeps the user's Secret, and starts again under Managed", async () => {
   const on = await deployed(3600);
   on.manage("Withdrawn");
   await on.converge();

@@ -1,4 +1,4 @@
-/** What a guest's answer to a write is worth, whatever its watch does. The cluster is scripted. */
+/** What the answer to a write means, whatever the watch shows. The cluster is scripted. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -18,8 +18,8 @@ type Watch = (signal: AbortSignal) => Promise<void>;
 const rolloutState: Watch = async (signal) => void (await once(signal, "abort"));
 
 /**
- * A cluster that lists these objects, takes every write and refuses every deletion; its watches say
- * nothing, and end so.
+ * A cluster that lists these objects, accepts every write and refuses every deletion. Its watches
+ * end without an event.
  */
 async function guestWith(
   watch: Watch,
@@ -53,13 +53,13 @@ async function guestWith(
     hint: () => hinted.resolve(),
   });
   await hinted.promise;
-  // Whatever its watch does at once has happened by then.
+  // What its watch does at once has happened by then.
   await setImmediate();
   return {
     fleetCluster,
     writes: () => writes,
     deletions: () => deletions,
-    /** Once it is known what a write left. */
+    /** Once the result of a write is known. */
     async untilIdle() {
       while (fleetCluster.busy) {
         hinted = Promise.withResolvers<void>();
@@ -71,14 +71,14 @@ async function guestWith(
   };
 }
 
-test("a write that no watch can show is not made again before a list has", async () => {
+test("does not repeat a write that no watch can show before a list has shown it", async () => {
   using one = await guestWith(async () => {});
   for (let n = 0; n < 3; n++) await one.fleetCluster.change(content, owner);
   assert.equal(one.writes(), 1);
   assert.equal(one.fleetCluster.busy, true);
 });
 
-test("while the watch stands, the answer to a write counts before its event comes, if it ever does", async () => {
+test("counts the answer to a write before its event, which may never come, while the watch stands", async () => {
   using one = await guestWith(rolloutState);
   assert.equal(one.is(), "other");
   await one.fleetCluster.change(content, owner);
@@ -90,15 +90,15 @@ test("while the watch stands, the answer to a write counts before its event come
 const message = (text: string) => JSON.stringify({ reason: "Refused", message: text });
 const answers: readonly (readonly [what: string, status: number, body: string, own: boolean])[] = [
   ["its rights", 403, message("cannot patch"), true],
-  ["a namespace that is absent", 404, message("namespaces not found"), true],
+  ["a missing namespace", 404, message("namespaces not found"), true],
   ["a webhook", 422, message('admission webhook "x" denied the request: no'), true],
   ["a policy", 422, message("ValidatingAdmissionPolicy 'p' with binding 'b' denied request"), true],
-  ["a method that it lacks", 405, "{}", true],
-  ["an invalid content", 422, message("data: Invalid value"), false],
-  ["a content that is too large", 413, "{}", false],
+  ["a method that the cluster lacks", 405, "{}", true],
+  ["invalid content", 422, message("data: Invalid value"), false],
+  ["content that is too large", 413, "{}", false],
 ];
 for (const [what, status, body, own] of answers)
-  test(`counts ${status} for ${what} as ${own ? "that cluster's own trouble" : "a refusal of the content"}`, async () => {
+  test(`counts ${status} for ${what} as ${own ? "the cluster's own trouble" : "a refusal of the content"}`, async () => {
     const answer = { httpStatusCode: status, headers: {} } as unknown as ResponseContext;
     const path = "/api/v1/namespaces/kube-system/secrets/pull-secret";
     const error = ApiError.from("PATCH", path, answer, body);
@@ -122,7 +122,7 @@ const ours = {
 const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
   ["of nobody", { ...ours, metadata: { ...ours.metadata, annotations: {} } }],
   [
-    "of the management cluster before this one, with the same content",
+    "of an earlier management cluster, with the same content",
     {
       ...ours,
       metadata: { ...ours.metadata, annotations: { "globalpullsecret.io/fleet-owner": "old/x" } },
@@ -130,7 +130,7 @@ const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
   ],
 ];
 for (const [what, object] of theirs)
-  test(`refuses a Secret ${what}, and adopts it where that is asked for`, async () => {
+  test(`refuses a Secret ${what}, and adopts it when the spec asks for that`, async () => {
     using one = await guestWith(rolloutState, [object]);
     assert.equal(one.is(), "foreign");
     one.fleetCluster.mayAdopt = () => true;
@@ -140,10 +140,9 @@ for (const [what, object] of theirs)
     assert.equal(one.is(), "has");
   });
 
-test("a deletion that is refused is asked for again after five seconds at the earliest, later after thirty, whatever becomes of the time of day, and its reason is known meanwhile", async (t) => {
+test("retries a refused deletion after 5 to 30 seconds, whatever the time of day, and keeps its reason", async (t) => {
   using one = await guestWith(rolloutState, [ours]);
-  // Never before what the guest has seen of the clock, and whole, so that no
-  // difference is rounded.
+  // Never before the cluster's own clock, and in whole numbers, so that no difference is rounded.
   let now = Math.ceil(performance.now());
   t.mock.method(performance, "now", () => now);
   t.mock.method(Date, "now", () => 4e12 / (1 + one.deletions()));
@@ -154,10 +153,10 @@ test("a deletion that is refused is asked for again after five seconds at the ea
     const { why = "", wait = 0 } = one.fleetCluster.refusal(undefined) ?? {};
     assert.match(
       why,
-      /^GPS439: DELETE .*422 Invalid; let the target be written, and deleted, there$/,
+      /^GPS439: DELETE .*422 Invalid; allow the target to be written and deleted in that cluster$/,
     );
     assert.ok(wait >= (asked < 8 ? 5000 : 30_000));
-    assert.ok(one.fleetCluster.again().includes(wait), "nobody looks again");
+    assert.ok(one.fleetCluster.again().includes(wait), "nothing checks again");
     const refused = now;
     for (now of [refused, refused + wait - 1]) {
       assert.equal(one.fleetCluster.withdraw(owner), false);
@@ -166,7 +165,7 @@ test("a deletion that is refused is asked for again after five seconds at the ea
     }
     now = refused + wait;
   }
-  // A content is no removal: what is refused of the one says nothing of the other.
+  // Content is not a removal: a refusal of one does not concern the other.
   assert.equal(one.fleetCluster.refusal(content), undefined);
 });
 
@@ -217,7 +216,7 @@ for (const [whose, left] of [
       holds: () => true,
       hint: () => hinted.resolve(),
     });
-    // Its watches stand and show nothing later, so that no look after the last change counts.
+    // Its watches stand and show nothing later, so nothing after the last change counts.
     while (![...objects.keys()].join().includes("crs-other") || removed.length < 2 - left.length) {
       await hinted.promise;
       hinted = Promise.withResolvers<void>();
@@ -228,11 +227,11 @@ for (const [whose, left] of [
     const named = (name: string) =>
       [...objects.keys()].filter((path) => path.endsWith(`/${name}`)).length;
     assert.deepEqual([named("crs-pull-secret"), named("crs-other")], [left.length, 2]);
-    // The ClusterResourceSet goes before its Secret.
+    // The ClusterResourceSet is deleted before its Secret.
     if (removed.length > 0) assert.match(removed[0] ?? "", /clusterresourcesets/);
   });
 
-test("what is placed in a cluster is the same by each of its names, and not that of a cluster restored from its etcd", async () => {
+test("identifies placed objects under each name of a cluster, but not in a cluster restored from its etcd", async () => {
   const by = (server: string, authority: string) =>
     new Access({ server, authority, serverName: undefined }, { token: "t" });
   const another = { ...ours, metadata: { ...ours.metadata, uid: "v" } };
@@ -257,10 +256,10 @@ test("what is placed in a cluster is the same by each of its names, and not that
 const other = { type: "Opaque", data: { a: "eQ==" } };
 
 for (const [what, wanted] of [
-  ["a content is written", content],
-  ["it is taken away", undefined],
+  ["content is written", content],
+  ["it is removed", undefined],
 ] as const)
-  test(`${what} five times at once, and then once a minute; for another content that begins anew`, () => {
+  test(`${what} five times at once and then once a minute, and starts again for other content`, () => {
     const one = newContest();
     const start = Math.ceil(performance.now());
     for (let n = 0; n < 5; n++) {

@@ -1,4 +1,4 @@
-/** One cluster of the fleet: what is there, and the writes that bring the content there. */
+/** One cluster of the fleet: what it contains, and the writes that bring the content there. */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
@@ -13,20 +13,23 @@ import type { WatchTarget } from "#kube/watch/watch.ts";
 import type { Placement, Transport } from "./transport/transport.ts";
 import { Contest } from "#kube/contest.ts";
 
-/** Most milliseconds until a write that got no answer is tried again. */
+/** Longest pause, in milliseconds, before a write without an answer is repeated. */
 const longestPause = 30_000;
 
-/** Least milliseconds until a refused write is tried again: a refusal does not pass sooner. */
+/**
+ * Shortest pause, in milliseconds, before a refused write is repeated. A refusal does not end
+ * sooner.
+ */
 const shortestRetry = 5000;
 
 type Options = Readonly<{
   transport: Transport;
-  /** How the cluster is reached; or the management cluster itself. */
+  /** How to reach the cluster, or the management cluster itself. */
   reach: (() => Promise<AccessReading>) | Cluster;
-  /** True while we hold the Lease; only its holder writes. */
+  /** True while this process holds the Lease. Only the holder writes. */
   holds: () => boolean;
   hint: () => void;
-  /** How a connection is made. */
+  /** Makes a connection. */
   connect?: (access: Access) => Cluster;
 }>;
 
@@ -36,13 +39,16 @@ type Objects = readonly (KubernetesObject | undefined)[];
 export class FleetCluster {
   readonly #options: Options;
   readonly #connection: Connection;
-  /** A write that got no answer. The guest counts as away until then, by performance.now(). */
+  /**
+   * A write without an answer. Until `until` (by performance.now()) the cluster counts as
+   * unreachable.
+   */
   #unanswered: { why: string; times: number; until: number } | undefined;
-  /** What was refused, a content or its removal, why, how often, and when it may be tried again. */
+  /** A refusal of content or of its removal: the reason, how often, and when to try again. */
   #refusal: { of: Wanted; why: string; own: boolean; times: number; next: number } | undefined;
   #writing = false;
   readonly #contest = newContest();
-  /** Whether a Secret with this owner's mark, or with none, may be taken over. */
+  /** Whether to take over a Secret with this owner's mark, or with none. */
   mayAdopt: (mark: string | undefined) => boolean = () => false;
 
   constructor({ connect, ...options }: Options) {
@@ -66,20 +72,19 @@ export class FleetCluster {
     this.#connection.close();
   }
 
-  /** Whether it is to give back what it has; see Link. */
+  /** Whether the Secret is being removed from this cluster; see Connection. */
   set leaving(is: boolean) {
     this.#connection.leaving = is;
   }
 
-  /** True while a write is under way, or what it left is not known yet. */
+  /** True while a write is under way, or while its result is unknown. */
   get busy(): boolean {
     return this.#writing || this.#connection.doubted;
   }
 
   /**
-   * Milliseconds after which to look again even if nothing happens: a write that got no answer or
-   * was refused may be tried again, or what is said of the cluster is over. All pauses here go by a
-   * clock that nobody sets; one that was put back would hold up a cluster for as long.
+   * Milliseconds after which to check again even if nothing happens: to repeat a write that was
+   * refused or had no answer, or to end a warning. All pauses use a clock that nobody can set.
    */
   again(): readonly number[] {
     const now = performance.now();
@@ -88,12 +93,12 @@ export class FleetCluster {
     return [...waits, this.#connection.excess].filter((one) => one !== undefined);
   }
 
-  /** Why less is heard of the cluster than there is; undefined where that is not so. */
+  /** A warning if the cluster sends too much, so that not everything is read. */
   warning(): string | undefined {
     return this.#connection.excess === undefined ? undefined : sentence("excess");
   }
 
-  /** What is there, compared with this content or with none. */
+  /** Compares the cluster with this content, or with none. */
   there(content: Wanted, owner: string): There {
     const { transport } = this.#options;
     const objects = this.#objects();
@@ -124,9 +129,9 @@ export class FleetCluster {
   }
 
   /**
-   * Tells what that owner placed in this cluster from what it placed in any other; undefined while
-   * not all of it is known to be there. A uid alone is that of a copy, too, which somebody restored
-   * from the same etcd, and which has an authority of its own.
+   * Identifies what this owner placed in this cluster. Undefined while not all of it is known to be
+   * there. The uids alone do not suffice: a cluster restored from the same etcd has the same uids,
+   * but another authority.
    */
   placementId(owner: string): string | undefined {
     const objects = this.#objects();
@@ -147,8 +152,8 @@ export class FleetCluster {
   }
 
   /**
-   * Why this content, or its removal, was refused, whether for a reason of the cluster's own, and
-   * in how many milliseconds to try again.
+   * Why this content, or its removal, was refused, whether for the cluster's own reasons, and in
+   * how many milliseconds to try again.
    */
   refusal(wanted: Wanted): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
     const one = this.#refusal;
@@ -156,7 +161,7 @@ export class FleetCluster {
     return { why: one.why, own: one.own, wait: one.next - performance.now() };
   }
 
-  /** Brings the content there. Never rejects; the watch shows what came of it. */
+  /** Brings the content to the cluster. Never rejects. The watch shows the result. */
   async change(content: Content, owner: string): Promise<void> {
     await this.#write(content, async (cluster, found) => {
       for (const [at, one] of this.#options.transport.placed.entries()) {
@@ -169,8 +174,8 @@ export class FleetCluster {
   }
 
   /**
-   * Takes away what that owner placed, last placed first, unless that was refused a moment ago.
-   * True when nothing of it is left.
+   * Removes what this owner placed, in reverse order, unless the cluster has just refused that.
+   * Returns true when nothing is left.
    */
   withdraw(owner: string): boolean {
     const objects = this.#objects();
@@ -188,7 +193,7 @@ export class FleetCluster {
     return false;
   }
 
-  /** What that owner placed by a name of a former version. */
+  /** What this owner placed under the names of a previous version. */
   #leftOvers(objects: Objects, owner: string): readonly Owned[] {
     const { placed, former = [] } = this.#options.transport;
     return former.flatMap((target, at) => ownedAt(target, objects[placed.length + at], owner));
@@ -211,7 +216,7 @@ export class FleetCluster {
       this.#unanswered = undefined;
       this.#contest.wrote(content, performance.now());
     } catch (error) {
-      // A conflict: somebody else wrote first, and a list is about to show it.
+      // A conflict: another client wrote first, and the next list will show it.
       if (error instanceof ApiError && error.status === 409)
         return this.#contest.wrote(content, performance.now());
       if (isAway(error)) {
@@ -286,15 +291,15 @@ async function place(
   if (!one.has(reply, content, owner)) throw new Mutated(sentence("mutated"));
 }
 
-/** True for no answer, or one that says nothing about the request. A refusal is an answer. */
+/** True if there is no answer, or one that does not concern the request. A refusal is an answer. */
 function isAway(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status);
 }
 
 /**
- * True for an answer that finds the content itself invalid. Rights, a namespace that is absent, and
- * what admission there denies, with whatever status, are that cluster's own.
+ * True if the answer rejects the content itself. Missing rights, a missing namespace and denials by
+ * admission, whatever their status, are the cluster's own reasons.
  */
 const isOfContent = (error: unknown): boolean =>
   error instanceof ApiError && [400, 413, 422].includes(error.status) && !error.isDenial;
@@ -302,13 +307,13 @@ const isOfContent = (error: unknown): boolean =>
 class Mutated extends Error {}
 
 /**
- * Writes of one content, or removals, that a cluster gets. To repair it five times at once is
- * nothing special. A cluster that needs more than one a minute, for ever, undoes them; as a canary
- * it would hold up all others, and each write would be followed by the next at once.
+ * How often one content, or its removal, may be written to a cluster. Five repairs in a row are
+ * normal. A cluster that always needs more than one a minute keeps undoing them. As a canary it
+ * would block all others, and writes would follow each other without a pause.
  */
 const writes = { perSecond: 1 / 60, atOnce: 5 };
 
-/** What is to be there; undefined: nothing. */
+/** What should be there. Undefined: nothing. */
 export type Wanted = Content | undefined;
 
 const same = (one: Wanted, other: Wanted): boolean =>

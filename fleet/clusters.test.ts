@@ -20,7 +20,7 @@ for (const [mark, refuse, adopt] of table)
     assert.equal(adoptionRule({ spec: { ...spec, conflicts: "Adopt" } }, ...rivals)(mark), adopt);
   });
 
-/** A management cluster that has no object, and the collections that are asked for one. */
+/** A management cluster without objects, and the collections that were read. */
 function asking() {
   const asked: { path: string; query: object }[] = [];
   const home = {
@@ -42,7 +42,7 @@ const delegated = (selector: object, target = "pull-secret"): FleetSecretSpec =>
   clusterAPI: { namespaceSelector: { matchLabels: { a: "b" } }, clusterSelector: selector },
 });
 
-test("a guest whose way changed, because its selectors were edited, is connected anew, and no other is", () => {
+test("reconnects only to the cluster whose transport changed because its selectors were edited", () => {
   const { home } = asking();
   const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
   const gold = delegated({ matchLabels: { tier: "gold" } });
@@ -51,13 +51,13 @@ test("a guest whose way changed, because its selectors were edited, is connected
   clusters.keep(["a"], [], structuredClone(gold));
   assert.equal(clusters.get("a"), first, "nothing was edited");
   clusters.keep(["a"], [], { ...gold, rollout: { canary: 0 } });
-  assert.equal(clusters.get("a"), first, "the pace is no part of the way");
+  assert.equal(clusters.get("a"), first, "the pace is not part of the transport");
   clusters.keep(["a"], [], delegated({ matchLabels: { tier: "silver" } }));
   assert.notEqual(clusters.get("a"), first);
   clusters.keep([]);
 });
 
-/** What status said, and how the cluster counts until the next controller has asked it. */
+/** The last status, and how the cluster counts until the next controller has asked it. */
 const remembered: readonly (readonly [
   state: ClusterStatus["state"],
   reason: string | undefined,
@@ -74,7 +74,7 @@ const remembered: readonly (readonly [
   ),
 ];
 for (const [state, reason, rolloutState] of remembered)
-  test(`a cluster that was ${state} for ${reason?.slice(0, 6) ?? "no reason"} counts as ${rolloutState} until it has answered`, () => {
+  test(`keeps a cluster that was ${state} for ${reason?.slice(0, 6) ?? "no reason"} counts as ${rolloutState} until it has answered`, () => {
     const clusters = new FleetClusters({ home: {} as Cluster, holds: () => true, hint() {} });
     const since = new Date().toISOString();
     const known = { name: "a", state, since, ...(reason === undefined ? {} : { reason }) };

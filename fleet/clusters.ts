@@ -1,4 +1,4 @@
-/** The clusters of one object, each with its connection and its standing. */
+/** The clusters of one object, each with its connection and its rollout state. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { type Wanted, FleetCluster } from "./cluster.ts";
@@ -19,10 +19,10 @@ import type { Transport } from "./transport/transport.ts";
 
 type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
 
-/** The facts by which one run judges clusters. */
+/** What one run knows when it judges the clusters. */
 export type Run = Readonly<{
   object: FleetSecret;
-  /** undefined: the object is deleted, and needs none. */
+  /** Undefined: the object is deleted and needs no source. */
   source: Judged | undefined;
   owner: string;
   now: number;
@@ -31,7 +31,7 @@ export type Run = Readonly<{
 export class FleetClusters {
   readonly #options: Options;
   readonly #all = new Map<string, FleetCluster>();
-  /** What the ways of all guests were made of. */
+  /** The fields of the spec that all transports were made from. */
   #made = "";
   #version = "v1beta2";
 
@@ -39,7 +39,7 @@ export class FleetClusters {
     this.#options = options;
   }
 
-  /** From now on Cluster API is told in this version. */
+  /** Uses this version of Cluster API from now on. */
   useVersion(version: string): void {
     if (version !== this.#version) this.keep([]);
     this.#version = version;
@@ -49,7 +49,7 @@ export class FleetClusters {
     return this.#all.get(name);
   }
 
-  /** Connects to these clusters, and to no others. */
+  /** Connects to these clusters and to no others. */
   keep(
     served: readonly string[],
     leaving: readonly string[] = [],
@@ -59,7 +59,7 @@ export class FleetClusters {
     const { home, holds, hint } = this.#options;
     const { via, target, clusterAPI } = spec ?? {};
     const { clusterNameLabelValue, clusterSelector } = clusterAPI ?? {};
-    // A ClusterResourceSet has the selector of Clusters in it, and that may be edited.
+    // A ClusterResourceSet contains the selector of Clusters, which can be edited.
     const made = JSON.stringify([via, target, clusterNameLabelValue, clusterSelector]);
     if (spec !== undefined && made !== this.#made) {
       if (via === "ClusterResourceSet") this.keep([]);
@@ -103,8 +103,8 @@ export class FleetClusters {
     const there = cluster?.there(content, owner) ?? { is: "unknown" as const };
     const known = object.status?.clusters?.find((one) => one.name === name);
     const former = formerOf(run, known);
-    // Until a cluster has answered, it counts as status last said. Otherwise a halt would last only
-    // as long as the process.
+    // Until a cluster has answered, its last status counts. Otherwise a halt would end with the
+    // process.
     if (there.is === "unknown" && known !== undefined)
       return { rolloutState: lastKnownState(former), ...said(known) };
     if (there.is === "other" && content === undefined)
@@ -124,7 +124,7 @@ export class FleetClusters {
     });
   }
 
-  /** The standing of a cluster that is to give back what this owner placed there. */
+  /** The state of a cluster from which this owner's Secret is being removed. */
   leaving(name: string, owner: string, now: number): ReturnType<typeof removalStateOf> {
     const cluster = this.#all.get(name);
     return removalStateOf({
@@ -135,18 +135,18 @@ export class FleetClusters {
     });
   }
 
-  /** Whether each of these clusters has answered, or is known to be away. */
+  /** Whether each of these clusters has answered or is known to be unreachable. */
   areKnown(names: readonly string[]): boolean {
     return names.every((name) => this.#all.get(name)?.there(undefined, "").is !== "unknown");
   }
 
-  /** What that owner placed in these clusters, each as its guest tells it from all others. */
+  /** Identities of what this owner placed in these clusters. */
   placed(names: readonly string[], owner: string): ReadonlySet<string> {
     const all = names.map((name) => this.#all.get(name)?.placementId(owner));
     return new Set(all.filter((one) => one !== undefined));
   }
 
-  /** When to look at a cluster again even if nothing happens, in milliseconds. */
+  /** When to check a cluster again even if nothing happens, in milliseconds. */
   again(name: string, now: number): readonly number[] {
     return (
       this.#all
@@ -158,9 +158,9 @@ export class FleetClusters {
 }
 
 /**
- * Which Secrets of others an object takes over, by the mark of their owner: those of younger
- * objects with its target, so that no cluster goes without meanwhile; never those of older ones;
- * and all others where it adopts.
+ * Decides which existing Secrets an object takes over, by the mark of their owner. It takes those
+ * of younger objects with the same target, so that no cluster loses its Secret meanwhile. It never
+ * takes those of older objects. With `conflicts: Adopt` it takes all others.
  */
 export function adoptionRule(
   { spec }: Pick<FleetSecret, "spec">,
@@ -194,7 +194,7 @@ function transportOf(
     : direct(where);
 }
 
-/** What status says of this content, recognized by the version of the source that it refers to. */
+/** The last status of this content. The version of the source identifies the content. */
 function formerOf(
   { object, source }: Run,
   known: ClusterStatus | undefined,
@@ -204,7 +204,7 @@ function formerOf(
   return { ...said(known), since: Date.parse(known.since) };
 }
 
-/** The standing by what status last said. Only a refusal of the content counts as one. */
+/** The state according to the last status. Only a refusal of the content counts as a refusal. */
 function lastKnownState(former: ClusterFacts["former"]): RolloutState {
   if (former?.state === "Done") return "done";
   if (former?.state === "Progressing") return "busy";
@@ -227,7 +227,7 @@ const refusals: ReadonlySet<string> = new Set([
 
 const codeIn = (reason = ""): string => reason.slice(0, codeOf("refused").length);
 
-/** A refusal that the previous controller met. It counts, and is tried once more. */
+/** A refusal that the previous controller received. It counts, and is tried once more. */
 function remembered(former: ClusterFacts["former"]): ClusterFacts["refusal"] {
   const code = codeIn(former?.reason);
   if (former?.state !== "Failed" || !refusals.has(code)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * How long a kubeconfig is used. The cluster is scripted, and the clock is the test's: no real one
- * can be made to show five minutes in an instant.
+ * How long a kubeconfig is used. The cluster is scripted and the clock is the test's, because five
+ * real minutes would take too long.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ const accessTo = (server: string): AccessReading => {
   return { ok: true, access, made: server };
 };
 
-/** It has nothing, and its watches last. */
+/** It has no objects, and its watches last. */
 const clusterOf = (removed: string[]) =>
   ({
     remove: async (path: string) => void removed.push(path),
@@ -31,7 +31,7 @@ const clusterOf = (removed: string[]) =>
       void (await once(signal, "abort")),
   }) as unknown as Cluster;
 
-/** A link that has read its kubeconfig once, and works. */
+/** A connection that has read its kubeconfig once, and works. */
 async function connectionOf(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
@@ -55,7 +55,7 @@ async function connectionOf(t: TestContext) {
     },
   });
   t.after(() => connection.close());
-  /** Lets so much time pass, a second at once, and what follows from it happen. */
+  /** Lets time pass, a second at a time, with everything that follows from it. */
   const pass = async (milliseconds: number) => {
     for (let left = milliseconds; left > 0; left -= 1000) {
       t.mock.timers.tick(1000);
@@ -67,7 +67,7 @@ async function connectionOf(t: TestContext) {
   return { connection, is, pass };
 }
 
-test("a kubeconfig that is as it was is read again after four to six minutes, and its connection kept", async (t) => {
+test("reads an unchanged kubeconfig again after four to six minutes, and keeps its connection", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   await pass(4 * minute - 1000);
   assert.equal(is.readings, 1);
@@ -79,7 +79,7 @@ test("a kubeconfig that is as it was is read again after four to six minutes, an
   assert.ok(Array.isArray(connection.found));
 });
 
-test("while the old one works, a kubeconfig that was replaced is used after six minutes at the latest", async (t) => {
+test("uses a replaced kubeconfig after at most six minutes, even if the old one works", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   is.read = async () => accessTo("https://two");
   await pass(6 * minute + 2000);
@@ -89,7 +89,7 @@ test("while the old one works, a kubeconfig that was replaced is used after six 
 
 const forbidden = new ApiError({ status: 403, reason: "Forbidden", method: "GET", path: "/x" });
 
-/** What became of the kubeconfig, how it is read then, and what is said. */
+/** What happened to the kubeconfig, how it is read then, and the reported reason. */
 const revoked: readonly (readonly [string, () => Promise<AccessReading>, RegExp])[] = [
   ["asks for more", async () => ({ ok: false, why: "GPS437: why" }), /^GPS437: why$/],
   [
@@ -104,7 +104,7 @@ const deleted: (typeof revoked)[number] = [
   /^GPS436: why$/,
 ];
 for (const [what, read, isReported] of [...revoked, deleted])
-  test(`one that ${what} ends the connection, and given back it opens another`, async (t) => {
+  test(`one that ${what} ends the connection, and restored it opens another`, async (t) => {
     const { connection, is, pass } = await connectionOf(t);
     const { read: before } = is;
     is.read = read;
@@ -120,7 +120,7 @@ for (const [what, read, isReported] of [...revoked, deleted])
     assert.deepEqual(is.opened, ["https://one", "https://one"]);
   });
 
-test("a cluster that is leaving keeps its connection when its kubeconfig went with its namespace, until it is served again", async (t) => {
+test("keeps the connection of a leaving cluster whose kubeconfig was deleted with its namespace, until it is served again", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   connection.leaving = true;
   is.read = async () => ({ ok: false, why: "GPS436: why", absent: true });
@@ -135,7 +135,7 @@ test("a cluster that is leaving keeps its connection when its kubeconfig went wi
 });
 
 for (const [what, read] of revoked)
-  test(`a cluster that is leaving is let go when its kubeconfig ${what}`, async (t) => {
+  test(`ends the connection of a leaving cluster when its kubeconfig ${what}`, async (t) => {
     const { connection, is, pass } = await connectionOf(t);
     connection.leaving = true;
     is.read = read;
@@ -143,7 +143,7 @@ for (const [what, read] of revoked)
     assert.equal(connection.cluster, undefined);
   });
 
-test("a management cluster that does not answer revokes nothing", async (t) => {
+test("revokes nothing when the management cluster does not answer", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   const silence = new ApiError({ status: 0, reason: "refused", method: "GET", path: "/x" });
   is.read = async () => await Promise.reject(silence);
@@ -156,7 +156,7 @@ test("a management cluster that does not answer revokes nothing", async (t) => {
 const pem = (body: string) => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
 const of = (text: string) => certificatesIn(Buffer.from(text).toString("base64"));
 
-test("an authority is the same however it is written, and no other one", () => {
+test("recognizes an authority however it is written, and no other", () => {
   const plain = of(pem("QUJD\nREVG"));
   for (const text of [
     `# ours\n${pem("QUJDREVG")}`,

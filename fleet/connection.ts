@@ -1,6 +1,6 @@
 /**
- * The connection to one cluster. It opens, follows and reopens by itself, so that a cluster that is
- * down delays no other.
+ * The connection to one cluster. It connects, follows objects and reconnects by itself, so a
+ * cluster that is down does not delay the others.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import { cached } from "#kube/watch/cached-client.ts";
@@ -16,24 +16,24 @@ import { sentence } from "./rules/problems.ts";
 import { connect } from "#kube/client/client.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 
-/** Milliseconds for which a cluster that sent more than it may is said to. Pauses are no longer. */
+/**
+ * Milliseconds for which a warning about too much data stays. The pauses of the watch are not
+ * longer.
+ */
 const excessMilliseconds = 60_000;
 
-/** Most milliseconds between two tries to reach a guest that is away. */
+/** Longest pause, in milliseconds, between two tries to reach a cluster. */
 const longestPause = 30_000;
 
 type Options = Readonly<{
-  /**
-   * Called at each opening, and every five minutes; or the cluster itself, where that is the
-   * management cluster.
-   */
+  /** Called before each connection and every five minutes; or the management cluster itself. */
   reach: (() => Promise<AccessReading>) | Cluster;
-  /** Objects without which nothing can be done. */
+  /** Objects that must be readable. */
   needed: readonly WatchTarget[];
-  /** Objects whose reading may be refused. */
+  /** Objects that need not be readable. */
   besides: readonly WatchTarget[];
   hint: () => void;
-  /** How a connection is made. */
+  /** Makes a connection. */
   connect?: (access: Access) => Cluster;
 }>;
 
@@ -53,13 +53,15 @@ type Open = Readonly<{
 }>;
 
 /**
- * What is known: nothing yet, why the guest is away, or what was shown of each object, the needed
+ * What is known: nothing yet, why the cluster is unreachable, or the objects as seen, the needed
  * ones first.
  */
 export type KnownObjects = "unknown" | Readonly<{ away: string }> | readonly Seen[];
 
 export class Connection {
-  /** While it gives back what it has, a kubeconfig that is deleted closes no open connection. */
+  /**
+   * While the Secret is being removed, deleting the kubeconfig does not close an open connection.
+   */
   leaving = false;
   readonly #options: Options;
   readonly #stop = new AbortController();
@@ -73,7 +75,7 @@ export class Connection {
   #closedBecause: string | undefined;
   #failures = 0;
   #renew = false;
-  /** When the kubeconfig is to be read again. */
+  /** When to read the kubeconfig again. */
   #stale = Number.POSITIVE_INFINITY;
   #exceeded = Number.NEGATIVE_INFINITY;
 
@@ -99,37 +101,38 @@ export class Connection {
     return this.#closedBecause ?? this.#open?.all.find((one) => one.needed && one.problem)?.problem;
   }
 
-  /** The open connection; undefined while there is none. */
+  /** The open connection, if there is one. */
   get cluster(): Cluster | undefined {
     return this.#open?.cluster;
   }
 
-  /** Certificates of the authority of the open connection; the management cluster has none. */
+  /** Certificates of the connection's authority. The management cluster has none. */
   get authority(): string | undefined {
     return this.#open?.authority;
   }
 
   /**
-   * True while nothing has shown what a write left. It is asked for; where there is no watch, the
-   * list that begins the next one tells, in its own time. Until then a second write would be blind.
+   * True while the result of a write is unknown. It is read again. If there is no watch, the list
+   * that begins the next watch shows it. Until then no second write is sent.
    */
   get doubted(): boolean {
     return this.#open?.all.some(({ informer }) => informer.doubted) === true;
   }
 
-  /** Milliseconds for which the cluster counts as one that sends too much, if it does. */
+  /** Milliseconds for which the warning about too much data still stays, if there is one. */
   get excess(): number | undefined {
     const wait = this.#exceeded + excessMilliseconds - performance.now();
     return wait > 0 ? wait : undefined;
   }
 
   /**
-   * To be called after a write. What it left is asked for where its answer did not tell. Without an
-   * answer, the kubeconfig is read again too, because a watch outlives the token that opened it.
+   * To be called after a write. Reads the result again if the answer did not show it. If there was
+   * no answer, it also reads the kubeconfig again, because a watch outlives the token that opened
+   * it.
    */
   observeWrite(answered: boolean): void {
     this.#renew ||= !answered;
-    // The answer is known at once. Its event comes later, if ever.
+    // The answer is known at once. Its watch event may come later or never.
     for (const one of this.#open?.all ?? []) this.#show(one);
     this.#loop.hint();
   }
@@ -164,15 +167,15 @@ export class Connection {
   }
 
   /**
-   * The management cluster did not tell how this cluster is reached. That it may not be read any
-   * more is an answer, as good as a kubeconfig that was deleted.
+   * The management cluster did not return the kubeconfig. If the right to read it was removed, this
+   * counts like a deleted kubeconfig.
    */
   #connectFailed(error: unknown): undefined {
     const revoked = error instanceof ApiError && error.status === 403;
     if (this.#open === undefined || revoked) this.#close(unreachableBecause(error));
   }
 
-  /** The kubeconfig may have been renewed, or name another cluster. */
+  /** The kubeconfig may have been renewed, or may now name another cluster. */
   async #connect(): Promise<void> {
     const { reach, connect = connectTo } = this.#options;
     if (typeof reach !== "function") {
@@ -186,7 +189,7 @@ export class Connection {
     if (!read.ok) return this.#close(read.why);
     const { made, access } = read;
     if (this.#open?.made === made) return;
-    // Behind a public authority the address tells two clusters apart.
+    // Clusters behind a public authority are distinguished by their addresses.
     const { authority: signer, server } = access;
     const authority = signer === undefined ? server : certificatesIn(signer);
     this.#begin({ made, authority }, connect(access));
@@ -243,7 +246,7 @@ export class Connection {
     });
   }
 
-  /** A watch that ended in its time begins again at once. Until then what it showed is kept. */
+  /** A watch that ended normally restarts at once. Until then its last objects are kept. */
   #show(one: FollowedObject): void {
     const { shown } = one.informer;
     // The watch may not have shown our own write yet.
@@ -253,7 +256,7 @@ export class Connection {
     this.#options.hint();
   }
 
-  /** Takes the end of a watch. An object that is not needed counts only when it is refused. */
+  /** Handles the end of a watch. If the object is not needed, only a refusal counts. */
   #failed(one: FollowedObject, error: unknown): void {
     if (!one.needed) {
       const { seen } = one;
@@ -265,7 +268,7 @@ export class Connection {
     one.problem = unreachableBecause(error);
     if (known === one.problem) return;
     this.#options.hint();
-    // A guest that was away already is tried again in its own time.
+    // A cluster that is already unreachable is retried after its own pause.
     if (known === undefined) this.#loop.hint();
   }
 }
@@ -273,29 +276,31 @@ export class Connection {
 const certificate = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g;
 
 /**
- * Base64 of PEM → its certificates as one text, the same whatever their order, their lines and what
- * stands between them.
+ * Base64 of PEM → its certificates as one text, independent of order, line breaks and other
+ * content.
  */
 export function certificatesIn(authority: string): string {
   const text = Buffer.from(authority, "base64").toString();
   const found = Array.from(text.matchAll(certificate), ([, body = ""]) => body.replace(/\s/g, ""));
-  // Where there is none, the text itself tells two clusters apart.
+  // Without certificates, the text itself distinguishes two clusters.
   return found.length === 0 ? text : [...new Set(found)].toSorted().join(" ");
 }
 
-/** Status and reason of the guest's answer, and nothing else, because the rest may be anything. */
+/**
+ * Status and reason of the cluster's answer. Nothing else is quoted, because it could be anything.
+ */
 export const answerOf = (error: unknown): string =>
-  error instanceof ApiError ? error.bare : "its answer is not an API server's";
+  error instanceof ApiError ? error.bare : "its answer is not that of an API server";
 
-/** Why a cluster is not reached. A refused account is an answer, and lasts. */
+/** Why a cluster cannot be reached. A refused account is lasting. */
 export const unreachableBecause = (error: unknown): string => {
   const denied = error instanceof ApiError && [401, 403].includes(error.status);
   return sentence(denied ? "denied" : "unreachable", answerOf(error));
 };
 
 /**
- * What is known of an object whose reading may be refused, after it failed. What it showed last is
- * kept, unless it is not there or may not be read.
+ * What is known of an optional object after reading it failed. Its last content is kept, unless it
+ * does not exist or may not be read.
  */
 function unseen(seen: Seen, error: unknown): Seen {
   const { status, reason } = error instanceof ApiError ? error : { status: 0, reason: "Unknown" };
@@ -304,20 +309,20 @@ function unseen(seen: Seen, error: unknown): Seen {
   return gone ? { is: "refused", status, why } : { ...seen, failing: why };
 }
 
-/** Seconds that a guest may take for an answer. One that takes longer counts as away. */
+/** Seconds to wait for an answer. A slower cluster counts as unreachable. */
 const answerSeconds = 10;
 
 /**
- * Most bytes of an answer, and of a line of a watch. etcd takes objects of 1.5 MiB, and base64
- * makes a third more of them: no list of one object is longer.
+ * Largest answer, and largest line of a watch, in bytes. etcd accepts objects of 1.5 MiB, and
+ * base64 adds a third.
  */
 const largestAnswer = 2 * 1024 * 1024;
 
 /**
- * What the watch of one object may send. A GlobalPullSecret's status has one event a second while
- * its nodes change, of 100 KiB where there are hundreds; a Secret has next to none. At once comes
- * what was saved up in 10 s, or two objects as large as may be. To read a MiB of the worst costs
- * 80 ms of a processor, so that a cluster which sends all that it may costs a fiftieth of one.
+ * How much the watch of one object may send. The status of a GlobalPullSecret changes once a second
+ * while its nodes change, with 100 KiB for hundreds of nodes. A Secret rarely changes. At most 10 s
+ * worth, or two of the largest objects, may arrive at once. Reading a MiB takes at most 80 ms of a
+ * processor, so a cluster that sends as much as it may costs 2 % of one.
  */
 const bounds = {
   events: { perSecond: 2, atOnce: 20 },
@@ -333,13 +338,13 @@ const connectTo = (access: Access): Cluster =>
   });
 
 /**
- * Milliseconds between two readings of a kubeconfig whose connection works, give or take a fifth:
- * for so long one is used that was replaced, deleted or is granted no more. No watch tells, which
- * would need a right to list Secrets. A thousand clusters make three reads a second.
+ * Milliseconds between two reads of a kubeconfig whose connection works, plus or minus 20 %. For so
+ * long a kubeconfig stays in use after it was replaced or deleted, or its right was removed. A
+ * watch would need the right to list Secrets. A thousand clusters cause three reads a second.
  */
 const readMilliseconds = 300_000;
 
-/** When a kubeconfig that was read at `now` is to be read again. */
+/** When to read again a kubeconfig that was read at `now`. */
 const staleAt = (now: number): number => now + readMilliseconds * (0.8 + 0.4 * Math.random());
 
 export const fleetManager = "global-pull-secret-fleet";

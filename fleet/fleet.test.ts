@@ -1,6 +1,6 @@
 /**
- * One run of an object, whose management cluster is scripted: a thousand namespaces would take a
- * real one minutes.
+ * One run of an object. The management cluster is scripted, because a real one would need minutes
+ * for a thousand namespaces.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,9 @@ const object: FleetSecret = {
   },
 };
 
-/** A fleet with so many namespaces selected, all without kubeconfigs, and the status it writes. */
+/**
+ * A fleet with this many selected namespaces, all without kubeconfigs, and the status it writes.
+ */
 function fleetWith(count: number): { fleet: Fleet; written: FleetSecretStatus[] } {
   const namespaces = Array.from({ length: count }, (_, n) => ({ metadata: { name: `n${n}` } }));
   const written: FleetSecretStatus[] = [];
@@ -57,7 +59,7 @@ for (const [count, served, stalled] of [
     assert.equal(conditions?.find(({ type }) => type === "Stalled")?.reason, stalled);
   });
 
-test("a clock that is set back holds up no status", async (t) => {
+test("writes status even if a clock is set back", async (t) => {
   const { fleet, written } = fleetWith(1);
   t.mock.timers.enable({ apis: ["Date"], now: Date.parse("2999-01-01") });
   await fleet.run(object, [object]);
@@ -68,14 +70,14 @@ test("a clock that is set back holds up no status", async (t) => {
   assert.ok(again && again.seconds <= 2, `${again?.seconds} s`);
 });
 
-/** One whose only cluster is away, and beyond its deadline. */
+/** An object whose only cluster is unreachable, beyond its deadline. */
 const overdue = new Date(Date.now() - 9 * 3_600_000).toISOString();
 const leaving: FleetSecret = {
   ...object,
   status: { clusters: [{ name: "gone", state: "Leaving", since: overdue }] },
 };
 
-test("a cluster that was given up is in status, and the next process keeps it there until it is selected again", async () => {
+test("names a cluster in status that was given up, until it is selected again, even in the next process", async () => {
   const { fleet, written } = fleetWith(1);
   while (written.at(-1)?.givenUp === undefined) {
     await fleet.run(leaving, [leaving]);
@@ -99,7 +101,7 @@ test("a cluster that was given up is in status, and the next process keeps it th
 });
 
 for (const managementState of ["Managed", "Paused"] as const)
-  test(`a deleted object that is ${managementState} ends at its deadline, though its cluster is away`, async () => {
+  test(`completes the deletion of an object that is ${managementState} at its deadline, although its cluster is unreachable`, async () => {
     const finalizers: unknown[] = [];
     const home = {
       async pages() {},
@@ -127,7 +129,7 @@ for (const managementState of ["Managed", "Paused"] as const)
     assert.deepEqual(finalizers, ["removed"]);
   });
 
-test("a cluster that is given up at its deadline is named in an Event on the object", async () => {
+test("names a cluster that is given up at its deadline in an Event on the object", async () => {
   const events: CoreV1Event[] = [];
   const home = {
     async pages() {},
@@ -149,7 +151,10 @@ test("a cluster that is given up at its deadline is named in an Event on the obj
   assert.match(event?.message ?? "", /^gone: given up: it may keep the Secret; GPS436/);
 });
 
-/** Runs the object once while reads of its source are refused so, and returns what was written. */
+/**
+ * Runs the object once while reading its source is refused in this way, and returns what was
+ * written.
+ */
 async function withoutSource(status: number, metadata: object) {
   const written: Record<string, unknown>[] = [];
   const home = {
@@ -168,7 +173,7 @@ async function withoutSource(status: number, metadata: object) {
 }
 
 for (const status of [400, 403, 404])
-  test(`a source that is refused with ${status} is told, and read again soon`, async () => {
+  test(`reports a source that is refused with ${status} and reads it again soon`, async () => {
     const { written, again } = await withoutSource(status, {});
     const { conditions } = (written.at(-1) ?? assert.fail("no status")).status as FleetSecretStatus;
     const stalled = conditions?.find(({ type }) => type === "Stalled");
@@ -177,7 +182,7 @@ for (const status of [400, 403, 404])
     assert.ok(again && again.seconds <= 5);
   });
 
-test("a deleted object ends without its source", async () => {
+test("completes the deletion of an object without its source", async () => {
   const metadata = {
     deletionTimestamp: new Date(),
     finalizers: ["globalpullsecret.io/fleet"],

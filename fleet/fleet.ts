@@ -1,6 +1,4 @@
-/**
- * One FleetSecret, as one value: its guests, and a run that brings them closer to what it declares.
- */
+/** One FleetSecret: its clusters, and a run that brings them closer to what it declares. */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -21,21 +19,24 @@ import { stalledBy, sameStatus, statusOf, type FoundClusters, warningsOf } from 
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
 export type FleetPlace = Readonly<{
-  /** The management cluster. Writes fail unless the Lease is held. */
+  /** The management cluster. Writes fail unless this process holds the Lease. */
   home: Cluster;
-  /** Uid of its kube-system namespace, by which a guest's Secret tells who placed it. */
+  /**
+   * Uid of the management cluster's kube-system namespace. It is part of the owner's mark on each
+   * placed Secret.
+   */
   clusterId: string;
   holds: () => boolean;
   hint: () => void;
   log: (fields: object, message: string) => void;
 }>;
 
-/** Least milliseconds between two writes of status. */
+/** Shortest time between two writes of status, in milliseconds. */
 const statusMilliseconds = 2000;
-/** Seconds until the next run while something goes on. */
+/** Seconds until the next run while a change is under way. */
 const soonSeconds = 5;
 
-/** A cluster that is leaving, and why it does not give back. */
+/** A leaving cluster, and why the Secret is still there. */
 type Left = Members["leaving"][number] & Readonly<{ reason?: string | undefined }>;
 type Found = Readonly<{ name: string; state: ClusterStatus["state"]; reason?: string | undefined }>;
 type GivenUp = NonNullable<FoundClusters["givenUp"]>[number];
@@ -46,7 +47,7 @@ type Told = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
 export class Fleet {
   readonly #place: FleetPlace;
   readonly #clusters: FleetClusters;
-  /** When status was answered last, by a clock that nobody sets. */
+  /** When the last write of status was answered, by a clock that nobody can set. */
   #written = Number.NEGATIVE_INFINITY;
 
   constructor(place: FleetPlace) {
@@ -54,19 +55,19 @@ export class Fleet {
     this.#clusters = new FleetClusters(place);
   }
 
-  /** Ends all connections, and withdraws nothing. */
+  /** Closes all connections and withdraws nothing. */
   close(): void {
     this.#clusters.keep([]);
   }
 
-  /** One look, and the changes that follow from it. */
+  /** Observes once, and makes the changes that follow. */
   async run(object: FleetSecret, all: readonly FleetSecret[]): Promise<Again | undefined> {
     const { home } = this.#place;
     const deleted = object.metadata.deletionTimestamp !== undefined;
     if (!deleted) await writeFinalizer(home, object, true);
     const selected = deleted ? [] : await this.#selected(object);
     if (selected instanceof ApiError) {
-      // It is unknown which clusters are selected, so everything stays as it is.
+      // The selected clusters are unknown, so nothing changes.
       const message = sentence("unreadable", selected.message);
       const again = await this.#reportStalled(object, { reason: "InventoryUnreadable", message });
       return sooner(again, { seconds: soonSeconds });
@@ -86,7 +87,7 @@ export class Fleet {
       this.#clusters.useVersion(await servedVersion(home, "addons.cluster.x-k8s.io"));
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
     const { left, givenUp } = this.#withdraw(run, members);
-    // Waited for, because with the object goes the status that names them.
+    // The Events are awaited, because the status that names these clusters goes with the object.
     await Promise.all(givenUp.map((one) => this.#reportGivenUp(object, one)));
     if (deleted && left.length === 0) {
       await writeFinalizer(home, object, false);
@@ -125,8 +126,8 @@ export class Fleet {
     const again = await this.#report(object, { clusters, stalled, source, givenUp });
     const goesOn = source?.ok === true && !isPaused(object);
     if (goesOn) {
-      // Only clusters that status names are changed, so that the next controller finds them again
-      // if this one is killed now.
+      // Change only clusters that are named in status, so that the next controller finds them if
+      // this one is killed now.
       const recorded = new Set((object.status?.clusters ?? []).map(({ name }) => name));
       for (const name of action.change.filter((one) => recorded.has(one)))
         void this.#clusters.get(name)?.change(source.content, owner);
@@ -146,12 +147,12 @@ export class Fleet {
     );
   }
 
-  /** Names of the selected clusters, or the inventory's refusal. */
+  /** Names of the selected clusters, or the error of the inventory. */
   async #selected({ spec }: FleetSecret): Promise<readonly string[] | ApiError> {
     try {
       return await selectedBy(this.#place.home, spec);
     } catch (error) {
-      // The inventory is not served or not granted, or the selector is invalid.
+      // The inventory is missing, the right to read it is missing, or the selector is invalid.
       if (isForAPerson(error)) return error;
       throw error;
     }
@@ -169,12 +170,14 @@ export class Fleet {
     }
   }
 
-  /** Withdraws from the clusters that are due: those still leaving, and those that are given up. */
+  /**
+   * Withdraws from the clusters that are due: those that are leaving, and those that are given up.
+   */
   #withdraw({ object, owner, now }: Run, { served, leaving }: Members): Withdrawal {
     const { spec } = object;
     const waits = { left: leaving, givenUp: [] };
     if (leaving.length === 0 || isPaused(object)) return waits;
-    // One that has not answered yet may be a cluster that is leaving under another name.
+    // A cluster that has not answered yet may be a leaving cluster under another name.
     if (!this.#clusters.areKnown(served)) return waits;
     const due = new Map(
       leaving
@@ -193,8 +196,8 @@ export class Fleet {
       },
     );
     const orphan = spec.removalPolicy === "Orphan";
-    // A cluster may be selected by another name as well, such as one that its namespace was renamed
-    // to: what is there is that one's.
+    // A cluster may also be selected under another name, for example after its namespace was
+    // renamed. The Secret then belongs to that name.
     const kept = this.#clusters.placed(served, owner);
     const isKept = (name: string) =>
       [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
@@ -205,7 +208,8 @@ export class Fleet {
       const judged = due.get(name);
       const { rolloutState, reason } = judged ?? {};
       const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
-      // One that refused is written to only after its pause, and may have lost it meanwhile.
+      // A cluster that refused is written to only after its pause, and may have lost the Secret
+      // meanwhile.
       const isNext = rolloutState === "failed" || change.includes(name);
       const gone =
         rolloutState &&
@@ -233,7 +237,7 @@ export class Fleet {
     });
   }
 
-  /** Changes nothing, and tells why in status. */
+  /** Changes nothing, and reports the reason in status. */
   async #reportStalled(
     object: FleetSecret,
     stalled: FoundClusters["stalled"],
@@ -261,34 +265,34 @@ export class Fleet {
     try {
       await writeStatus(this.#place.home, object, status);
     } finally {
-      // From the answer on, so that no delay on the way brings two requests closer together.
+      // Counted from the answer, so that delays cannot bring two requests closer together.
       this.#written = performance.now();
     }
     return { seconds: 0.1 };
   }
 }
 
-/** A deletion ends a pause: it is the later wish, and would never end. */
+/** A deletion ends a pause. It is the later request, and would otherwise never complete. */
 const isPaused = ({ metadata, spec }: FleetSecret): boolean =>
   spec.managementState === "Paused" && metadata.deletionTimestamp === undefined;
 
-/** A cluster that an older object with the same target has. */
+/** A cluster that belongs to an older object with the same target. */
 const claimed = (name: string, by: FleetSecret | undefined): Found[] =>
   by === undefined
     ? []
     : [{ name, state: "Failed", reason: sentence("conflict", pathOf(by.metadata)) }];
 
-/** A refusal of the management cluster that a person has to end. Status tells it. */
+/** An error of the management cluster that an administrator must resolve. Status reports it. */
 const isForAPerson = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 404].includes(error.status);
 
 const isRefusal = (one: RolloutState): boolean => ["failed", "retry", "retrying"].includes(one);
 
-/** What status has of a cluster, but for the time. */
+/** A cluster's entry in status, without the time. */
 const statusEntry = ({ name, state, reason }: Found) =>
   reason === undefined ? { name, state } : { name, state, reason };
 
-/** Seconds until the first of these moments, in milliseconds, that is still ahead. */
+/** Seconds until the first of these times that is still to come. */
 function soonest(moments: readonly (number | undefined)[], now: number): Again | undefined {
   const ahead = moments.filter((one) => one !== undefined).filter((one) => one > now);
   return ahead.length === 0 ? undefined : { seconds: (Math.min(...ahead) - now) / 1000 };

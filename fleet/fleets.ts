@@ -1,4 +1,4 @@
-/** Every FleetSecret of the served namespace, in one loop. */
+/** All FleetSecrets of one namespace, in one loop. */
 import type { V1Namespace } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { Gauge, type Registry } from "prom-client";
@@ -21,7 +21,7 @@ type Options = Readonly<{
   log: Logger;
   registry: Registry;
   namespace: string;
-  /** Those whose ClusterProfiles are followed, and those of joined clusters kept. */
+  /** Namespaces whose ClusterProfiles are followed and whose joined clusters are kept. */
   clusterNamespaces: readonly string[];
 }>;
 
@@ -37,12 +37,12 @@ export function createFleets(options: Options) {
     registers: [registry],
   });
   let clusterId: string | undefined;
-  /** Begins the watch of Cluster API's Clusters, which only objects with that inventory need. */
+  /** Starts the watch of Cluster API's Clusters. Only objects with that inventory need it. */
   let watchClusters: ((path: string) => void) | undefined;
 
   async function run(): Promise<Again | undefined> {
     clusterId ??= (await home.get<V1Namespace>("/api/v1/namespaces/kube-system"))?.metadata?.uid;
-    if (clusterId === undefined) throw new Error("kube-system has no uid");
+    if (clusterId === undefined) throw new Error("the namespace kube-system has no uid");
     const all: FleetSecret[] = [];
     await home.pages<FleetSecret>(fleetSecretsIn(namespace), {}, (page) => void all.push(...page));
     const place = { home, clusterId, holds, hint: loop.hint, log: log.warn.bind(log) };
@@ -56,7 +56,7 @@ export function createFleets(options: Options) {
     return answers.reduce(sooner, undefined);
   }
 
-  /** Serves one object. One that cannot be served keeps no other waiting. */
+  /** Serves one object. If that fails, the others are still served. */
   async function serve(object: FleetSecret, all: readonly FleetSecret[], place: FleetPlace) {
     try {
       return await fleetOf(object, place).run(object, all);
@@ -65,7 +65,7 @@ export function createFleets(options: Options) {
       const name = pathOf(object.metadata);
       log[conflict ? "debug" : "error"](
         { object: name, error: (error as Error).message },
-        "a FleetSecret could not be served; it is tried again",
+        "a FleetSecret could not be served; it will be retried",
       );
       return { seconds: conflict ? 0.5 : 5 };
     }
@@ -119,7 +119,7 @@ export function createFleets(options: Options) {
   const loop = createLoop({
     run,
     failed(error, failures) {
-      log.error({ failures, error: (error as Error).message }, "a run failed; it is tried again");
+      log.error({ failures, error: (error as Error).message }, "a run failed; it will be retried");
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
   });
@@ -139,7 +139,7 @@ export function createFleets(options: Options) {
       };
       const keeper = keepJoinedClusters({ home, log, namespaces: clusterNamespaces });
       const both = () => (loop.hint(), keeper.hint());
-      // Where nobody uses ClusterProfiles they are not served, which is no failure.
+      // A cluster without ClusterProfiles does not serve them. This is not a failure.
       const none = (error: Error) => log.debug({ error: error.message }, "no ClusterProfiles");
       for (const path of clusterNamespaces.map(clusterProfilesIn))
         watches.push(watchCollection({ ...watched, path, hint: both, failed: none }));

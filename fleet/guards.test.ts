@@ -8,7 +8,7 @@ const [policy, binding] = joinedGuards
   .flatMap((one) => objectsOf(one))
   .map(({ body }) => body.spec);
 
-/** As an API server gives it back. */
+/** As an API server returns it. */
 const defaulted = (spec: object) => {
   const live = structuredClone(spec) as { matchConstraints: { resourceRules: object[] } };
   live.matchConstraints.resourceRules = live.matchConstraints.resourceRules.map((one) => ({
@@ -18,7 +18,7 @@ const defaulted = (spec: object) => {
   return { ...live, matchConstraints: { ...live.matchConstraints, matchPolicy: "Equivalent" } };
 };
 
-test("a policy is there as it was made, with what the API server adds", () => {
+test("recognizes a policy as created, with the API server's additions", () => {
   assert.ok(policy && binding);
   assert.ok(covers(defaulted(policy), policy));
   assert.ok(covers(binding, binding));
@@ -28,21 +28,21 @@ const changes: readonly (readonly [what: string, change: object])[] = [
   ["ignores failures", { failurePolicy: "Ignore" }],
   ["judges nothing", { validations: [] }],
   ["judges something else", { validations: [{ expression: "true" }] }],
-  ["has another condition besides", { matchConditions: [{ name: "a", expression: "false" }, {}] }],
+  ["has an additional condition", { matchConditions: [{ name: "a", expression: "false" }, {}] }],
   ["matches nothing", { matchConstraints: { resourceRules: [] } }],
 ];
 for (const [what, change] of changes)
-  test(`a policy that ${what} is another`, () => {
+  test(`notices a policy that ${what} is another`, () => {
     assert.ok(policy);
     assert.ok(!covers({ ...defaulted(policy), ...change }, policy));
   });
 
-test("a binding that only warns is another, and one that is gone as well", () => {
+test("notices a binding that only warns, or is missing", () => {
   assert.ok(!covers({ ...binding, validationActions: ["Warn"] }, binding));
   assert.ok(!covers(undefined, binding));
 });
 
-test("a cluster is guarded while all policies are there as they were made, and their bindings", async () => {
+test("reports a cluster as guarded while all policies and their bindings are as created", async () => {
   const made = joinedGuards.flatMap((one) => objectsOf(one));
   const guarded = (of: (body: { spec: object }, at: number) => object | undefined) => {
     const bodies = new Map(made.map(({ path, body }, at) => [path, of(body, at)]));

@@ -7,7 +7,7 @@ import { clusterManager } from "#contract/joined/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
 
-test("asks for 1,000 joined clusters, at most 50 of them at the same time", async () => {
+test("observes 1,000 joined clusters, at most 50 of them at the same time", async () => {
   const profiles = Array.from({ length: 1000 }, (_, at) => ({
     apiVersion: clusterProfileVersion,
     kind: "ClusterProfile",
@@ -22,7 +22,7 @@ test("asks for 1,000 joined clusters, at most 50 of them at the same time", asyn
       each(profiles),
     async get() {
       most = Math.max(most, (open += 1));
-      // Whatever would begin beside it has begun by then.
+      // Everything that would start in parallel has started by then.
       await setImmediate();
       open -= 1;
     },

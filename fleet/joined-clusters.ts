@@ -1,4 +1,4 @@
-/** Keeps the ClusterProfiles of joined clusters: conditions, version and token. */
+/** Keeps the ClusterProfiles of joined clusters up to date: conditions, version and token. */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
@@ -20,12 +20,12 @@ type Options = Readonly<{
   namespaces: readonly string[];
 }>;
 
-/** Seconds from the end of a round to the next. */
+/** Seconds between two rounds. */
 const lookSeconds = 30;
 
 /**
- * Clusters that are asked at the same time. One that hangs takes 10 s of a lane, so that a hundred
- * of them add 20 s to a round. Without a bound, 1,000 clusters are as many connections at once.
+ * How many clusters to ask at the same time. A cluster that hangs takes 10 s, so a hundred of them
+ * add 20 s to a round. Without a limit, 1,000 clusters would take as many connections at once.
  */
 const lanes = 50;
 
@@ -40,7 +40,7 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
     return { seconds: lookSeconds };
   }
 
-  /** None where the inventory is not served, or not granted: nobody joins clusters here. */
+  /** Empty if the inventory does not exist or may not be read. Then nobody joins clusters here. */
   async function profilesIn(namespace: string): Promise<ClusterProfile[]> {
     const found: ClusterProfile[] = [];
     try {
@@ -49,7 +49,7 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
       });
     } catch (error) {
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
-      log.debug({ namespace, error: error.message }, "there are no ClusterProfiles to follow");
+      log.debug({ namespace, error: error.message }, "no ClusterProfiles to follow");
     }
     return found;
   }
@@ -71,9 +71,12 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
       if (!isReported(profile, status)) await write(profile, status);
       if (age !== "due" || found.kind !== "answers" || secret === undefined) return;
       await joined.renew(home, profile, secret);
-      log.info({ cluster }, "the token of a joined cluster is renewed");
+      log.info({ cluster }, "the token of a joined cluster was renewed");
     } catch (error) {
-      log.warn({ cluster, error: (error as Error).message }, "a joined cluster cannot be kept");
+      log.warn(
+        { cluster, error: (error as Error).message },
+        "a joined cluster could not be updated",
+      );
     }
   }
 
@@ -92,7 +95,10 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
   return createLoop({
     run,
     failed(error, failures) {
-      log.error({ failures, error: (error as Error).message }, "joined clusters cannot be kept");
+      log.error(
+        { failures, error: (error as Error).message },
+        "joined clusters could not be updated",
+      );
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
   });

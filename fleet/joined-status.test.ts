@@ -66,7 +66,7 @@ for (const [found, age, joined, healthy, guarded] of cases)
     assert.deepEqual(words, [joined, healthy, guarded]);
   });
 
-test("a cluster that goes away stays joined, with its version, and the times are kept", () => {
+test("keeps a cluster joined that becomes unreachable, with its version and times", () => {
   const before = { ...profile, status: statusOf(profile, answers, "fresh", now) };
   const later = statusOf(before, away, "fresh", new Date("2026-11-24T09:00:00Z"));
   const [joined, healthy] = later.conditions ?? [];
@@ -75,7 +75,7 @@ test("a cluster that goes away stays joined, with its version, and the times are
   assert.equal(later.version?.kubernetes, "v1.36.3");
 });
 
-test("who has to join again is told the command", () => {
+test("shows the command to join again", () => {
   for (const [found, age] of [[{ kind: "refused" }, "fresh"] as const, [away, "expired"] as const])
     assert.match(
       statusOf(profile, found, age, now).conditions?.[0]?.message ?? "",
@@ -83,7 +83,7 @@ test("who has to join again is told the command", () => {
     );
 });
 
-test("the command to join again has the address that was given to the join, and no other", () => {
+test("puts the address that was given to the join into the command, and no other", () => {
   const annotations = {
     ...profile.metadata.annotations,
     [serverAnnotation]: "https://east.example:6443",
@@ -97,7 +97,7 @@ test("the command to join again has the address that was given to the join, and 
   );
 });
 
-test("what is said already is not written again; a former name for the version is", () => {
+test("does not write an unchanged status again, except for the former name of the version", () => {
   const status = statusOf(profile, answers, "fresh", now);
   const later = new Date("2026-11-24T09:00:00Z");
   const before = { ...profile, status };
@@ -120,10 +120,10 @@ const ages: readonly (readonly [now: string, age: ReturnType<typeof ageOf>])[] =
   ["2026-12-01T00:00:00Z", "expired"],
 ];
 for (const [now, age] of ages)
-  test(`a token of November is ${age} at ${now}`, () =>
+  test(`reports a token of November as ${age} at ${now}`, () =>
     assert.equal(ageOf(month, Date.parse(now)), age));
 
-test("a token whose times nobody wrote down is left as it is", () => {
+test("leaves a token alone whose times are unknown", () => {
   assert.equal(ageOf(undefined, 0), "unknown");
   assert.equal(ageOf({}, 0), "unknown");
   assert.equal(ageOf(secret("yesterday", "2026-12-01T00:00:00Z"), 0), "unknown");

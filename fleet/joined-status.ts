@@ -1,4 +1,4 @@
-/** What a joined cluster's ClusterProfile says of it. Pure. */
+/** The status that the controller writes to a joined cluster's ClusterProfile. Pure. */
 import type { V1Condition, V1Secret } from "@kubernetes/client-node";
 import type { ClusterProfile, ClusterProfileStatus } from "#api/cluster-profile.ts";
 import type { JoinedReason } from "#api/fleet-reasons.ts";
@@ -13,19 +13,19 @@ import {
 import { conditionOf, timed, timeOf } from "#kube/conditions.ts";
 import { ageOfToken, type Age } from "#kube/token.ts";
 
-/** What one look at a cluster found. */
+/** The result of observing a cluster once. */
 export type FoundCluster =
   | Readonly<{
       kind: "answers";
       version: string;
       ready: boolean;
-      /** undefined: not asked. */
+      /** Undefined: not checked. */
       guarded: boolean | undefined;
     }>
-  /** The API server does not take the token. */
+  /** The API server refuses the token. */
   | Readonly<{ kind: "refused" }>
   | Readonly<{ kind: "away"; why: string }>
-  /** There is no way to it: no credential, or one that is refused before a connection. */
+  /** The cluster cannot be reached: the credential is missing or was refused before connecting. */
   | Readonly<{ kind: "noAccess"; why: string }>;
 
 type NewCondition = Readonly<{
@@ -34,7 +34,7 @@ type NewCondition = Readonly<{
   message: string;
 }>;
 
-/** The part of status that is ours: conditions and version; the way to the cluster is not. */
+/** The part of status that we write: conditions and version, but not the access providers. */
 export function statusOf(
   profile: ClusterProfile,
   found: FoundCluster,
@@ -52,14 +52,14 @@ export function statusOf(
         { type: "AccountGuarded", ...guarded(profile, found) } as const,
       ],
       former.conditions,
-      // The client's types say Date; on the wire it is text.
+      // The client's types declare a Date; on the wire it is text.
       timeOf(now) as unknown as Date,
     ),
     ...(kubernetes === undefined ? {} : { version: { kubernetes } }),
   };
 }
 
-/** A cluster that is away stays joined: nothing has been heard of its token. */
+/** An unreachable cluster stays joined, because nothing is known about its token. */
 function joined(
   profile: ClusterProfile,
   found: FoundCluster,
@@ -71,16 +71,24 @@ function joined(
     return { status: "False", reason: "TokenExpired", message: `The token has expired; ${again}` };
   switch (found.kind) {
     case "answers":
-      return { status: "True", reason: "TokenAccepted", message: "Its API server takes the token" };
+      return {
+        status: "True",
+        reason: "TokenAccepted",
+        message: "The API server accepts the token",
+      };
     case "refused": {
-      const message = `Its API server refuses the token; ${again}`;
+      const message = `The API server refuses the token; ${again}`;
       return { status: "False", reason: "TokenRefused", message };
     }
     case "noAccess":
       return { status: "False", reason: "NoCredential", message: `${found.why}; ${again}` };
     case "away":
       return known === undefined
-        ? { status: "Unknown", reason: "NotReached", message: "It has not been reached yet" }
+        ? {
+            status: "Unknown",
+            reason: "NotReached",
+            message: "The cluster has not been reached yet",
+          }
         : {
             status: known.status as NewCondition["status"],
             reason: known.reason as JoinedReason,
@@ -94,32 +102,39 @@ function healthy(found: FoundCluster): NewCondition {
     case "answers":
       return found.ready
         ? { status: "True", reason: "Ready", message: "/readyz answers ok" }
-        : { status: "False", reason: "NotReady", message: "/readyz does not answer ok" };
+        : { status: "False", reason: "NotReady", message: "/readyz did not answer ok" };
     case "away":
       return { status: "Unknown", reason: "Unreachable", message: found.why };
     case "refused":
     case "noAccess":
-      return { status: "Unknown", reason: "NotAsked", message: "Without a token it is not asked" };
+      return {
+        status: "Unknown",
+        reason: "NotAsked",
+        message: "Not checked without a valid token",
+      };
   }
 }
 
-/** Whoever deleted the policies has opened what they close: nothing is stopped, and it is said. */
+/**
+ * If someone deleted the policies, their limits no longer apply. Nothing stops, but the condition
+ * reports it.
+ */
 function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
   if (found.kind !== "answers" || found.guarded === undefined)
-    return { status: "Unknown", reason: "NotAsked", message: "It was not asked" };
+    return { status: "Unknown", reason: "NotAsked", message: "Not checked" };
   if (found.guarded) {
-    const message = "Admission policies hold its account to its task";
+    const message = "Admission policies limit the account to its task";
     return { status: "True", reason: "PoliciesInPlace", message };
   }
   const message =
-    "The admission policies that hold its account to its task are gone, or changed; " +
+    "The admission policies that limit the account to its task are missing or changed; " +
     `join it again: ${joinCommand(profile)}`;
   return { status: "False", reason: "PoliciesMissing", message };
 }
 
 /**
- * As a person would run it. Its Secrets are not named: to join again keeps those of the Roles. The
- * address would be the context's, which the host may not reach.
+ * The command for an administrator. It does not name the Secrets, because joining again keeps those
+ * of the Roles. Without --server, the address would be the context's, which the host may not reach.
  */
 function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): string {
   const { [serverAnnotation]: server, [serverNameAnnotation]: serverName } = annotations;
@@ -132,7 +147,7 @@ function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): 
   );
 }
 
-/** Whether the profile says so already. */
+/** Whether the profile already shows this status. */
 export function isReported(
   { status }: ClusterProfile,
   wanted: ReturnType<typeof statusOf>,
@@ -146,7 +161,7 @@ export function isReported(
   );
 }
 
-/** As the API server that gave the token has said, whatever had been asked for. */
+/** The token's age, from the times that the API server reported when it issued the token. */
 export function ageOf(secret: V1Secret | undefined, now: number): Age {
   const time = (name: string) => Date.parse(secret?.metadata?.annotations?.[name] ?? "");
   const [issued, expires] = [time(issuedAnnotation), time(expiresAnnotation)];

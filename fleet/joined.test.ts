@@ -1,4 +1,4 @@
-/** What is told of a joined cluster whose API server is hostile: a fake one, over TLS. */
+/** What is reported of a joined cluster whose API server is hostile: a fake one, over TLS. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";
@@ -7,7 +7,7 @@ import { planted } from "#test/harness/api/manners.ts";
 import { FakeServer } from "#test/harness/api/server.ts";
 import { JoinedCluster } from "./joined.ts";
 
-test("a cluster that answers with text of its own is told by status and reason alone", async () => {
+test("reports only status and reason of a cluster that answers with its own text", async () => {
   await using fakes = await FakeServer.start();
   fakes.become("east", "fails");
   const read = readKubeconfig(Buffer.from(fakes.kubeconfig("east")), "east");
@@ -18,7 +18,7 @@ test("a cluster that answers with text of its own is told by status and reason a
   assert.ok(!JSON.stringify(found).includes(planted));
 });
 
-test("names in a certificate are not repeated", () => {
+test("does not repeat names in a certificate", () => {
   const cause = Object.assign(new Error(`altnames: DNS:${planted}`), {
     code: "ERR_TLS_CERT_ALTNAME_INVALID",
   });

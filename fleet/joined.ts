@@ -1,4 +1,4 @@
-/** One joined cluster: what its API server says, and the renewal of its token. */
+/** One joined cluster: observes its API server and renews its token. */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -12,13 +12,13 @@ import { fleetManager } from "./connection.ts";
 import type { FoundCluster } from "./joined-status.ts";
 import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
 
-/** A cluster may take so long for an answer, and answer so many bytes. */
+/** Limits of an answer: seconds, and bytes. */
 const answerSeconds = 10;
 const largestAnswer = 1024 * 1024;
 
 /**
- * The policies are four of six requests of a look, so they are asked for at each tenth one only.
- * What is said of them is some five minutes old at most.
+ * The policies take four of six requests, so only every tenth observation reads them. Their
+ * condition is at most about five minutes old.
  */
 const observationsPerGuard = 10;
 
@@ -27,7 +27,7 @@ export class JoinedCluster {
   #guarded = false;
   #open: Readonly<{ made: string; cluster: Cluster }> | undefined;
 
-  /** Asks for version, readiness, and what guards its account. Never rejects. */
+  /** Reads the version, the readiness and the policies for the account. Never rejects. */
   async observe(read: AccessReading): Promise<FoundCluster> {
     if (!read.ok) return { kind: "noAccess", why: read.why };
     if (this.#open?.made !== read.made) {
@@ -40,18 +40,19 @@ export class JoinedCluster {
       const told = await cluster.get<{ gitVersion?: unknown }>("/version");
       const version = told?.gitVersion;
       if (typeof version !== "string" || !/^v[-+.0-9A-Za-z]{1,63}$/.test(version))
-        return { kind: "away", why: "/version is not answered as by an API server" };
+        return { kind: "away", why: "/version was not answered like an API server does" };
       const ready = await isReady(cluster);
-      // Without etcd it can tell no policy: a failure there must not make it one that is away.
+      // Without etcd the API server cannot return policies. This must not make the cluster
+      // unreachable.
       const guarded = ready ? await this.#isGuarded(cluster) : undefined;
       return { kind: "answers", version, ready, guarded };
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return { kind: "refused" };
-      return { kind: "away", why: error instanceof ApiError ? error.bare : "no API server" };
+      return { kind: "away", why: error instanceof ApiError ? error.bare : "not an API server" };
     }
   }
 
-  /** Policies that are in place are not asked for at every look. */
+  /** Policies that are in place are not read every time. */
   async #isGuarded(cluster: Cluster): Promise<boolean> {
     this.#observations += 1;
     if (!this.#guarded || this.#observations % observationsPerGuard === 0)
@@ -59,19 +60,19 @@ export class JoinedCluster {
     return this.#guarded;
   }
 
-  /** Asks the cluster for another token, and keeps it in its Secret here. */
+  /** Requests a new token from the cluster and stores it in its Secret here. */
   async renew(home: Cluster, { metadata }: ClusterProfile, secret: V1Secret): Promise<void> {
     if (this.#open === undefined) return;
     const { metadata: times, ...rest } = tokenSecret(await requestToken(this.#open.cluster));
     const { namespace = "", name = "" } = metadata;
-    // Of that uid alone: one that was deleted meanwhile is not made again.
+    // Only with the same uid, so that a Secret that was deleted meanwhile is not created again.
     const body = { ...rest, metadata: { ...times, name, uid: secret.metadata?.uid } };
     const how = { manager: fleetManager, force: true };
     await home.apply(`${secretsIn(namespace)}/${name}`, body, how);
   }
 }
 
-/** A broken control plane answers 500. */
+/** False also for status 500, which a broken control plane answers. */
 async function isReady(cluster: Cluster): Promise<boolean> {
   try {
     return (await cluster.get<string>("/readyz", { as: "text" })) === "ok";
@@ -82,8 +83,9 @@ async function isReady(cluster: Cluster): Promise<boolean> {
 }
 
 /**
- * True when each policy and its binding is as a join makes it. False also where the account may not
- * read them: then an older version has joined that cluster. Rejects with ApiError for no answer.
+ * True when each policy and its binding are as a join creates them. False if the account may not
+ * read them, because an older version joined that cluster. Rejects with ApiError if there is no
+ * answer.
  */
 export async function isGuarded(cluster: Cluster): Promise<boolean> {
   const all = joinedGuards.flatMap((one) => objectsOf(one));
@@ -99,8 +101,8 @@ export async function isGuarded(cluster: Cluster): Promise<boolean> {
 type Specified = Readonly<{ spec?: unknown }>;
 
 /**
- * Whether it has every field that is wanted, with that value; lists are compared whole. What the
- * API server adds by default is nobody's change.
+ * Whether `live` has every wanted field with the same value. Lists are compared as a whole.
+ * Defaults that the API server added do not matter.
  */
 export function covers(live: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted))

@@ -1,4 +1,4 @@
-/** What the fleet's controller writes in the management cluster: two parts of its own object. */
+/** The fleet controller's writes to its own object in the management cluster. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -7,7 +7,7 @@ import { fleetManager } from "./connection.ts";
 
 const group = "globalpullsecret.io/v1alpha1";
 
-/** Finalizer that keeps a deleted object until its clusters have given back. */
+/** Keeps a deleted object until the Secret is removed from its clusters. */
 const finalizer = "globalpullsecret.io/fleet";
 
 const written = ({ metadata }: FleetSecret, more: object = {}) => ({
@@ -21,7 +21,7 @@ const at = ({ metadata }: FleetSecret): string =>
 /** `namespace/name` of an object. */
 export const pathOf = ({ namespace, name }: V1ObjectMeta): string => `${namespace}/${name}`;
 
-/** Adds or removes the finalizer, unless that is so already. */
+/** Adds or removes the finalizer if necessary. */
 export async function writeFinalizer(home: Cluster, object: FleetSecret, wanted: boolean) {
   const there = object.metadata.finalizers?.includes(finalizer) === true;
   if (there === wanted) return;

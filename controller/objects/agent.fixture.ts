@@ -1,4 +1,4 @@
-/** For tests: agents as they are declared where an administrator sets nothing. */
+/** For tests: agents without any setting by an administrator. */
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import type { Agent } from "./agent.ts";
 

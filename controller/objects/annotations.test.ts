@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { recall, remember } from "./annotations.ts";
 
-test("what is remembered is recalled, and nothing is written when nothing changed", async () => {
+test("reads back what it noted, and writes nothing when nothing changed", async () => {
   const written: {
     metadata: { annotations: Record<string, string>; uid: string; resourceVersion: string };
   }[] = [];
@@ -13,7 +13,7 @@ test("what is remembered is recalled, and nothing is written when nothing change
   const memory = { rolled: true, released: 3 };
   await remember(cluster, { metadata: { uid: "u", resourceVersion: "7" } }, memory);
   const annotations = written[0]?.metadata.annotations ?? {};
-  // In the version that was seen: a controller that stood still remembers what is no longer so.
+  // Only in the version that was seen, because a controller that was suspended may be outdated.
   assert.equal(written[0]?.metadata.uid, "u");
   assert.equal(written[0]?.metadata.resourceVersion, "7");
   const secret = { metadata: { uid: "u", annotations } };
@@ -22,7 +22,7 @@ test("what is remembered is recalled, and nothing is written when nothing change
   assert.equal(written.length, 1);
 });
 
-test("malformed annotations read as nothing", () => {
+test("reads malformed annotations as nothing", () => {
   const annotations = { "globalpullsecret.io/released": "soon" };
   assert.deepEqual(recall({ metadata: { annotations } }), { rolled: undefined, released: 0 });
 });

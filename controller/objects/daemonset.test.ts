@@ -10,21 +10,21 @@ const { spec } = daemonSet(agent);
 const pod = spec?.template.spec;
 const [container] = pod?.containers ?? [];
 
-test("H12, H13: the DaemonSet has the promised name, and its pods the promised label", () => {
+test("H12, H13: gives the DaemonSet the promised name, and its pods the promised label", () => {
   const { metadata } = daemonSet(agent);
   assert.equal(`${metadata?.namespace}/${metadata?.name}`, "kube-system/global-pull-secret-syncer");
   assert.equal(spec?.template.metadata?.labels?.["name"], "global-pull-secret-syncer");
   assert.deepEqual(spec?.selector.matchLabels, { name: "global-pull-secret-syncer" });
 });
 
-test("H4: it runs on every Linux node, whatever its taints, before any network", () => {
+test("H4: runs on every Linux node, whatever its taints, before any network", () => {
   assert.deepEqual(pod?.tolerations, [{ operator: "Exists" }]);
   assert.deepEqual(pod?.nodeSelector, { "kubernetes.io/os": "linux" });
   assert.equal(pod?.hostNetwork, true);
   assert.equal(pod?.priorityClassName, "system-node-critical");
 });
 
-test("H23: the agent has no token, no capability and no way to gain privileges", () => {
+test("H23: gives the agent no token, no capability and no way to gain privileges", () => {
   assert.equal(pod?.automountServiceAccountToken, false);
   assert.equal(serviceAccount.automountServiceAccountToken, false);
   assert.deepEqual(container?.securityContext, {
@@ -38,14 +38,14 @@ test("H23: the agent has no token, no capability and no way to gain privileges",
   assert.deepEqual(role.rules, []);
 });
 
-test("H11: ServiceAccount, Role and RoleBinding have the promised name and belong together", () => {
+test("H11: gives ServiceAccount, Role and RoleBinding the promised name and links them", () => {
   for (const { metadata } of [serviceAccount, role, roleBinding])
     assert.equal(metadata?.name, "global-pull-secret-syncer");
   assert.equal(roleBinding.roleRef.name, role.metadata?.name);
   assert.equal(pod?.serviceAccountName, serviceAccount.metadata?.name);
 });
 
-test("single files are never mounted: a replaced file would stay the old one for ever", () => {
+test("never mounts single files, whose mounts would keep the old file after a replacement", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
     ["global-pull-secret", ...Array(3).fill("DirectoryOrCreate"), "pod", "Directory"],
@@ -59,7 +59,7 @@ const expressions = (template: ReturnType<typeof withPod>) =>
   template?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
     ?.nodeSelectorTerms;
 
-test("nodes without a kubelet of their own get no agent, unless the installer selects otherwise", () => {
+test("runs no agent on nodes without a kubelet of their own, unless the installer selects them", () => {
   assert.deepEqual(expressions(spec?.template), [
     {
       matchExpressions: [
@@ -79,7 +79,7 @@ test("lists the nodes that the installer selects", () => {
   assert.equal(nodesOf(everywhere), "kubernetes.io/os=linux");
 });
 
-test("labels and annotations of the installer's are beside ours, and never in their place", () => {
+test("adds the installer's labels and annotations without replacing ours", () => {
   const mine = { name: "x", team: "platform" };
   const said = { "globalpullsecret.io/mode": "Reread", note: "a" };
   const { labels, annotations } = withPod({ labels: mine, annotations: said })?.metadata ?? {};
@@ -90,7 +90,7 @@ test("labels and annotations of the installer's are beside ours, and never in th
   );
 });
 
-test("every container has the installer's resources, and the pod its priority and pull secrets", () => {
+test("gives every container the installer's resources, and the pod its priority and pull secrets", () => {
   const template = withPod(
     { requests: {}, limits: { memory: "1Gi" }, priorityClass: "" },
     { imagePullSecrets: ["a", "b"] },
@@ -104,7 +104,7 @@ test("every container has the installer's resources, and the pod its priority an
   assert.equal(pod?.imagePullSecrets, undefined);
 });
 
-test("the probe looks every second but the first, on the loopback, at the port that the agent was given", () => {
+test("probes every second after the first, on the loopback, at the agent's port", () => {
   const other = daemonSet({ ...agent, probePort: 1234 }).spec?.template.spec?.containers[0];
   assert.equal(other?.readinessProbe?.httpGet?.port, 1234);
   assert.equal(other?.readinessProbe?.httpGet?.host, "127.0.0.1");
@@ -113,7 +113,7 @@ test("the probe looks every second but the first, on the loopback, at the port t
   assert.deepEqual(other?.args?.slice(-2), ["--probe-port", "1234"]);
 });
 
-test("the probe names the pod's own template: an agent of another template that holds the port does not answer for it", () => {
+test("names the template in the probe, so that an agent of another template does not answer it", () => {
   const probed = (one: Agent) =>
     daemonSet(one).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet?.path;
   const other = { ...agent, image: "example.com/gps:2" };
@@ -122,11 +122,11 @@ test("the probe names the pod's own template: an agent of another template that 
   assert.notEqual(probed(other), probed(agent));
 });
 
-test("pods are replaced by the controller alone: a change of the template stops no agent", () => {
+test("leaves the replacement of pods to the controller: a new template stops no agent", () => {
   assert.deepEqual(spec?.updateStrategy, { type: "OnDelete" });
 });
 
-test("the probation is the agent's, and Kubernetes waits out the false Ready in its last part", () => {
+test("gives the agent its probation, and lets Kubernetes outlast a false Ready in its last part", () => {
   assert.deepEqual(
     container?.args?.slice(container.args.indexOf("--unit")),
     (
@@ -140,7 +140,7 @@ test("the probation is the agent's, and Kubernetes waits out the false Ready in 
 const digestIn = (one: Agent, live?: V1DaemonSet) =>
   daemonSet(one, live).spec?.template.metadata?.annotations?.["globalpullsecret.io/template"];
 
-test("the template digest differs for another agent, and is the same wherever it may run", () => {
+test("changes the template digest for another agent, but not for another place", () => {
   assert.equal(digestIn(agent), templateDigest(agent));
   assert.notEqual(templateDigest({ ...agent, image: "example.com/gps:2" }), templateDigest(agent));
   const nodes = { text: "", requirements: [] };
@@ -160,12 +160,12 @@ test("keeps the time of a kubectl rollout restart, which changes no digest", () 
   assert.equal(digestIn(agent, live), digestIn(agent));
 });
 
-test("a template holds no grant and no revision, so that a rotation changes none", () => {
+test("puts no grant or revision into a template, so that a rotation does not change it", () => {
   const names = Object.keys(spec?.template.metadata?.annotations ?? {}).toSorted();
   assert.deepEqual(names, ["globalpullsecret.io/mode", "globalpullsecret.io/template"]);
 });
 
-test("a pod is mounted both slots of the Secret and its grant as one volume, and nothing else of the Secret", () => {
+test("mounts both slots of the Secret and the pod's grant as one volume, and no other key", () => {
   const volume = pod?.volumes?.find(({ name }) => name === "global-pull-secret");
   const [secret, grant, ...more] = volume?.projected?.sources ?? [];
   assert.deepEqual(more, []);
@@ -176,7 +176,7 @@ test("a pod is mounted both slots of the Secret and its grant as one volume, and
     served: "nothing",
     publishedAt: 1,
   });
-  // A key that is mounted and does not exist starts no pod.
+  // A key that is mounted and does not exist would keep pods from starting.
   const keys = secret.secret.items?.map(({ key }) => key).toSorted();
   assert.deepEqual(keys, Object.keys(data).toSorted());
   assert.deepEqual(
@@ -188,7 +188,7 @@ test("a pod is mounted both slots of the Secret and its grant as one volume, and
   );
 });
 
-test("an unmount on the node reaches the agent: its copies of other pods' mounts would keep devices busy", () => {
+test("passes unmounts on the node to the agent, whose copies would keep devices busy", () => {
   const mount = container?.volumeMounts?.find(({ name }) => name === "kubelet");
   assert.equal(mount?.mountPropagation, "HostToContainer");
 });
@@ -197,7 +197,7 @@ const podOf = (change: Partial<Agent>) => daemonSet({ ...agent, ...change }).spe
 const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
-test("agents write in the kubelet's directory and nowhere else on the node: a runtime's configuration is out of their reach", () => {
+test("lets agents write only in the kubelet's directory: a runtime's configuration is out of reach", () => {
   assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
     "/var/lib/kubelet",
     "/run/dbus",
@@ -218,7 +218,7 @@ test("agents write in the kubelet's directory and nowhere else on the node: a ru
   );
 });
 
-test("agents that restart nothing have no bus: access to it as root is root on the node, and some nodes have none", () => {
+test("gives agents that restart nothing no bus: access as root is root on the node, and some nodes have none", () => {
   assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/run/systemd", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
@@ -227,7 +227,7 @@ test("agents that restart nothing have no bus: access to it as root is root on t
   assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
 });
 
-test("AppArmor is relaxed where the bus is mounted and nowhere else, and SELinux as the installer says", () => {
+test("relaxes AppArmor only if the bus is mounted, and SELinux as the installer configures", () => {
   const contexts = (change: Partial<Agent>) => {
     const { securityContext, containers, initContainers } = podOf(change) ?? assert.fail();
     return {
@@ -264,18 +264,18 @@ for (const delivery of providers)
     assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet", "/"]);
   });
 
-test("in the other modes the agents are told nothing of a provider", () => {
+test("passes no provider flags to agents in the other modes", () => {
   for (const mode of ["Restart", "Reread"] as const)
     assert.ok(!podOf({ delivery: { mode } })?.containers[0]?.args?.includes("--delivery"));
 });
 
-test("lets agents of every mode write the same paths: an answer that another mode left is emptied", () => {
+test("lets agents of every mode write the same paths, to empty an answer that another mode left", () => {
   const commandOf = (delivery: Agent["delivery"]) => podOf({ delivery })?.containers[0]?.command;
   for (const delivery of [...providers, { mode: "Reread" } as const])
     assert.deepEqual(commandOf(delivery), container?.command);
 });
 
-test("no path that agents may write begins with the name of a folder that they make and remove", () => {
+test("allows agents to write no path that begins with the name of a folder that they create and remove", () => {
   const mark = "--allow-fs-write=";
   const { command = [] } = container ?? {};
   const paths = command.flatMap((flag) => (flag.startsWith(mark) ? [flag.split("=")[1]] : []));
@@ -284,7 +284,7 @@ test("no path that agents may write begins with the name of a folder that they m
       assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
 });
 
-test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {
+test("gives only the first container the node's root directory, read-only, and none with --hidden-files Ignore", () => {
   const [look] = pod?.initContainers ?? [];
   assert.deepEqual(look?.volumeMounts, [
     {
@@ -306,7 +306,7 @@ test("the node's root directory is the first container's alone, read-only, and g
   ]);
 });
 
-test("the first container may open the few files that a kubelet searches, and the journal", () => {
+test("lets the first container open only the few files that a kubelet searches, and the journal", () => {
   const { command = [] } = podOf({ kubeletDirectory: "/data/kubelet" })?.initContainers?.[0] ?? {};
   const flags = command
     .filter((flag) => flag.startsWith("--allow"))

@@ -19,11 +19,11 @@ const first = (made: V1DaemonSet) => pod(made).containers[0] ?? assert.fail();
 const tolerated: readonly (readonly [sentence: string, edit: Edit])[] = [
   ["another image", (made) => (first(made).image = "informer.example/agent:1")],
   [
-    "a variable more",
+    "an additional variable",
     (made) => first(made).env?.unshift({ name: "HTTPS_PROXY", value: "http://p" }),
   ],
   [
-    "a mount and its volume more",
+    "an additional mount and its volume",
     (made) => {
       first(made).volumeMounts?.push({ name: "ca", mountPath: "/ca" });
       pod(made).volumes?.unshift({ name: "ca", emptyDir: {} });
@@ -32,7 +32,7 @@ const tolerated: readonly (readonly [sentence: string, edit: Edit])[] = [
   ["a container beside the agent", (made) => pod(made).containers.unshift({ name: "proxy" })],
   ["other tolerations", (made) => (pod(made).tolerations = [])],
   [
-    "labels and annotations more",
+    "additional labels and annotations",
     (made) => {
       Object.assign(made.metadata ?? {}, { labels: { team: "x" } });
       Object.assign(made.spec?.template.metadata?.annotations ?? {}, { cost: "shared" });
@@ -51,7 +51,7 @@ for (const [sentence, edit] of tolerated) {
 const annotationsOf = (made: V1DaemonSet) => made.spec?.template.metadata?.annotations ?? {};
 const refused: readonly (readonly [sentence: string, edit: Edit, field: string])[] = [
   [
-    "take the digest from the template",
+    "remove the digest from the template",
     (made) => void delete annotationsOf(made)["globalpullsecret.io/template"],
     "template",
   ],
@@ -72,18 +72,18 @@ const refused: readonly (readonly [sentence: string, edit: Edit, field: string])
   ],
   ["give the agent another command", (made) => (first(made).command = ["sh"]), "command"],
   [
-    "give the agent another node",
+    "set another node for the agent",
     (made) => (first(made).env = [{ name: "NODE_NAME", value: "other" }]),
     "env[NODE_NAME]",
   ],
-  ["take the probe away", (made) => void delete first(made).readinessProbe, "readinessProbe"],
+  ["remove the probe", (made) => void delete first(made).readinessProbe, "readinessProbe"],
   [
     "mount another Secret",
     (made) => Object.assign(projected(made)[0]?.secret ?? assert.fail(), { name: "x" }),
     "volumes[global-pull-secret]",
   ],
   [
-    "take the grant out of the volume",
+    "remove the grant from the volume",
     (made) => void projected(made).pop(),
     "volumes[global-pull-secret]",
   ],
@@ -128,7 +128,7 @@ const others: readonly (readonly [
   ],
   ["another type of Secret", owned.global, secret, { type: "Opaque" }, false],
   [
-    "a subject more in the RoleBinding",
+    "an additional subject in the RoleBinding",
     owned.roleBinding,
     roleBinding,
     {

@@ -41,7 +41,7 @@ const contents = fc.record({
   salt: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((one) => Buffer.from(one)),
 });
 
-test("law: what is written is read back, and all keys exist in both slots", () => {
+test("law: reads back what was written, and always has all keys of both slots", () => {
   fc.assert(
     fc.property(
       contents,
@@ -89,7 +89,7 @@ const edits: readonly (readonly [
   ["a revision of 16 digits", { revision: encoded("1".repeat(16)) }, "absent"],
   ["a revision that is not base64", { revision: "////" }, "absent"],
   ["no revision", { revision: undefined }, "absent"],
-  ["a mode that is unknown", { mode: encoded("Later") }, { mode: undefined }],
+  ["an unknown mode", { mode: encoded("Later") }, { mode: undefined }],
   ["no mode", { mode: undefined }, { mode: undefined }],
   ["no served revision", { "served.revision": undefined }, { served: undefined }],
   [
@@ -103,11 +103,7 @@ const edits: readonly (readonly [
     { served: "nothing" },
   ],
   ["the newest revision as served", { "served.revision": encoded("4") }, { served: numbered(4) }],
-  [
-    "an intent that is unknown",
-    { intent: encoded("aply") },
-    { intent: "apply", salt: Buffer.alloc(0) },
-  ],
+  ["an unknown intent", { intent: encoded("aply") }, { intent: "apply", salt: Buffer.alloc(0) }],
   [
     "an intent to hold, of version 0.2",
     { intent: encoded("hold") },
@@ -122,7 +118,7 @@ for (const [what, data, expected] of edits)
     else assert.partialDeepStrictEqual(read, expected);
   });
 
-test("law: never throws, whatever the Secret holds", () => {
+test("law: never throws, whatever the Secret contains", () => {
   const key = fc.constantFrom(...allKeys);
   const value = fc.oneof(fc.string(), fc.base64String(), fc.string().map(encoded));
   fc.assert(
@@ -139,7 +135,7 @@ test("law: never throws, whatever the Secret holds", () => {
     assert.equal(readPublished(secret), undefined);
 });
 
-test("reads a Secret of version 0.2, which has neither a mode, a served slot nor a time", () => {
+test("reads a Secret of version 0.2, which has no mode, served slot or time", () => {
   const { data = {} } = globalSecret(declared());
   const older = Object.fromEntries(
     ["revision", ".dockerconfigjson", "salt", "intent", "sources"].map((key) => [
@@ -166,12 +162,12 @@ for (const [what, changes] of others)
     assert.notEqual(contentDigest(numbered(4, changes)), contentDigest(numbered(4)));
   });
 
-test("gives the same content under another number the same digest", () => {
+test("gives the same content with another revision the same digest", () => {
   const { salt } = numbered(4);
   assert.equal(contentDigest(numbered(5, { salt })), contentDigest(numbered(4)));
 });
 
-test("gives a content without a usable salt no digest", () => {
+test("gives content without a usable salt no digest", () => {
   for (const length of [0, 3, 31, 33])
     assert.equal(contentDigest(numbered(4, { salt: Buffer.alloc(length) })), "");
 });
@@ -180,7 +176,7 @@ const manager = "global-pull-secret-controller";
 const fields = (keys: readonly string[]) => ({
   "f:data": Object.fromEntries(keys.map((one) => [`f:${one}`, {}])),
 });
-/** The Secret, of whose keys another client wrote one. */
+/** The Secret, with one key that another client wrote. */
 function written(key: string | undefined, data = globalSecret(declared()).data ?? {}): V1Secret {
   const ours = Object.keys(data).filter((one) => one !== key);
   return {
@@ -216,7 +212,7 @@ test("finds no edit in a Secret of version 0.2, which lacks the newer keys", () 
   assert.equal(isEdited(written(undefined, left)), false);
 });
 
-test("finds no edit when keys of others were added", () => {
+test("finds no edit when someone added other keys", () => {
   const data = { ...globalSecret(declared()).data, theirs: "eA==" };
   assert.equal(isEdited(written("theirs", data)), false);
 });

@@ -24,7 +24,7 @@ const states: fc.Arbitrary<RememberedState> = fc.record({
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null");
 
-test("law: what is written is read back, byte for byte", () => {
+test("law: reads back what was written, byte for byte", () => {
   fc.assert(
     fc.property(states, (state) => {
       const read = readState(stateSecret(state));
@@ -38,7 +38,7 @@ test("law: what is written is read back, byte for byte", () => {
   );
 });
 
-test("law: nothing in the Secret makes a reader throw", () => {
+test("law: never throws, whatever the Secret contains", () => {
   const key = fc.constantFrom("served", "rollout", "policy", "absent-since", "source.original");
   const value = fc.oneof(
     fc.base64String(),
@@ -78,25 +78,25 @@ test("reads the revision that version 0.2 recorded, until a rollout is recorded"
   assert.deepEqual(Object.keys(data), ["rollout"]);
 });
 
-test("a malformed time reads as absent, and each source has its own", () => {
+test("reads a malformed time as absent, and each source's time by itself", () => {
   const since = new Map([["team-a", new Date(0)]]);
   const { data } = stateSecret({ ...noState, absentSince: since });
   const read = readState({ data: { ...data, "absent-since": encode("soon") } });
   assert.deepEqual(read.absentSince, since);
 });
 
-test("an older controller's time of absence is the additional's", () => {
+test("reads an older controller's time of absence as the additional's", () => {
   const data = { "absent-since": encode("2026-01-01T00:00:00.000Z") };
   assert.deepEqual([...readState({ data }).absentSince.keys()], ["additional"]);
 });
 
-test("a source that was never accepted has no document, whatever its name", () => {
+test("has no document of a source that was never accepted, whatever its name", () => {
   assert.equal(readState({ data: {} }).accepted["constructor"], undefined);
 });
 
 type Asked = { method: string; body?: V1Secret; force?: boolean; manager?: string };
 
-/** A cluster that only notes what is asked of it. */
+/** A cluster that only records the requests. */
 function scripted() {
   const asked: Asked[] = [];
   const cluster = {
@@ -120,7 +120,7 @@ const live = (state: RememberedState, more: object = {}): V1Secret => ({
   ...more,
 });
 
-test("a new state is applied without force, under a manager of its own", async () => {
+test("applies a new state without force, with its own field manager", async () => {
   const { asked, cluster } = scripted();
   await writeState(cluster, undefined, noState);
   assert.equal(asked[0]?.force, false);
@@ -128,7 +128,7 @@ test("a new state is applied without force, under a manager of its own", async (
   assert.equal(asked[0].body?.type, "Opaque");
 });
 
-test("an existing state is written only in the version that was seen", async () => {
+test("writes an existing state only in the version that was seen", async () => {
   const { asked, cluster } = scripted();
   await writeState(cluster, live(noState), { ...noState, rollout });
   assert.equal(asked[0]?.force, true);
@@ -136,7 +136,7 @@ test("an existing state is written only in the version that was seen", async () 
   assert.deepEqual(asked[0].body.metadata.uid, "u");
 });
 
-test("nothing is sent when nothing changed, whatever keys somebody else put there", async () => {
+test("sends nothing when nothing changed, whatever keys others added", async () => {
   const { asked, cluster } = scripted();
   const state = { ...noState, rollout, accepted: { additional: "{}" } };
   const found = live(state, { data: { ...stateSecret(state).data, theirs: "eA==" } });
@@ -145,13 +145,10 @@ test("nothing is sent when nothing changed, whatever keys somebody else put ther
 });
 
 const changes: readonly (readonly [sentence: string, from: V1Secret])[] = [
-  [
-    "a document of a source that is forgotten",
-    live({ ...noState, accepted: { additional: "{}" } }),
-  ],
-  ["a rollout that is forgotten", live({ ...noState, rollout })],
-  ["a revision of version 0.2 that is forgotten", live({ ...noState, servedBefore: 3 })],
-  ["our label, which somebody took away", live(noState, { metadata: { ...metadata, labels: {} } })],
+  ["a deleted document of a source", live({ ...noState, accepted: { additional: "{}" } })],
+  ["a deleted rollout", live({ ...noState, rollout })],
+  ["a deleted revision of version 0.2", live({ ...noState, servedBefore: 3 })],
+  ["our label, which someone removed", live(noState, { metadata: { ...metadata, labels: {} } })],
 ];
 for (const [sentence, from] of changes) {
   test(`${sentence}, is written`, async () => {
@@ -161,7 +158,7 @@ for (const [sentence, from] of changes) {
   });
 }
 
-test("a state that somebody made immutable is created again with the same content", async () => {
+test("creates a state again that someone made immutable, with the same content", async () => {
   const { asked, cluster } = scripted();
   const state = { ...noState, rollout };
   await writeState(cluster, live(state, { immutable: true }), state);

@@ -8,7 +8,7 @@ const errorsOf = (...argv: string[]) => {
   return parsed.ok ? [] : parsed.errors;
 };
 
-test("the defaults are those of the design", () => {
+test("has the defaults of the design", () => {
   assert.deepEqual(parseConfig([]), {
     ok: true,
     value: {
@@ -56,7 +56,7 @@ test("the defaults are those of the design", () => {
   });
 });
 
-test("every flag is read", () => {
+test("reads every flag", () => {
   const argv =
     "--original ns/pull --original-kubeconfig /k --guest-kubeconfig /g --namespace clusters-a --protect quay.io --protect gcr.io " +
     "--delivery-modes Reread --max-unavailable-limit 3 " +
@@ -257,19 +257,19 @@ for (const [given, written] of quantities)
     ]);
   });
 
-test("an agent may ask for as much as it may have, in any unit, and for nothing", () => {
+test("allows requests up to the limits, in any unit, and none at all", () => {
   assert.deepEqual(errorsOf("--agent-requests=memory=100663296"), []);
   assert.deepEqual(errorsOf("--agent-requests=cpu=1", "--agent-limits=cpu=1000m"), []);
   assert.deepEqual(errorsOf("--agent-requests=", "--agent-limits="), []);
 });
 
-test("an empty protected registry is refused", () => {
+test("refuses an empty protected registry", () => {
   assert.deepEqual(errorsOf("--protect", ""), [
     '--protect "": is empty; give a registry such as quay.io',
   ]);
 });
 
-test("all that is wrong is named at once", () =>
+test("reports all errors at once", () =>
   assert.deepEqual(
     errorsOf(
       ..."--hidden-files No --probe-port x --healthz-port y --colour red --listen".split(" "),
@@ -283,7 +283,7 @@ test("all that is wrong is named at once", () =>
     ],
   ));
 
-test("the usage names every flag once", () => {
+test("names every flag once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
   assert.equal(names.length, 28);
@@ -311,7 +311,7 @@ for (const [given, field] of fields)
     ]);
   });
 
-test("each mode may be named once more, and several at once", () => {
+test("accepts a repeated mode, and several modes at once", () => {
   const modes = (...argv: string[]) => {
     const parsed = parseConfig(argv);
     return parsed.ok ? parsed.value.installed.limits.deliveryModes : parsed.errors;

@@ -32,13 +32,13 @@ const remember = (spec: GlobalPullSecretSpec, sourcesFrom = "u"): AcceptedSpec =
   sourcesFrom,
 });
 
-test("an empty spec, no spec, no object and the written-out defaults are the same policy", () => {
+test("derives the same policy from an empty spec, no spec, no object and the written-out defaults", () => {
   const standard = inForce(installed, "absent", undefined).policy;
   for (const spec of [undefined, {}, defaults])
     assert.deepEqual(inForce(installed, object(spec), undefined).policy, standard);
 });
 
-test("every field of spec reaches the policy, and protection only grows", () => {
+test("passes every field of spec to the policy, and only adds to the protection", () => {
   const spec = {
     managementState: "Withdrawn",
     conflictPolicy: "PreferOriginal",
@@ -65,7 +65,7 @@ test("every field of spec reaches the policy, and protection only grows", () => 
   });
 });
 
-test("F54: keeps sources and protection of an accepted spec, one of whose registries is refused now", () => {
+test("F54: keeps sources and protection of an accepted spec when one of its registries is refused now", () => {
   const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
   const spec = { sources, protectedRegistries: ["quay.io", "*", "10.0.0.0/8"] };
   const read = readAccepted(installed, { policy: spec, sourcesFrom: "u" });
@@ -91,7 +91,7 @@ const deliveries: readonly (readonly [DeliverySpec, DeliveryPolicy])[] = [
     { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
     { mode: "CredentialProvider", scope: "Annotated" },
   ],
-  // Under an older definition, which has no rule against it.
+  // With an older CRD, which has no rule against it.
   [{ mode: "Reread", credentialProvider: { scope: "Annotated" } }, { mode: "Reread" }],
 ];
 for (const [delivery, policy] of deliveries)
@@ -130,13 +130,13 @@ for (const [flags, spec, beyond] of limits)
     assert.ok(before.ok);
     const found = inForce(bounded, object(spec), remember(accepted));
     assert.equal(found.problems.length, beyond ? 1 : 0);
-    // The policy before stays, whole; it survives a restart as what is remembered.
+    // The earlier policy stays as a whole, and survives a restart in the state.
     if (beyond) assert.deepEqual(found.policy, before.policy);
     const again = inForce(bounded, object(spec), found.accepted);
     assert.deepEqual(again.policy, found.policy);
   });
 
-test("law: whatever the limits are, the policy without a spec is within them", () =>
+test("law: keeps the default policy within any limits", () =>
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.constantFrom<DeliveryMode[]>("Restart", "Reread", "CredentialProvider"), {
@@ -153,7 +153,7 @@ test("law: whatever the limits are, the policy without a spec is within them", (
     ),
   ));
 
-test("law: whatever is in the object or in memory, there is a policy", () =>
+test("law: always has a policy, whatever is in the object or in the state", () =>
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (spec, accepted) => {
       const found = { metadata: {}, spec: spec ?? {} } as unknown as GlobalPullSecret;
@@ -163,7 +163,7 @@ test("law: whatever is in the object or in memory, there is a policy", () =>
     }),
   ));
 
-test("a pause keeps the policy that was accepted last, and says that another one waits", () => {
+test("keeps the last accepted policy during a pause, and reports that another one waits", () => {
   const spec = { rollout: { maxUnavailable: 2 } };
   const accepted = remember(spec);
   const same = { ...spec, managementState: "Paused" } as const;
@@ -181,7 +181,7 @@ test("a pause keeps the policy that was accepted last, and says that another one
   );
 });
 
-test("a withdrawal is obeyed although the rest of the spec is not allowed", () => {
+test("obeys a withdrawal even if the rest of the spec is not allowed", () => {
   const bounded = installedBy("--max-unavailable-limit", "20%");
   const spec = { managementState: "Withdrawn", rollout: { maxUnavailable: "90%" } } as const;
   const { policy, problems } = inForce(bounded, object(spec), undefined);
@@ -189,13 +189,13 @@ test("a withdrawal is obeyed although the rest of the spec is not allowed", () =
   assert.match(problems.join(), /^spec\.rollout\.maxUnavailable: 90% exceeds .*; set 20% or less$/);
 });
 
-test("an object that cannot be read leaves the policy as it was; a missing one means the defaults", () => {
+test("keeps the policy when the object cannot be read, and uses the defaults when it is missing", () => {
   const accepted = remember({ rollout: { maxUnavailable: 2 } });
   assert.equal(inForce(installed, "unreadable", accepted).policy.rollout.maxUnavailable, 2);
   assert.equal(inForce(installed, "absent", accepted).policy.rollout.maxUnavailable, "10%");
 });
 
-test("wishes are read off the annotations, a reason of any length cut", () => {
+test("reads requests from annotations, and cuts a long reason", () => {
   const said = {
     "globalpullsecret.io/retry": "2",
     "globalpullsecret.io/withdraw-now": "true",
@@ -207,7 +207,7 @@ test("wishes are read off the annotations, a reason of any length cut", () => {
 
 const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
 const another = [{ name: "team-b", secretRef: { name: "team-b-pull" } }];
-/** The object with this uid, as the API server fills it. */
+/** The object with this uid, with the API server's defaults. */
 const declared = (uid: string, spec?: GlobalPullSecretSpec): DeclaredObject =>
   ({ metadata: { uid }, spec: { ...defaults, ...spec } }) as GlobalPullSecret;
 
@@ -217,25 +217,30 @@ const takenOver: readonly (readonly [
   names: string,
   orphans: string,
 ])[] = [
-  ["the same object that names none any more", declared("u"), "", ""],
+  ["the same object that no longer names any", declared("u"), "", ""],
   ["another object of that name", declared("v"), "team-a", "team-a"],
-  ["another that is paused", declared("v", { managementState: "Paused" }), "team-a", "team-a"],
-  ["another that is withdrawn", declared("v", { managementState: "Withdrawn" }), "", ""],
-  ["another that names other sources", declared("v", { sources: another }), "team-b", ""],
-  ["no object, and no definition of one", "absent", "team-a", ""],
-  ["one that cannot be read", "unreadable", "team-a", ""],
+  [
+    "another object that is paused",
+    declared("v", { managementState: "Paused" }),
+    "team-a",
+    "team-a",
+  ],
+  ["another object that is withdrawn", declared("v", { managementState: "Withdrawn" }), "", ""],
+  ["another object that names other sources", declared("v", { sources: another }), "team-b", ""],
+  ["no object and no CRD", "absent", "team-a", ""],
+  ["an object that cannot be read", "unreadable", "team-a", ""],
 ];
 for (const [what, now, names, orphans] of takenOver)
   test(`with sources accepted, then ${what}: ${names || "none"} in force`, () => {
     const found = inForce(installed, now, remember({ sources }));
     assert.deepEqual(found.policy.sources.map(({ name }) => name).join(), names);
     assert.equal(found.orphans.join(), orphans);
-    // Looked at once more, and after a restart, the same.
+    // The same when read once more, and after a restart.
     const again = inForce(installed, now, found.accepted);
     assert.deepEqual([again.policy, again.orphans], [found.policy, found.orphans]);
   });
 
-test("without an object a withdrawal and a pause stay, and everything else is the defaults", () => {
+test("keeps only a withdrawal and a pause without an object, and the defaults otherwise", () => {
   for (const managementState of ["Withdrawn", "Paused"] as const) {
     const spec = { managementState, rollout: { maxUnavailable: 2 } };
     const { policy } = inForce(installed, "absent", remember(spec));

@@ -1,4 +1,4 @@
-/** For tests: the policy where nobody declares one, and what a test decides otherwise. */
+/** For tests: the policy without an object, with changes. */
 import { parseConfig } from "./config.ts";
 import { inForce } from "./policy-in-force.ts";
 import type { Policy, WithdrawalPolicy } from "./policy.ts";

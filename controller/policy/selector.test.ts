@@ -23,7 +23,7 @@ for (const [given, text] of table)
     assert.deepEqual(selector(read.text), read);
   });
 
-test("each form is the operator of a node affinity that means the same", () => {
+test("maps each form to an operator of a node affinity with the same meaning", () => {
   const read = selector("a=b,c!=d,e in (f,g),h notin (i),j,!k");
   assert.deepEqual(!(read instanceof Wrong) && read.requirements, [
     { key: "a", operator: "In", values: ["b"] },

@@ -1,4 +1,4 @@
-/** What is written stays small, and is written again only if it was not written. */
+/** Writes stay small, and are repeated only if they had no effect. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { having, pass, servedCluster, until } from "#test/model/cluster.ts";
@@ -8,7 +8,7 @@ import { afterRefusal, recordUpdater } from "./node-state.ts";
 
 const driver = { isLockstep: false, rewrite: {} };
 
-test("lists at most 2,000 failed nodes, and then saves nothing more", () => {
+test("lists at most 2,000 failed nodes and then saves nothing more", () => {
   const w = servedCluster({ seed: 1, nodes: 3, budget: 1 });
   Object.assign(w.api, { a: 200, maxFailures: 5000 });
   w.truth.allowed += 1;
@@ -38,7 +38,7 @@ for (const [why, syncs] of refusals)
     assert.equal(afterRefusal(seen(), why, { steady: 5, api: 5 }).syncs, syncs);
   });
 
-test("copies the memory once for all writes that are noted, and not where none is", () => {
+test("copies the memory once for all results, and not at all if there are none", () => {
   const before = { ...noMemory, pods: new Map([["u", seen()]]) };
   const holder = { grants: before };
   const note = recordUpdater(holder);
@@ -51,7 +51,7 @@ test("copies the memory once for all writes that are noted, and not where none i
   assert.deepEqual([grants.pods.get("u")?.syncs, before.pods.get("u")?.syncs], [3, 1]);
 });
 
-/** A pod for whose grant sync was raised once. */
+/** A pod whose annotation sync was raised once. */
 function seen(): PodRecord {
   const w = servedCluster({ seed: 1, nodes: 1, budget: 1 });
   pass(w, driver, 2);

@@ -1,6 +1,6 @@
 /**
- * Clusters that once kept a change from beginning or ending: nodes that come and go, nodes that
- * cannot start the agent, and outages. All times are seconds of the model.
+ * Clusters that once kept a change from beginning or from being completed: nodes that come and go,
+ * nodes that cannot start the agent, and outages. All times are seconds of the model.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -20,7 +20,7 @@ import { join, RELEASE, type Machine, type Pod, type World } from "#test/model/w
 
 const driver = { isLockstep: false, rewrite: {} };
 
-test("begins and ends every change and withdrawal while nodes come and go", () => {
+test("begins and completes every change and withdrawal while nodes come and go", () => {
   churnTable([{ nodes: 300, churn: 2 }]);
 });
 
@@ -31,7 +31,7 @@ for (const why of ["image", "podless"] as const)
     [40, 100, 10],
     [3, 100, 1],
   ] as const)
-    test(`serves all others when ${broken} of ${nodes} nodes have ${why === "image" ? "an image that cannot start" : "no pod"}`, () => {
+    test(`serves all other nodes when ${broken} of ${nodes} nodes have ${why === "image" ? "an image that cannot start" : "no pod"}`, () => {
       const w = emptyCluster({ seed: 1, nodes, budget });
       withUnstartable(w, broken, why);
       const most = 300 + (15 * nodes) / budget;
@@ -55,7 +55,7 @@ for (const [joining, nodes] of [
   [10, 10],
   [20, 20],
 ] as const)
-  test(`calls content rolled out only when ${joining} beside ${nodes} nodes have it that joined before its promotion`, () => {
+  test(`reports a rollout as complete only when ${joining} beside ${nodes} nodes that joined before its promotion have the content`, () => {
     const w = servedCluster({ seed: 7, nodes, budget: 2 });
     const { api } = w;
     pass(w, driver, 10);
@@ -68,7 +68,7 @@ for (const [joining, nodes] of [
     const isPromoted = (): boolean => api.secret?.served === api.secret?.rev;
     assert.ok(until(w, driver, 1000, isPromoted) < 1000);
     assert.ok(having(w, "200.2") < w.machines.size && api.state.awaited >= 0);
-    // Nodes that join now delay nothing, however many.
+    // Nodes that join now do not delay anything, however many they are.
     const isOut = (): boolean => {
       if (w.t % 5 === 0) join(w, `late${w.t}`);
       return api.state.awaited < 0;
@@ -80,7 +80,7 @@ for (const [joining, nodes] of [
   });
 
 for (const away of [34, 60])
-  test(`begins a withdrawal at once on the others when ${away} of 100 nodes are away`, () => {
+  test(`begins a withdrawal at once on the others when ${away} of 100 nodes are unreachable`, () => {
     const w = servedCluster({ seed: 1, nodes: 100, budget: 10 });
     pass(w, driver, 10);
     const names = [...w.machines.keys()].slice(0, away);
@@ -92,22 +92,22 @@ for (const away of [34, 60])
     assert.ok(until(w, driver, 10, isGranted) <= 3);
     const seconds = until(w, driver, 300, () => having(w, RELEASE) === 100 - away);
     assert.ok(seconds <= 180, `${seconds} s`);
-    assert.notEqual(w.api.ds, null, "the nodes that are away must confirm as well");
+    assert.notEqual(w.api.ds, null, "the unreachable nodes must confirm as well");
     const ends = until(w, driver, 900, () => w.api.ds === null && w.api.secret === null);
     assert.ok(ends < 700 && having(w, RELEASE) === 100);
   });
 
 const byHand: readonly (readonly [what: string, harm: (w: World) => void])[] = [
   [
-    "somebody replaced global-pull-secret under a grant",
+    "someone replaced global-pull-secret while grants were unproved",
     (w) => {
       w.api.secret = null;
       w.truth.allowed += 1;
     },
   ],
-  ["somebody wrote a grant of content that does not exist", (w) => plant(w, 9, "x")],
+  ["someone wrote a grant of content that does not exist", (w) => plant(w, 9, "x")],
   [
-    "somebody wrote the highest grant that an agent reads, and replaced global-pull-secret",
+    "someone wrote the highest grant that an agent reads, and replaced global-pull-secret",
     (w) => {
       plant(w, 999_999_999_999_999, "");
       w.api.secret = null;
@@ -136,7 +136,7 @@ for (const [what, harm] of byHand)
     assert.ok((w.api.secret?.rev ?? Infinity) < 9);
   });
 
-test("serves all others when the canary never answers, if one node may fail", () => {
+test("serves all other nodes when the canary never answers and one node may fail", () => {
   const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
   Object.assign(w.api, { a: 200, maxFailures: 1 });
   w.truth.allowed += 1;
@@ -144,7 +144,7 @@ test("serves all others when the canary never answers, if one node may fail", ()
   assert.ok(until(w, driver, 10, () => grants().length > 0) < 10);
   const [canary] = grants();
   Object.assign(w.machines.get(canary?.node ?? "") ?? {}, { wait: Infinity });
-  // 455 s until it has failed, and as long for a hint that it does not change its kubelet any more.
+  // 455 s until it has failed, and as long for a sign that it no longer changes its kubelet.
   assert.ok(until(w, driver, 1200, () => having(w, "200.2") === 4 && served(w) === "200.2") < 1000);
   assert.deepEqual(
     lastView(w).failed.map(({ node, reason }) => [node, reason]),
@@ -152,12 +152,12 @@ test("serves all others when the canary never answers, if one node may fail", ()
   );
 });
 
-test("tries a node that fails each time ever more rarely, and restarts its kubelet as rarely", () => {
+test("tries a node that keeps failing less and less often, and restarts its kubelet as rarely", () => {
   const w = servedCluster({ seed: 1, nodes: 6, budget: 1 });
   const rankOf = ({ id }: Machine): number => (id * 37) % 100;
   const [first] = [...w.machines.values()].toSorted((a, b) => rankOf(a) - rankOf(b));
   assert.ok(first);
-  // Only this kubelet does not survive the content.
+  // Only this kubelet fails with the content.
   w.bad.set(500, { silent: false, percent: rankOf(first) + 1 });
   Object.assign(w.api, { a: 500, maxFailures: 1 });
   w.truth.allowed += 1;
@@ -172,7 +172,7 @@ test("tries a node that fails each time ever more rarely, and restarts its kubel
   assert.equal(grants.size, 6);
 });
 
-/** The first nodes cannot start their agent any more, 100 s after it was served. */
+/** The first nodes can no longer start their agent, 100 s after the content was served. */
 function stopAgents(w: World, count: number): readonly string[] {
   const stopped = [...w.machines.values()].slice(0, count);
   for (const m of stopped) Object.assign(m, { running: false, unstartable: "image" });
@@ -180,7 +180,7 @@ function stopAgents(w: World, count: number): readonly string[] {
   return stopped.map(({ name }) => name);
 }
 
-test("makes no node the canary whose agent does not run, and grants none if none runs", () => {
+test("chooses no canary whose agent does not run, and grants nothing if none runs", () => {
   const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
   const stopped = new Set(stopAgents(w, 4));
   w.api.a = 200;
@@ -195,7 +195,7 @@ test("makes no node the canary whose agent does not run, and grants none if none
     else assert.notEqual(grant?.digest, "201.2");
 });
 
-test("does not let 40 of 100 agents that cannot start delay a withdrawal of the others", () => {
+test("does not delay a withdrawal because 40 of 100 agents cannot start", () => {
   const w = servedCluster({ seed: 1, nodes: 100, budget: 10 });
   stopAgents(w, 40);
   w.api.a = w.api.b = 0;

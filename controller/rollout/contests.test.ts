@@ -1,4 +1,4 @@
-/** Another operator that undoes what we write, once a second, for two minutes. */
+/** Another operator undoes our writes once a second for two minutes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { wantedOf } from "#controller/objects/global-secret.ts";
@@ -9,7 +9,7 @@ import { directly } from "#test/harness/api/direct.ts";
 import { nothingLeft, one, two, World } from "./world.fixture.ts";
 
 const seconds = 120;
-/** Twenty at once and one a minute, for each of two field managers and as many contents. */
+/** Twenty at once and one a minute, for each of two field managers and for each content. */
 const most = 2 * (20 + seconds / 60 + 1);
 
 async function deployed() {
@@ -20,7 +20,7 @@ async function deployed() {
   return { world, standing, other: directly(world.api, "other-operator") };
 }
 
-/** What the other operator makes of each object. */
+/** How the other operator changes each object. */
 const edits: Readonly<Record<OwnedName, object>> = {
   state: { data: { rollout: "" } },
   global: { data: { ".dockerconfigjson": btoa('{"auths":{}}') } },
@@ -32,7 +32,7 @@ const edits: Readonly<Record<OwnedName, object>> = {
 
 for (const name of Object.keys(owned) as OwnedName[])
   for (const how of ["edits", "deletes"] as const)
-    test(`writes once a minute, and names the other client, when one ${how} the ${name} again and again`, async () => {
+    test(`writes once a minute, and names the other client, when one ${how} the ${name} repeatedly`, async () => {
       const { world, standing, other } = await deployed();
       const path = owned[name];
       const from = world.api.asked.length;
@@ -62,7 +62,7 @@ for (const name of Object.keys(owned) as OwnedName[])
       assert.deepEqual([...told], [`${path} ${how === "edits" ? "other-operator" : undefined}`]);
     });
 
-test("publishes another content and a withdrawal at once while the content before is contested", async () => {
+test("publishes other content and a withdrawal at once while the previous content is contested", async () => {
   const { world, other } = await deployed();
   const undo = () =>
     other.apply(owned.global, edits.global, { manager: "other-operator", force: true });

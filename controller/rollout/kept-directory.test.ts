@@ -18,7 +18,7 @@ function secret(intent: string, served: number) {
   );
 }
 
-test("keeps the directory of the agents while something may be in force there", () => {
+test("keeps the agents' directory while entries may be in force there", () => {
   const live = daemonSet({ ...agent, kubeletDirectory: old });
   const rows: readonly (readonly [
     what: string,
@@ -27,9 +27,9 @@ test("keeps the directory of the agents while something may be in force there", 
     word: boolean,
     kept: boolean,
   ])[] = [
-    ["no node has proved anything", "apply", 0, false, false],
-    ["the canary has proved it", "apply", 0, true, true],
-    ["it is served", "apply", 3, false, true],
+    ["no node has proved the content", "apply", 0, false, false],
+    ["the canary has proved the content", "apply", 0, true, true],
+    ["the content is served", "apply", 3, false, true],
     ["a withdrawal is under way", "release", 0, false, true],
   ];
   for (const [what, intent, served, word, kept] of rows) {

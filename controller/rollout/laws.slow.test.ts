@@ -1,4 +1,4 @@
-/** The laws of laws.test.ts over thousands of schedules. */
+/** The laws of laws.test.ts, with thousands of schedules. */
 import { test } from "node:test";
 import { seeded } from "#test/random.ts";
 import { playAll } from "#test/model/play.ts";

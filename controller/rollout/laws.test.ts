@@ -1,18 +1,18 @@
 /**
  * The laws of a rollout, with the product's decisions in charge of the model's world: at most
  * `maxUnavailable` unproved grants, no second restart for one content, few nodes that breaking
- * content reaches, no unproved or withdrawn content without a grant, and an end of everything.
+ * content reaches, no unproved or withdrawn content without a grant, and an end of every change.
  * `laws.slow.test.ts` plays thousands of other schedules.
  */
 import { test } from "node:test";
 import { plansOnce } from "#test/model/once.ts";
 import { playAll } from "#test/model/play.ts";
 
-test("keeps every law, and decides as the model does, whatever happens to the cluster", () => {
+test("keeps every law, and decides like the model, whatever happens to the cluster", () => {
   playAll(1, 25, { isLockstep: true, rewrite: {} });
 });
 
-test("keeps every law when Nodes are read only where a decision asks for them", () => {
+test("keeps every law when only the Nodes that a decision needs are read", () => {
   playAll(1001, 30, { isLockstep: false, rewrite: {} });
 });
 

@@ -10,7 +10,7 @@ import { NodeListTimer, readNodes } from "./nodes.ts";
 const born = Date.parse("2026-01-01T00:00:00Z");
 const linux = { "kubernetes.io/os": "linux" };
 
-/** An API server with these nodes, and a way to read some of them. */
+/** An API server with these nodes, and a function that reads some of them. */
 async function serving(nodes: Readonly<Record<string, Readonly<Record<string, string>>>>) {
   const api = new FakeApi(new Store(() => new Date(born)));
   const cluster = directly(api, "test");
@@ -24,7 +24,7 @@ async function serving(nodes: Readonly<Record<string, Readonly<Record<string, st
   return { api, read };
 }
 
-test("reads the nodes that are named, and finds one that does not exist to be gone", async () => {
+test("reads the named nodes, and reports one that does not exist as gone", async () => {
   const { api, read } = await serving({ a: linux, b: linux });
   const { byName, all } = await read(["a", "gone"]);
   assert.equal(all, false);
@@ -41,7 +41,7 @@ test("reads the nodes that are named, and finds one that does not exist to be go
   );
 });
 
-test("reads a named node that the DaemonSet does not serve, too", async () => {
+test("reads a named node even if the DaemonSet does not serve it", async () => {
   const { read } = await serving({ a: { "kubernetes.io/os": "windows" } });
   assert.notEqual((await read(["a"])).byName.get("a"), undefined);
 });
@@ -73,7 +73,7 @@ for (const [count, requests] of counts)
     assert.deepEqual([byName.size, all, api.asked.length], [count, count > 50, requests]);
   });
 
-test("asks for no more than the metadata of nodes, by pages", async () => {
+test("reads only the metadata of nodes, in pages", async () => {
   const names = Array.from({ length: 501 }, (_, at) => [`n${at}`, linux]);
   const { api, read } = await serving(Object.fromEntries(names) as Record<string, typeof linux>);
   const accepts: (string | undefined)[] = [];
@@ -83,7 +83,7 @@ test("asks for no more than the metadata of nodes, by pages", async () => {
   for (const accept of accepts) assert.match(accept ?? "", /PartialObjectMetadataList/);
 });
 
-test("lists Nodes at once in another withdrawal, and when one more has confirmed", () => {
+test("lists Nodes at once in another withdrawal, and when one more node has confirmed", () => {
   const nodeListTimer = new NodeListTimer();
   const first = { confirmed: 1, missing: 0 };
   assert.equal(nodeListTimer.waits(0, first), 0);

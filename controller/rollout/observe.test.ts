@@ -46,7 +46,7 @@ type Changes = Partial<Omit<Observed, "objects" | "published">> &
     policy?: ReturnType<typeof policyWith>;
   }>;
 
-/** The facts of a cluster in which revision 4 is on its way, with changes. */
+/** The objects of a cluster in which revision 4 is being rolled out, with changes. */
 function facts({
   objects,
   agent: one = agent,
@@ -69,7 +69,7 @@ function facts({
   );
 }
 
-test("sees the same content as wanted whatever its number, by the published salt", () => {
+test("recognizes the wanted content whatever its revision, by the published salt", () => {
   const { secret, wanted: seen } = facts();
   assert.equal(seen.digest, secret?.digest);
   assert.equal(seen.digest, contentDigest(numbered(4)));
@@ -99,7 +99,7 @@ for (const [what, declared, expected] of slots)
       expected,
     ));
 
-test("sees a Secret of version 0.2 in the mode of the policy, serving nothing", () => {
+test("sees a Secret of version 0.2 in the policy's mode, serving nothing", () => {
   const { data = {} } = published();
   const keys = ["revision", ".dockerconfigjson", "salt", "intent", "sources"];
   const older = Object.fromEntries(keys.map((key) => [key, data[key] ?? ""]));
@@ -147,7 +147,7 @@ const templates: readonly (readonly [
   changes: Changes,
   expected: Snapshot["template"],
 ])[] = [
-  ["a template that is as declared", {}, { isCurrent: true, mode: "Restart" }],
+  ["a template as declared", {}, { isCurrent: true, mode: "Restart" }],
   ["a template that has drifted", { drift: "some" }, { isCurrent: false, mode: "Restart" }],
   [
     "another agent",
@@ -161,7 +161,7 @@ const templates: readonly (readonly [
     { isCurrent: true, mode: undefined },
   ],
   [
-    "a kubectl rollout restart, which changes nothing of the template",
+    "a kubectl rollout restart, which changes nothing in the template",
     { objects: { daemonSet: live({ [restartedAt]: "2026-01-01T00:00:00Z" }) } },
     { isCurrent: true, mode: "Restart" },
   ],
@@ -179,7 +179,7 @@ const templates: readonly (readonly [
   ],
   ["no template before the first publication", { objects: { daemonSet: undefined } }, undefined],
   [
-    "a deleted DaemonSet as one to write while nodes must be asked",
+    "a deleted DaemonSet as one to write while nodes must confirm",
     { objects: { daemonSet: undefined }, wanted: nothingLeft },
     { isCurrent: false, mode: undefined },
   ],
@@ -187,7 +187,7 @@ const templates: readonly (readonly [
 for (const [what, changes, expected] of templates)
   test(`sees ${what}`, () => assert.deepEqual(facts(changes).template, expected));
 
-test("sees pods as current that were made from the live template, since its last restart", () => {
+test("sees pods as current if they were made from the live template since its last restart", () => {
   const digest = templateDigest(agent);
   const time = "2026-01-01T00:00:00Z";
   const pods = [digest, `${digest} ${time}`, "older", ""].map((template) => ({ template }));
@@ -209,7 +209,7 @@ const withdrawals: readonly (readonly [
   expected: Snapshot["wanted"]["withdraws"],
 ])[] = [
   [
-    "nothing while all supply something",
+    "nothing while all sources supply something",
     { newest: by("additional"), served: by("additional") },
     by("additional"),
     [],
@@ -223,21 +223,21 @@ const withdrawals: readonly (readonly [
     { newest: true, served: true },
   ],
   [
-    "a source of the served slot alone",
+    "a source of the served slot only",
     { newest: by("additional"), served: by("a") },
     by("additional"),
     [],
     { newest: false, served: true },
   ],
   [
-    "nothing of a source that another one overrides and that is still accepted",
+    "nothing for a source that another one overrides and that is still accepted",
     { newest: by("a"), served: by("a") },
     by("additional"),
     ["a"],
     { newest: false, served: false },
   ],
   [
-    "nothing of a slot that is empty",
+    "nothing for an empty slot",
     { newest: by("additional"), served: undefined },
     by("additional"),
     [],
@@ -259,7 +259,7 @@ for (const [what, { newest, served }, after, accepted, expected] of withdrawals)
     assert.deepEqual(withdraws, expected);
   });
 
-test("law: nothing is taken back from the same sources, and malformed sources supply nothing", () => {
+test("law: the same sources withdraw nothing, and malformed sources supply nothing", () => {
   const sources = fc
     .dictionary(fc.string(), fc.constantFrom("original", "additional", "a"))
     .map((one) => JSON.stringify(one));
@@ -304,7 +304,7 @@ for (const [most, desired, nodes] of failures)
   test(`lets ${nodes} nodes fail when ${most} of ${desired} may`, () =>
     assert.equal(failuresAllowed(most, desired), nodes));
 
-test("law: a budget is at least one node, and never less than its share", () => {
+test("law: a budget is at least one node, and never less than its percentage", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 99 }), fc.nat(10_000), (percent, desired) => {
       const nodes = budgetNodes(`${percent}%`, desired);
@@ -315,7 +315,7 @@ test("law: a budget is at least one node, and never less than its share", () => 
   );
 });
 
-test("counts budget and failures from the nodes that should have an agent", () => {
+test("computes budget and failures from the nodes that should have an agent", () => {
   const counted = { ...daemonSet(agent), status: { desiredNumberScheduled: 30 } } as V1DaemonSet;
   const rollout = {
     maxUnavailable: "10%",
@@ -333,7 +333,7 @@ test("counts budget and failures from the nodes that should have an agent", () =
   assert.equal(all.maxUnavailable, "all");
 });
 
-test("passes on what is remembered, a pause and a retry", () => {
+test("passes on the recorded state, a pause and a retry", () => {
   const rollout = { revision: 4, word: true, base: 3, halted: true, failed: ["u"] };
   const policy = { ...policyWith(), managementState: "Paused" as const };
   const state = stateSecret({ ...noState, rollout });

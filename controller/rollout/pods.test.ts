@@ -51,7 +51,7 @@ const agentStatus = (state: object, lastState: object = {}) => ({
 });
 const running = { running: { startedAt: at(2) } };
 
-/** A pod as an API server has it, with changes of its parts. */
+/** A pod as an API server returns it, with changes of its parts. */
 const pod = ({ metadata, spec, status }: Changes = {}): KubernetesObject =>
   ({
     apiVersion: "v1",
@@ -137,12 +137,12 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
     { grant: undefined, mode: undefined, template: "0123456789abcdef" },
   ],
   [
-    "no mode that is unknown",
+    "no unknown mode",
     { metadata: { annotations: { ...granted, "globalpullsecret.io/mode": "Later" } } },
     { mode: undefined, grant },
   ],
   [
-    "no grant, mode and template of a pod without annotations",
+    "no grant, mode or template of a pod without annotations",
     { metadata: { annotations: undefined } },
     { grant: undefined, mode: undefined, template: "" },
   ],
@@ -161,7 +161,7 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
     { grant: { ...grant, revision: 0, digest: "", word: false } },
   ],
   [
-    "a pod that kubectl rollout restart preceded as one of another template",
+    "a pod from before a kubectl rollout restart as one of another template",
     { metadata: { annotations: { ...granted, "kubectl.kubernetes.io/restartedAt": at(1) } } },
     { template: `0123456789abcdef ${at(1)}` },
   ],
@@ -178,7 +178,7 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
     { ready: { is: false, since: at(7) }, unreachable: undefined },
   ],
   [
-    "a node that is unreachable: its containers are Ready, and the pod is not",
+    "an unreachable node: its containers are Ready, but the pod is not",
     {
       status: {
         conditions: [
@@ -210,10 +210,10 @@ const strangers: readonly (readonly [what: string, changes: Changes])[] = [
   ["whose affinity names no node", { spec: { nodeName: undefined, affinity: affinity([]) } }],
 ];
 for (const [what, changes] of strangers)
-  test(`does not keep a pod ${what}, though it has the label`, () =>
+  test(`does not keep a pod ${what}, although it has the label`, () =>
     assert.equal(keepPod(pod(changes)), undefined));
 
-test("recognises an agent's pod by its controller alone", () => {
+test("recognizes an agent's pod only by its controller", () => {
   assert.equal(isAgent({ metadata: { ownerReferences: [owner] } }), true);
   assert.equal(isAgent({}), false);
 });
@@ -222,7 +222,7 @@ const ended = (message: string | undefined, finishedAt: unknown = at(4)) => ({
   terminated: { exitCode: 0, message, finishedAt },
 });
 for (const kind of wordKinds)
-  test(`reads the word ${kind} of a container that was started again`, () => {
+  test(`reads the termination message ${kind} of a container that was started again`, () => {
     const message = messageOf("GPS200 a line", { kind, key: keyOf(grant), journal: 6 });
     const lastState = ended(message);
     const status = { containerStatuses: [agentStatus(running, lastState)] };
@@ -240,32 +240,32 @@ const endings: readonly (readonly [
   expected: Partial<AgentPod>,
 ])[] = [
   [
-    "the latest end when the container has not been started again",
+    "the latest exit when the container has not been started again",
     [agentStatus(ended(proved, at(9)), ended("an older one"))],
     { lastExit: seconds(9), message: "GPS200 a line" },
   ],
   [
-    "no word of a container that others put beside the agent",
+    "no termination message of a container that others put beside the agent",
     [{ ...agentStatus(running, ended(proved)), name: "proxy" }, agentStatus(running)],
     { terminationMessage: undefined, lastExit: undefined, message: undefined },
   ],
   [
-    "the agent's word when others put a container before it",
+    "the agent's termination message when others put a container before it",
     [{ ...agentStatus(running), name: "proxy" }, agentStatus(running, ended(proved))],
     { lastExit: seconds(4), message: "GPS200 a line" },
   ],
   [
-    "no word in a message of another program",
+    "no termination message of another program",
     [agentStatus(running, ended("OOMKilled"))],
     { terminationMessage: undefined, lastExit: seconds(4), message: "OOMKilled" },
   ],
   [
-    "an end without a message",
+    "an exit without a message",
     [agentStatus(running, ended(undefined))],
     { terminationMessage: undefined, lastExit: seconds(4), message: undefined },
   ],
   [
-    "no time of an end whose time is malformed",
+    "no time of an exit whose time is malformed",
     [agentStatus(running, ended("x", "soon"))],
     { lastExit: undefined },
   ],
@@ -291,7 +291,7 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
     "ImagePullBackOff",
   ],
   [
-    "of the init container, for which the container waits",
+    "of the init container that the container waits for",
     {
       initContainerStatuses: [first(waiting("CreateContainerError"))],
       containerStatuses: [agentStatus(waiting("PodInitializing"))],
@@ -314,13 +314,9 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
     },
     "Unschedulable",
   ],
+  ["not in other words", { containerStatuses: [agentStatus(waiting("not one word"))] }, undefined],
   [
-    "in no words of others",
-    { containerStatuses: [agentStatus(waiting("not one word"))] },
-    undefined,
-  ],
-  [
-    "in no very long word",
+    "not in a very long word",
     { containerStatuses: [agentStatus(waiting("A".repeat(65)))] },
     undefined,
   ],
@@ -329,7 +325,7 @@ for (const [what, status, reason] of reasons)
   test(`keeps the reason ${what}, for which a pod does not start`, () =>
     assert.equal(kept({ status }).waitingReason, reason));
 
-test("keeps nothing that refers to the pod", () => {
+test("keeps nothing that refers to the pod object", () => {
   const object = pod({
     status: { containerStatuses: [agentStatus(running, ended(proved))] },
   });
@@ -345,7 +341,7 @@ test("keeps nothing that refers to the pod", () => {
   assert.ok(JSON.stringify(ofPod).length < 1000);
 });
 
-test("law: never throws, whatever a pod of ours holds", () => {
+test("law: never throws, whatever one of our pods contains", () => {
   const text = fc.oneof(fc.string(), fc.constantFrom(at(1), "True", "agent", proved));
   const conditions = fc.array(
     fc.record(
@@ -379,7 +375,7 @@ test("law: never throws, whatever a pod of ours holds", () => {
   );
 });
 
-test("names template and mode from the metadata of a template as from a pod's", () => {
+test("reads template and mode from a template's metadata as from a pod's", () => {
   assert.equal(templateOf(granted), "0123456789abcdef");
   assert.equal(modeOf(granted), "Restart");
   assert.deepEqual([templateOf(undefined), modeOf(undefined)], ["", undefined]);

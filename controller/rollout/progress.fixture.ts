@@ -1,4 +1,4 @@
-/** Progress as it is when revision 7 is on all three nodes, with changes. */
+/** The progress when revision 7 is on all three nodes, with changes. */
 import { type ListedNode, type View, stateOf } from "./facts.ts";
 import { idleView } from "./survey.ts";
 import type { Progress } from "./step.ts";
@@ -33,7 +33,7 @@ export function progressWith({ view, ...changes }: Changes = {}): Progress {
   };
 }
 
-/** Revision 7 is on its way: nobody has it but by a grant. */
+/** Revision 7 is being rolled out. Only nodes with a grant have it. */
 export const rollingOut = (phase: View["phase"], view: Partial<View> = {}): Changes => ({
   served: 6,
   view: { phase, counts: { ...idleView.counts, changing: 1, waiting: 2 }, ...view },

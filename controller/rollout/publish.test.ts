@@ -1,4 +1,4 @@
-/** Which numbers are published, whatever nodes report. */
+/** Which revisions are published, whatever nodes report. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalSecret, newSalt, readPublished } from "#controller/objects/global-secret.ts";
@@ -61,15 +61,15 @@ const published = (snapshot: Snapshot, memory = noMemory, seconds = 100) => {
 const most = 2 ** 20;
 const numbers: readonly (readonly [what: string, own: number, journal: number, next: number[]])[] =
   [
-    ["a number that a restored etcd lacks", 3, 50, [51]],
-    ["the highest number that is believed", 3, 3 + most, [4 + most]],
-    ["a higher number", 3, 4 + most, []],
-    ["the highest number of fifteen digits", 3, 999_999_999_999_999, []],
-    ["a number at the end of the count", 2 ** 40 - 3, 2 ** 40 - 2, [2 ** 40 - 1]],
-    ["a number after the end of the count", 2 ** 40 - 3, 2 ** 40 - 1, []],
+    ["a revision that a restored etcd lacks", 3, 50, [51]],
+    ["the highest revision that is believed", 3, 3 + most, [4 + most]],
+    ["a higher revision", 3, 4 + most, []],
+    ["the highest revision of fifteen digits", 3, 999_999_999_999_999, []],
+    ["a revision at the end of the range", 2 ** 40 - 3, 2 ** 40 - 2, [2 ** 40 - 1]],
+    ["a revision beyond the end of the range", 2 ** 40 - 3, 2 ** 40 - 1, []],
   ];
 for (const [what, own, journal, next] of numbers)
-  test(`publishes above ${what} only if it is believed, and then what it can read`, () => {
+  test(`publishes above ${what} only if it is believed, and then what the node can read`, () => {
     const snapshot = snapshotOf(own, journal);
     const { revisions, view } = published(snapshot);
     assert.deepEqual(revisions, next);
@@ -86,26 +86,26 @@ for (const [what, own, journal, next] of numbers)
     assert.equal(readPublished(written)?.revision, revision);
   });
 
-test("publishes no change under a pause when global-pull-secret was deleted or edited", () => {
+test("publishes no change during a pause when global-pull-secret was deleted or edited", () => {
   const lost = { ...snapshotOf(3, 3), secret: undefined };
   const held = published({ ...lost, isPaused: true });
   assert.deepEqual([held.actions, held.view.pending, held.again], [[], "paused", Infinity]);
   assert.deepEqual(published(lost).revisions, [4]);
-  // What was published before holds no change.
+  // Content that was published before is not a change.
   const known = { ...lost, wanted: { ...lost.wanted, isKnown: true } };
   assert.deepEqual(published({ ...known, isPaused: true }).revisions, [4]);
-  // A withdrawal that has begun goes to its end.
+  // A withdrawal that has begun continues to its end.
   const wanted = { ...lost.wanted, intent: "release" as const };
   assert.deepEqual(published({ ...lost, wanted, isPaused: true }).revisions, [4]);
 });
 
-test("replaces the template under a pause: an upgrade is not a change of the Secrets", () => {
+test("replaces the template during a pause: an upgrade is not a change of the Secrets", () => {
   const template = { isCurrent: false, mode: "Restart" as const };
   const { actions } = published({ ...snapshotOf(3, 3), template, isPaused: true });
   assert.deepEqual(actions.map(({ kind }) => kind).at(-1), "write-template");
 });
 
-test("publishes ever more rarely for a node that is behind again and again", () => {
+test("publishes less and less often for a node that keeps being behind", () => {
   let memory = noMemory;
   let own = 3;
   const times: number[] = [];

@@ -1,4 +1,4 @@
-/** Steps of a rollout while the API server, or somebody's admission, refuses some of the writes. */
+/** Steps of a rollout while the API server, or someone's admission, refuses some of the writes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiError } from "#kube/client/api-error.ts";
@@ -36,7 +36,7 @@ for (const name of unwritable)
       assert.equal((await world.step(nothingLeft)).failure, undefined);
     });
 
-test("rolls out and withdraws while admission changes what an agent needs of the DaemonSet", async () => {
+test("rolls out and withdraws while admission changes what an agent needs in the DaemonSet", async () => {
   const world = await deployed();
   otherImage(world);
   world.api.store.admit = ({ kind, spec }) => {
@@ -47,7 +47,7 @@ test("rolls out and withdraws while admission changes what an agent needs of the
   await world.until(nothingLeft, ({ completed }) => completed !== undefined);
 });
 
-test("writes what is refused again after 5 s, and then once a minute", async () => {
+test("repeats a refused write after 5 s, and then once a minute", async () => {
   const world = await deployed();
   otherImage(world);
   let refused = 0;
@@ -76,7 +76,7 @@ function refusing(
       : undefined;
 }
 
-test("reports why a grant is refused for as long as it is, and grants the others", async () => {
+test("reports why a grant is refused while it lasts, and grants to the others", async () => {
   const world = await deployed();
   refusing(world, "b");
   const last = await world.until(two, ({ ended }) => ended);
@@ -97,7 +97,7 @@ const hostile: readonly (readonly [what: string, refuse: (world: World, path: st
     ["the API server fails for it", (world, path) => refusing(world, path, 500, "panic")],
     ["its patches conflict", (world, path) => refusing(world, path, 409, "changed")],
     [
-      "admission takes our annotation away",
+      "admission removes our annotation",
       (world, node) => {
         world.api.store.admit = ({ kind, metadata: { name, annotations = {} } }) => {
           if (kind !== "Pod" || !name.startsWith(`pod-of-${node}-`)) return;
@@ -108,7 +108,7 @@ const hostile: readonly (readonly [what: string, refuse: (world: World, path: st
     ],
   ];
 for (const [what, make] of hostile)
-  test(`serves the other nodes, and asks once a minute for one, when ${what}`, async () => {
+  test(`serves the other nodes, and tries one once a minute, when ${what}`, async () => {
     const world = await deployed();
     make(world, "b");
     const { view } = await world.until(two, ({ ended }) => ended);
@@ -127,7 +127,7 @@ for (const [what, make] of hostile)
     assert.ok(patches.length <= 4, `${patches.length} patches in three minutes`);
   });
 
-test("grants 200 nodes in half a minute while the API server answers one patch of ten with 429", async () => {
+test("grants to 200 nodes in half a minute while the API server answers one patch in ten with 429", async () => {
   const names = Array.from({ length: 200 }, (_, at) => [`n${at}`, "proves"] as const);
   const world = await World.of(Object.fromEntries(names));
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }) });
@@ -141,12 +141,12 @@ test("grants 200 nodes in half a minute while the API server answers one patch o
   };
   const isGranted = () => Object.values(world.granted).every((revision) => revision === 1);
   const { seconds } = world;
-  // No step fails: a failed one would be followed by a pause that doubles.
+  // No step fails. A failed step would be followed by a pause that doubles.
   await world.until(one, isGranted);
   assert.ok(world.seconds - seconds <= 30, `${world.seconds - seconds} s`);
 });
 
-test("replaces the other pods, and asks once a minute, when the deletion of one is refused", async () => {
+test("replaces the other pods, and retries once a minute, when the deletion of one is refused", async () => {
   const world = await deployed();
   otherImage(world);
   refusing(world, "a", 403, "pods of kube-system stay", "delete");

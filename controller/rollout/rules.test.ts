@@ -1,6 +1,6 @@
 /**
- * That the laws can fail: each row switches one rule of the product off, by what it sees or by what
- * it wants, and names the law that needs the rule.
+ * Proves that the laws can fail: each row switches off one rule of the product, by changing what it
+ * sees or what it wants, and names the law that needs the rule.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -45,7 +45,7 @@ const oldNodes: Rewrite = {
   }),
 };
 
-/** A cluster of six, one node at a time, to which these events happen. */
+/** A cluster of six, one node at a time, with these events. */
 const plan =
   (...events: readonly (readonly [t: number, kind: string, who: number, n: number])[]) =>
   (seed: number): Plan => ({
@@ -63,7 +63,7 @@ const plan =
 const every = (from: number, step: number, kind: string) =>
   Array.from({ length: 12 }, (_, at) => [from + step * at, kind, 0, 0] as const);
 
-/** Content that no kubelet survives; then Nodes are deleted, the first of the list first. */
+/** Content that breaks every kubelet. Then Nodes are deleted, the first of the list first. */
 const lostCanaries = plan([150, "badSilent", 0, 0], ...every(165, 15, "leave"));
 /** A source leaves while a change is under way, and a node joins. */
 const joiner = plan([150, "edit", 0, 1], [158, "withdrawOne", 0, 3], [160, "join", 0, 0]);
@@ -93,7 +93,7 @@ const rows: readonly Row[] = [
     planOf,
   ],
   ["a deleted pod keeps its place", "window", forgetful, deletions],
-  ["failures are remembered", "breaking content", state({ failed: [] }), twoMayFail],
+  ["failures are recorded", "breaking content", state({ failed: [] }), twoMayFail],
   [
     "a canary that disappears has failed",
     "breaking content",
@@ -115,7 +115,7 @@ const rows: readonly Row[] = [
   ["grants of excused nodes are taken back", "ends", without("take-back"), unfit],
   ["a served slot is emptied at once", "withdrawn credential", without("empty-served"), joiner],
   [
-    "a slot with a withdrawn source does not stay",
+    "a slot with a withdrawn source is dropped",
     "withdrawn credential",
     actions((action) => (action.kind === "publish" ? { ...action, served: "newest" } : action)),
     plan([150, "withdrawOne", 0, 3], [151, "join", 0, 0], [153, "join", 0, 0]),
@@ -132,7 +132,7 @@ const rows: readonly Row[] = [
     oneLeaves,
   ],
   [
-    "a canary proves by word",
+    "a canary proves by its termination message",
     "ends",
     actions((action) =>
       action.kind === "grant" ? { ...action, grant: { ...action.grant, word: false } } : action,
@@ -140,7 +140,7 @@ const rows: readonly Row[] = [
     planOf,
   ],
   [
-    "promotion needs a word",
+    "promotion needs that proof",
     "status",
     { decision: (wanted) => ({ ...wanted, actions: [...wanted.actions, { kind: "promote" }] }) },
     planOf,
@@ -148,7 +148,7 @@ const rows: readonly Row[] = [
   ["replaced nodes are recorded", "image", state({ replaced: [] }), badImage],
   ["pods of older templates are replaced", "ends", without("delete"), plan([150, "upgrade", 0, 0])],
   [
-    "a revision exceeds all that were published",
+    "a revision exceeds all published ones",
     "restart once",
     actions((action) => (action.kind === "publish" ? { ...action, revision: 7 } : action)),
     planOf,

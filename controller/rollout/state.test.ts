@@ -29,7 +29,7 @@ const states: fc.Arbitrary<StateFacts> = fc.record(
 );
 const none = stateOf(0, { retry: "", replaced: [] });
 
-test("law: what is written is read back", () => {
+test("law: reads back what was written", () => {
   fc.assert(
     fc.property(states, (state) => {
       const read = readRollout(JSON.parse(JSON.stringify(state)));
@@ -39,7 +39,7 @@ test("law: what is written is read back", () => {
   );
 });
 
-test("law: reads any JSON without throwing, and its own reading again as the same", () => {
+test("law: reads any JSON without throwing, and its own result as the same", () => {
   const part = fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue()));
   const near = fc.record(
     {
@@ -78,7 +78,7 @@ const nonsense: readonly (readonly [what: string, value: unknown, expected: Stat
     { revision: null, retry: "1", replaced: ["a"] },
     { ...none, retry: "1", replaced: ["a"] },
   ],
-  ["a word that is not true", { revision: 7, word: "true" }, { ...none, revision: 7 }],
+  ["a proof that is not true", { revision: 7, word: "true" }, { ...none, revision: 7 }],
   ["a time that is a text", { revision: 7, base: "soon" }, { ...none, revision: 7 }],
   ["a canary without a uid", { revision: 7, canary: { node: "a" } }, { ...none, revision: 7 }],
   [

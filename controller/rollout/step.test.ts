@@ -1,4 +1,4 @@
-/** Steps of a rollout on an API server in memory: what is written, in which order. */
+/** Steps of a rollout on an API server in memory: what is written, and in which order. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -24,7 +24,7 @@ test("publishes first, then writes the agents' rights, then the DaemonSet", asyn
   assert.deepEqual([revision, served], [1, 0]);
   assert.deepEqual(
     world.writes,
-    // The second write of the Secret records that no node can hold our entries yet.
+    // The second write of the Secret records that no node can have our entries yet.
     ["global", "serviceAccount", "role", "roleBinding", "global", "state", "daemonSet"],
   );
 });
@@ -37,10 +37,10 @@ test("decides nothing until the agents' pods have been read", async () => {
   assert.deepEqual([view, again, world.writes], [undefined, 1, []]);
 });
 
-test("records the canary before its grant, and grants nobody else until it gave its word", async () => {
+test("records the canary before its grant, and grants to no other node until it has proved the content", async () => {
   const world = await World.of({ a: "ignores", b: "ignores", c: "ignores" });
   await world.until(one, () => Object.values(world.granted).includes(1));
-  // The Secret records that a node may hold our entries from now on.
+  // The Secret records that a node may have our entries from now on.
   assert.deepEqual(world.writes.slice(-3), ["state", "global", "pod-of-a"]);
   assert.equal(world.state.canary?.node, "a");
   for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
@@ -51,7 +51,7 @@ test("records the canary before its grant, and grants nobody else until it gave 
   assert.equal(world.granted["b"], 1);
 });
 
-test("serves new nodes nothing until all that existed have proved it, and then writes no more", async () => {
+test("serves new nodes nothing until all existing nodes have proved the content, and then writes nothing more", async () => {
   const world = await World.of({ a: "proves", b: "proves", c: "proves" });
   const progress = await world.until(one, ({ ended }) => ended);
   assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
@@ -62,7 +62,7 @@ test("serves new nodes nothing until all that existed have proved it, and then w
   assert.deepEqual(world.writes.slice(length), []);
 });
 
-test("calls a revision rolled out when nodes have it that joined before its promotion", async () => {
+test("reports a revision as rolled out when the nodes that joined before its promotion have it", async () => {
   const world = await deployed();
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1 }) });
   await world.until(two, ({ state }) => state.word);
@@ -76,7 +76,7 @@ test("calls a revision rolled out when nodes have it that joined before its prom
   assert.equal((await world.step(two)).ended, false);
 });
 
-test("keeps the older content served while newer content is on its way, and replaces no pod", async () => {
+test("keeps older content served while newer content is rolled out, and replaces no pod", async () => {
   const world = await deployed();
   const template = world.daemonSet?.metadata?.generation;
   const pods = world.pods.map(({ metadata }) => metadata?.uid);
@@ -92,7 +92,7 @@ test("keeps the older content served while newer content is on its way, and repl
   assert.equal(world.daemonSet?.metadata?.generation, template);
 });
 
-test("records a halt before it takes grants back, publishes nothing, and continues on a retry", async () => {
+test("records a halt before it takes grants back, publishes nothing, and continues after a retry", async () => {
   const world = await deployed();
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 0 }) });
   for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
@@ -123,7 +123,7 @@ test("follows a retry that either of two objects requests", async () => {
   assert.equal(world.state.retry, '["secret","object"]');
 });
 
-test("stays halted when one of two requests for a retry is removed, and then the other", async () => {
+test("stays halted when both requests for a retry are removed one after the other", async () => {
   const world = await deployed();
   const ask = (retry: string): void =>
     void Object.assign(world.remover, { requests: { ...world.remover.requests, retry } });
@@ -145,7 +145,7 @@ test("stays halted when one of two requests for a retry is removed, and then the
   assert.equal(world.state.halted, false);
 });
 
-test("withdraws at once: nothing is served any more, and every node gives its word", async () => {
+test("withdraws at once: serves nothing any more, and every node confirms it", async () => {
   const world = await deployed();
   const first = await world.step(nothingLeft);
   assert.deepEqual([first.intent, first.served, first.completed], ["release", 0, undefined]);
@@ -154,7 +154,7 @@ test("withdraws at once: nothing is served any more, and every node gives its wo
   assert.deepEqual(world.granted, { a: 2, b: 2, c: 2 });
 });
 
-test("withdraws what is on its way without waiting for its canary", async () => {
+test("withdraws content that is being rolled out without waiting for its canary", async () => {
   const world = await deployed();
   world.nodes.set("a", "ignores");
   await world.step(two);
@@ -163,7 +163,7 @@ test("withdraws what is on its way without waiting for its canary", async () => 
   assert.deepEqual([intent, revision], ["release", 3]);
 });
 
-test("writes a DaemonSet again that somebody deleted during a withdrawal, and calls nothing confirmed", async () => {
+test("writes a DaemonSet again that someone deleted during a withdrawal, and reports nothing as confirmed", async () => {
   const world = await deployed();
   world.nodes.set("a", "ignores");
   await world.step(nothingLeft);
@@ -197,7 +197,7 @@ for (const [what, time] of planted)
     assert.deepEqual((await world.step(nothingLeft)).completed, { isConfirmed: false });
   });
 
-test("creates an immutable Secret again, with what it held", async () => {
+test("creates an immutable Secret again with the same content", async () => {
   const world = await deployed();
   const before = world.published;
   world.edit(owned.global, { immutable: true });
@@ -219,7 +219,7 @@ const edits: readonly (readonly [what: string, data: Readonly<Record<string, str
   ["served revision", { "served.revision": btoa("1"), "served..dockerconfigjson": btoa("{}") }],
 ];
 for (const [what, data] of edits)
-  test(`publishes under a higher number when somebody edited the ${what}, also with our label gone`, async () => {
+  test(`publishes a higher revision when someone edited the ${what}, even without our label`, async () => {
     const world = await deployed();
     await world.step(two);
     const { length } = world.writes;
@@ -238,7 +238,7 @@ for (const [what, data] of edits)
     await world.until(two, isServed);
   });
 
-test("puts back a deleted Secret under a number that no node has", async () => {
+test("restores a deleted Secret with a revision that no node has", async () => {
   const world = await deployed();
   world.delete(owned.global);
   await world.step(one);
@@ -250,7 +250,7 @@ for (const [what, harm] of [
   ["deleted", (world: World) => world.delete(owned.global)],
   ["edited", (world: World) => world.edit(owned.global, { data: { revision: btoa("7") } })],
 ] as const)
-  test(`publishes the same content, but no change, under a pause when somebody ${what} the Secret`, async () => {
+  test(`publishes the same content, but no change, during a pause when someone ${what} the Secret`, async () => {
     const world = await deployed();
     const policy = { ...world.remover.policy, managementState: "Paused" as const };
     Object.assign(world.remover, { policy });
@@ -264,7 +264,7 @@ for (const [what, harm] of [
     assert.equal((await world.step(two)).revision, revision);
   });
 
-test("repairs what others changed of the agents' rights and of the DaemonSet, and replaces no pod", async () => {
+test("repairs the agents' rights and the DaemonSet when others changed them, and replaces no pod", async () => {
   const world = await deployed();
   const pods = world.pods.map(({ metadata }) => metadata?.uid);
   world.delete(owned.role);
@@ -279,7 +279,7 @@ test("repairs what others changed of the agents' rights and of the DaemonSet, an
   );
 });
 
-test("replaces pods of an older template one after the other, and records each before", async () => {
+test("replaces pods of an older template one by one, and records each before", async () => {
   const world = await deployed();
   const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
   const { length } = world.writes;
@@ -327,7 +327,7 @@ test("takes no place for a grant that was not sent because its canary could not 
   );
 });
 
-/** What all ends must have in common, whatever happened before. */
+/** The common result, whatever happened before. */
 function endOf(world: World): object {
   const { document, intent, served, mode } = world.published ?? {};
   const isServed = served !== "nothing" && served?.document === document;
@@ -339,7 +339,7 @@ function endOf(world: World): object {
   return { document, intent, mode, isServed, templates, grants: grants.size };
 }
 
-test("comes to the same end when the controller is killed before any write of two rollouts", async () => {
+test("reaches the same end when the controller is killed before any write of two rollouts", async () => {
   const straight = await deployed();
   await straight.until(two, isServed);
   const count = straight.writes.length;
@@ -350,14 +350,14 @@ test("comes to the same end when the controller is killed before any write of tw
   }
 });
 
-/** Rolls two contents out, and kills the controller before its nth write, counted from 0. */
+/** Rolls out two contents, and kills the controller before its nth write, counted from 0. */
 async function killedAt(world: World, at: number): Promise<void> {
   let isDead = false;
   world.api.refuses = ({ userAgent, query }, verb) => {
     if (userAgent !== fieldManager) return undefined;
     const isWrite = !["get", "list"].includes(verb) && query?.["dryRun"] === undefined;
     isDead ||= isWrite && world.writes.length === at;
-    return isDead ? refuse(503, "ServiceUnavailable", "nobody is there to ask") : undefined;
+    return isDead ? refuse(503, "ServiceUnavailable", "no node has to confirm") : undefined;
   };
   for (const wanted of [one, two])
     await world.until(wanted, isServed).catch(async (error: unknown) => {
@@ -375,7 +375,7 @@ test("reads back what it wrote last", async () => {
   assert.deepEqual(readPublished(global), world.published);
 });
 
-test("promotes without a node that was served before and has been away for a minute", async () => {
+test("promotes without a node that was served before and has been unreachable for a minute", async () => {
   const world = await deployed();
   world.nodes.set("b", "away");
   const { view } = await world.until(two, ({ ended }) => ended);
@@ -394,7 +394,7 @@ test("promotes without a node that failed before the others were granted the con
   assert.deepEqual(world.granted, { a: 2, b: 0, c: 2 });
 });
 
-test("asks a node that was away under a withdrawal again as soon as it is back", async () => {
+test("grants a withdrawal to a node that was unreachable as soon as it returns", async () => {
   const world = await deployed();
   world.nodes.set("b", "ignores");
   await world.until(nothingLeft, () => world.granted["b"] === 2);
@@ -410,7 +410,7 @@ test("asks a node that was away under a withdrawal again as soon as it is back",
   assert.ok(world.seconds - back < 30, `${world.seconds - back} s`);
 });
 
-test("chooses no canary whose Node is gone, though its pod still exists for a minute", async () => {
+test("chooses no canary whose Node is gone, although its pod exists for another minute", async () => {
   const world = await deployed();
   // "a" was the canary of the first content, so "b" is the next one.
   world.nodes.set("b", "ignores");
@@ -427,7 +427,7 @@ test("grants promoted content to a node that returns, however many nodes fail la
   for (const name of ["d", "e"]) await world.join(name, "fails");
   const { view } = await world.until(two, ({ state }) => state.failed.length === 2);
   assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
-  // The node is back: its kubelet reports its pod as Ready again.
+  // The node returns: its kubelet reports its pod as Ready again.
   world.nodes.set("b", "proves");
   world.returns("b");
   const last = await world.until(two, () => world.granted["b"] === 2);
@@ -481,7 +481,7 @@ async function unseen(world: World, wanted: WantedContent): Promise<Progress> {
   return takeStep(world.remover, await observe(world.cluster, undefined), wanted);
 }
 
-test("keeps what it knew of the nodes while their pods are listed again", async () => {
+test("keeps the last view of the nodes while their pods are listed again", async () => {
   const world = await deployed();
   const { view } = await world.step(one);
   const during = await unseen(world, one);
@@ -492,7 +492,7 @@ test("keeps what it knew of the nodes while their pods are listed again", async 
   assert.equal(newer.revision, 2);
 });
 
-test("publishes a withdrawal, and empties the served slot, before the pods are known", async () => {
+test("publishes a withdrawal and empties the served slot before the pods are known", async () => {
   const world = await deployed();
   const other = content("u:2", { sources: '{"quay.io":"original"}' });
   const emptied = await unseen(world, other);

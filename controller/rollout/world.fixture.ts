@@ -1,6 +1,6 @@
 /**
- * For tests: an API server in memory with nodes whose agents answer a grant within a second, and
- * the controller's steps, on a clock that a test moves.
+ * For tests: an API server in memory, nodes whose agents answer a grant within a second, and the
+ * controller's steps, on a clock that the test moves.
  */
 import assert from "node:assert/strict";
 import type { V1DaemonSet, V1Pod, V1Secret } from "@kubernetes/client-node";
@@ -30,15 +30,15 @@ import { readRollout } from "./observe.ts";
 import { takeStep, type Progress } from "./step.ts";
 
 /**
- * What a node's agent does with a grant. `away`: the node does not answer any more. `podless`: it
- * has no agent.
+ * How a node's agent reacts to a grant. `away`: the node no longer answers. `podless`: it has no
+ * agent.
  */
 export type Behaviour = "proves" | "fails" | "ignores" | "away" | "podless";
 
 const born = Date.parse("2026-01-01T00:00:00Z");
 const stamp = (time: number): string => new Date(time).toISOString().replace(".000Z", "Z");
 
-/** A document, and who supplies it. */
+/** A document and its suppliers. */
 export const content = (pair: string, changes: Partial<WantedContent> = {}): WantedContent => ({
   document: JSON.stringify({ auths: { "quay.io": { auth: btoa(pair) } } }),
   sources: '{"quay.io":"additional"}',
@@ -107,7 +107,7 @@ export class World {
     for (const pod of this.pods) if (pod.spec?.nodeName === name) this.#drop(pod);
   }
 
-  /** The node's kubelet answers again: its pod has just become Ready. */
+  /** The node's kubelet answers again, and its pod has just become Ready. */
   returns(name: string): void {
     const lastTransitionTime = stamp(this.now);
     const conditions = ["ContainersReady", "Ready"].map((type) => {
@@ -121,39 +121,39 @@ export class World {
     }
   }
 
-  /** Deletes an object, as an administrator may. */
+  /** Deletes an object, like an administrator. */
   delete(path: string): void {
     this.api.answer({ method: "DELETE", path });
   }
 
-  /** Writes fields of an object, as an administrator may. */
+  /** Writes fields of an object, like an administrator. */
   edit(path: string, body: object): void {
     const type = "application/merge-patch+json";
     const query = { fieldManager: "kubectl" };
     assert.equal(this.api.answer({ method: "PATCH", path, query, body, type }).status, 200);
   }
 
-  /** A controller that has just been started: it remembers nothing. */
+  /** A controller that has just started and remembers nothing. */
   restart(): void {
     this.remover.memory.grants = noMemory;
   }
 
-  /** Moves the clock on, lets the nodes act, and takes a step. */
+  /** Moves the clock, lets the nodes act, and takes a step. */
   async step(wanted: WantedContent): Promise<Progress> {
     await this.look();
     return takeStep(this.remover, await observe(this.cluster, undefined), wanted);
   }
 
-  /** Takes a step each second until this is so; fails after ten minutes. */
+  /** Takes one step a second until the condition holds. Fails after ten minutes. */
   async until(wanted: WantedContent, isSo: (progress: Progress) => boolean): Promise<Progress> {
     for (let steps = 0; steps < 600; steps += 1) {
       const progress = await this.step(wanted);
       if (isSo(progress)) return progress;
     }
-    throw new Error(`it does not come to that: ${JSON.stringify(await this.step(wanted))}`);
+    throw new Error(`the condition never held: ${JSON.stringify(await this.step(wanted))}`);
   }
 
-  /** Moves the clock on, lets the nodes act, and shows the informer the pods. */
+  /** Moves the clock, lets the nodes act, and shows the pods to the informer. */
   async look(): Promise<void> {
     this.seconds += 1;
     await this.#act();
@@ -169,7 +169,7 @@ export class World {
     return "body" in answer ? (answer.body as { items: V1Pod[] }).items : [];
   }
 
-  /** The revision that each node's pod is granted. */
+  /** The revision that is granted to each node's pod. */
   get granted(): Record<string, number | undefined> {
     const entries = this.pods.map(({ metadata, spec }) => [
       spec?.nodeName ?? "",
@@ -191,8 +191,8 @@ export class World {
   }
 
   /**
-   * The controller's writes so far, by the name of the object, or `pod-of-NODE`; a deletion has a
-   * minus sign before it.
+   * The controller's writes so far, by the name of the object, or `pod-of-NODE`. A deletion has a
+   * minus sign in front.
    */
   get writes(): string[] {
     const paths = new Map(Object.entries(owned).map(([name, path]) => [path, name as OwnedName]));
@@ -256,7 +256,7 @@ export class World {
     await this.#report(pod, undefined);
   }
 
-  /** Lets the agent answer a grant that it has not answered yet. */
+  /** Lets the agent answer its grant. */
   async #answer(pod: V1Pod, node: string): Promise<void> {
     const does = this.nodes.get(node) ?? "away";
     const { uid = "", annotations } = pod.metadata ?? {};
@@ -302,7 +302,7 @@ export class World {
   }
 }
 
-/** What is published is served, and no grant is unproved. */
+/** The published content is served, and no grant is unproved. */
 export const isServed = ({ view, served, revision }: Progress): boolean =>
   view?.phase === "served" && served === revision && view.places === 0;
 

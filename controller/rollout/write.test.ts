@@ -38,8 +38,8 @@ const grants = (...nodes: readonly string[]) => nodes.map((node) => action("gran
 type Request = Readonly<{ method: string; path: string; body: unknown }>;
 
 /**
- * A cluster whose answers a test decides, with a memory as a decision leaves it: each pod has a
- * place for a grant that was sent.
+ * A cluster whose answers the test decides, with a memory after a decision: each pod has a place
+ * for a grant that was sent.
  */
 function scripted(answer: (path: string) => unknown = () => undefined) {
   const now = { steady: 50, api: 1_767_225_600.5 };
@@ -101,7 +101,7 @@ const refusal = (status: number, detail = "", reason = "Refused", retryAfterSeco
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });
 
-test("writes a grant to the version of the pod that was seen, and shows it to the informer", async () => {
+test("writes a grant to the version of the pod that was seen, and passes it to the informer", async () => {
   const { context, requests, wrote } = scripted();
   await writePods(context, grants("a"));
   const annotations = {
@@ -118,7 +118,7 @@ test("writes a grant to the version of the pod that was seen, and shows it to th
 
 const bodies: readonly (readonly [what: string, action: PodAction, expected: object])[] = [
   [
-    "removes the request for a word from a grant without one",
+    "removes the request for a termination message from a grant without one",
     action("grant", "a", { ...given, word: false }),
     { "globalpullsecret.io/word": null },
   ],
@@ -165,13 +165,13 @@ const answers: readonly (readonly [
     { isSent: false, isRefused: true, isThrown: false, why: /denied by their policy/ },
   ],
   [
-    "a refusal without words",
+    "a refusal without a text",
     refusal(422, "", "Invalid"),
     { isSent: false, isRefused: true, isThrown: false, why: /^Invalid$/ },
   ],
   ["too many requests", refusal(429), { isSent: false, isRefused: false, isThrown: true }],
   [
-    "an answer that tells nothing",
+    "an answer without information",
     refusal(503),
     { isSent: true, isRefused: false, isThrown: true },
   ],
@@ -202,7 +202,7 @@ test("leaves the memory as the decision made it when a grant was written", async
   assert.equal(context.memory.grants, before);
 });
 
-test("writes to the other pods when one of them changed, is gone or is refused", async () => {
+test("writes to the other pods when one has changed, is gone or is refused", async () => {
   const errors = new Map([
     ["b", refusal(409)],
     ["c", refusal(404)],
@@ -234,7 +234,7 @@ test("sends 16 requests at a time, and each write once", async () => {
 });
 
 for (const status of [429, 503])
-  test(`sends no other write until the Retry-After of a ${status} is over, and fails only if nothing was written`, async () => {
+  test(`sends no other write until the Retry-After of a ${status} has passed, and fails only if nothing was written`, async () => {
     let isBusy = true;
     const { context, requests, wrote, remembering, seen, pass } = scripted((path) =>
       isBusy && path.endsWith("-n0") ? refusal(status, "", "TooManyRequests", 7) : undefined,
@@ -244,7 +244,7 @@ for (const status of [429, 503])
     await writePods(context, grants(...nodes));
     assert.equal(requests.length, 16);
     assert.equal(wrote.length, 15);
-    // A place for a grant that was never sent would hold up newer content for a minute.
+    // A place for a grant that was never sent would delay newer content for a minute.
     assert.equal(nodes.filter((node) => seen(node)?.holds).length, 15);
     isBusy = false;
     pass(6);
@@ -257,7 +257,7 @@ for (const status of [429, 503])
     await assert.rejects(writePods(context, grants("n0")), { status });
   });
 
-test("counts a pod as refused after four errors or conflicts of one version, and writes to the others", async () => {
+test("counts a pod as refused after four errors or conflicts with one version, and writes to the others", async () => {
   for (const [error, why] of [
     [refusal(500, "panic"), /^500 Refused panic$/],
     [refusal(409), /another client/],
@@ -277,7 +277,7 @@ test("counts a pod as refused after four errors or conflicts of one version, and
   }
 });
 
-test("ends a batch of which each write fails", async () => {
+test("ends a batch in which each write fails", async () => {
   const { context, requests } = scripted(() => refusal(500));
   await writePods(context, grants(...Array.from({ length: 100 }, (_, at) => `n${at}`)));
   assert.ok(requests.length < 2 * 16, String(requests.length));
@@ -289,7 +289,7 @@ test("sends nothing when there is nothing to write", async () => {
   assert.deepEqual(requests, []);
 });
 
-test("tells writes of pods from writes of objects", () => {
+test("distinguishes writes of pods from writes of objects", () => {
   assert.equal(isPodAction(action("sync", "a")), true);
   assert.equal(isPodAction({ kind: "promote" }), false);
 });

@@ -1,4 +1,4 @@
-/** For tests: sources, and what stands in our Secrets once they were accepted. */
+/** For tests: sources, and our Secrets after they were accepted. */
 import assert from "node:assert/strict";
 import type { V1Secret } from "@kubernetes/client-node";
 import { secretType } from "#contract/names.ts";
@@ -35,7 +35,7 @@ export type Finds = Omit<Sources, "inputs"> &
     /** The highest first. */
     extras: Readonly<Record<string, ExtraInput["found"]>>;
     original: Original;
-    /** undefined: no original is asked for. */
+    /** undefined: there is no original. */
     originalName: string | undefined;
   }>;
 
@@ -60,7 +60,7 @@ export function sources(changes: Partial<Finds>): Sources {
   };
 }
 
-/** What stands in both of our Secrets after these sources were accepted. */
+/** The content of both our Secrets after these sources were accepted. */
 export const acceptedFrom = (given: Partial<Finds>) => remembered(accept(sources(given), policy));
 
 export function remembered({ wanted, accepted }: SourcesVerdict) {
@@ -73,7 +73,7 @@ export function remembered({ wanted, accepted }: SourcesVerdict) {
   return { published, state: readState(stateSecret({ ...noState, accepted })) };
 }
 
-/** As an installation stands that had no memory yet. */
+/** An old installation without recorded documents. */
 export const olderFrom = (given: Partial<Finds>) => ({
   published: acceptedFrom(given).published,
   state: noState,

@@ -17,7 +17,7 @@ import { accept } from "./accept.ts";
 import { globalSecret, newSalt } from "../objects/global-secret.ts";
 import { noState, stateSecret } from "../objects/state.ts";
 
-test("H9: on a conflict the additional wins, and the sources say so", () => {
+test("H9: prefers the additional on a conflict, and the sources show it", () => {
   const { wanted } = accept(sources({ additional, original, originalName }), policy);
   assert.equal(
     wanted?.document,
@@ -29,7 +29,7 @@ test("H9: on a conflict the additional wins, and the sources say so", () => {
   );
 });
 
-test("other bytes with the same meaning want the same", () => {
+test("wants the same content for other bytes with the same meaning", () => {
   const spaced = secret(
     JSON.stringify(
       JSON.parse(text({ "a.example": "add:2", "https://quay.io/v2/": "add:1" })),
@@ -43,7 +43,7 @@ test("other bytes with the same meaning want the same", () => {
   );
 });
 
-test("H19: a rewrite with the same meaning is not remembered, unless it is shorter; one with another meaning is", () => {
+test("H19: does not record a rewrite with the same meaning, unless it is shorter, and records one with another meaning", () => {
   const entries = { "quay.io": "add:1", "a.example": "add:2" };
   const short = text(entries);
   const reordered = text(Object.fromEntries(Object.entries(entries).toReversed()));
@@ -55,7 +55,7 @@ test("H19: a rewrite with the same meaning is not remembered, unless it is short
   assert.equal(after(short, long), short);
   assert.equal(after(short, reordered), short);
   assert.equal(after(short, short.replace("quay.io", "https://quay.io/v2/")), short);
-  // What all sources together may take is counted in these bytes: shortening must help.
+  // The limit for all sources together counts these bytes, so a shorter document must help.
   assert.equal(after(long, short), short);
   for (const other of [
     text({ ...entries, "a.example": "add:3" }),
@@ -64,7 +64,7 @@ test("H19: a rewrite with the same meaning is not remembered, unless it is short
     assert.equal(after(short, other), other);
 });
 
-test("H19: of an original the keys beside auths mean something, too", () => {
+test("H19: notices changes of an original's keys beside auths", () => {
   const [one, other] = [1, 2].map((n) => JSON.stringify({ note: n, ...JSON.parse(text({})) }));
   assert.ok(one !== undefined && other !== undefined);
   const known = acceptedFrom({ additional, original: secret(one), originalName });
@@ -77,13 +77,13 @@ test("H19: of an original the keys beside auths mean something, too", () => {
   }
 });
 
-test("H7, H24: an invalid additional that was never good deploys nothing and names the key path", () => {
+test("H7, H24: deploys nothing for an invalid additional that was never valid, and names the key path", () => {
   const { wanted, problems } = accept(sources({ additional: bad, original, originalName }), policy);
   assert.equal(wanted, undefined);
   assert.match(problems.additional[0]?.path ?? "", /auths\["quay\.io"\]\.auth/);
 });
 
-test("an invalid additional keeps its last good entries while the original's rotation flows", () => {
+test("keeps the last accepted entries of an invalid additional while the original rotates", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const rotated = secret(text({ "quay.io": "orig:1", "o.example": "rotated:2" }));
   const { wanted, problems } = accept(
@@ -98,7 +98,7 @@ test("an invalid additional keeps its last good entries while the original's rot
   assert.deepEqual(problems.original, []);
 });
 
-test("an additional that was good and empty has a last good state too", () => {
+test("keeps the last accepted state of an additional that was valid and empty", () => {
   const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });
   const { wanted } = accept(
     sources({ additional: bad, original, originalName, ...before }),
@@ -107,7 +107,7 @@ test("an additional that was good and empty has a last good state too", () => {
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
 });
 
-test("both invalid: what is published stays, and both are told", () => {
+test("keeps the published content when both are invalid, and reports both", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted, problems } = accept(
     sources({ additional: bad, original: bad, originalName, ...before }),
@@ -119,19 +119,19 @@ test("both invalid: what is published stays, and both are told", () => {
   assert.equal(problems.original.length, 1);
 });
 
-test("an original that vanishes takes nothing away", () => {
+test("removes nothing when the original vanishes", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted, problems } = accept(sources({ additional, originalName, ...before }), policy);
   assert.equal(wanted?.document, before.published.document);
   assert.equal(problems.original[0]?.code, "GPS303");
 });
 
-test("an original that is not there yet does not hold up the additional", () => {
+test("does not delay the additional when the original does not exist yet", () => {
   const { wanted } = accept(sources({ additional, originalName }), policy);
   assert.equal(wanted?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
 });
 
-test("removal wants the original alone", () => {
+test("wants the original alone for a removal", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted } = accept(sources({ original, originalName, ...before }), policy);
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
@@ -141,7 +141,7 @@ test("removal wants the original alone", () => {
   );
 });
 
-test("a protected registry refuses the additional as a whole; its last good entries stay", () => {
+test("refuses the additional as a whole for a protected registry, and keeps its last accepted entries", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["o.example"] } as const;
   const shadow = secret(text({ "o.example/team": "add:3" }));
@@ -167,7 +167,7 @@ for (const [sentence, one, code] of refused) {
   });
 }
 
-test("as long as there is an additional Secret the intent is to apply, whoever the entries come from", () => {
+test("intends to apply as long as there is an additional Secret, whatever source the entries come from", () => {
   const same = secret(text({ "quay.io": "orig:1" }));
   const { wanted } = accept(sources({ additional: same, original, originalName }), policy);
   assert.doesNotMatch(wanted?.sources ?? "", /additional/);
@@ -175,7 +175,7 @@ test("as long as there is an additional Secret the intent is to apply, whoever t
   assert.equal(accept(sources({ original, originalName }), policy).wanted?.intent, "release");
 });
 
-test("an absent additional is always acceptable, whatever the flags and the original are", () => {
+test("accepts an absent additional whatever the flags and the original are", () => {
   const huge = secret(padded("o.example", "p:1", capacity + 1));
   for (const protect of [[], ["quay.io"], ["quay.io/*"]])
     for (const first of [original, bad, huge, "absent", "unknown"] as const)
@@ -191,7 +191,7 @@ test("an absent additional is always acceptable, whatever the flags and the orig
       }
 });
 
-test("a flag that forbids even what is in force leaves it in force, so that its objects are kept in repair", () => {
+test("keeps the content in force when a flag forbids even that, so that its objects stay in repair", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["a.example"] } as const;
   const { wanted, problems, accepted } = accept(
@@ -205,15 +205,15 @@ test("a flag that forbids even what is in force leaves it in force, so that its 
 });
 
 /**
- * A document of one entry and exactly so many bytes: white space counts for a source, not for what
- * it merges to.
+ * A document with one entry and exactly this many bytes. White space counts for a source, but not
+ * for the merged document.
  */
 function padded(registry: string, pair: string, bytes: number): string {
   const document = text({ [registry]: pair });
   return document + " ".repeat(bytes - document.length);
 }
 
-/** A document whose canonical form has exactly so many bytes. */
+/** A document whose canonical form has exactly this many bytes. */
 function filled(registry: string, bytes: number): string {
   const of = (length: number) =>
     JSON.stringify({
@@ -226,22 +226,22 @@ function filled(registry: string, bytes: number): string {
 const small = text({ "o.example": "orig:1" });
 const sizes: readonly (readonly [sentence: string, additional: string, refused: boolean])[] = [
   [
-    "sources of 480 KiB together are taken",
+    "accepts sources of 480 KiB together",
     padded("a.example", "add:1", capacity - small.length),
     false,
   ],
   [
-    "sources of a byte more are refused",
+    "refuses sources that are one byte longer",
     padded("a.example", "add:1", capacity - small.length + 1),
     true,
   ],
   [
-    "entries that merge to some bytes less are taken",
+    "accepts entries that merge to slightly fewer bytes",
     filled("a.example", capacity - small.length - 40),
     false,
   ],
   [
-    "entries that with their sources merge to more are refused",
+    "refuses entries that merge, with their sources, to more bytes",
     filled("a.example", capacity - small.length - 2),
     true,
   ],
@@ -266,7 +266,7 @@ for (const [sentence, document, refused] of sizes) {
   });
 }
 
-test("an original that grows too large is refused alone: the additional's changes still flow", () => {
+test("refuses only an original that grows too large: the additional's changes still flow", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const given = sources({
     additional: secret(text({ "quay.io": "add:new" })),
@@ -280,7 +280,7 @@ test("an original that grows too large is refused alone: the additional's change
   assert.deepEqual(problems.additional, []);
 });
 
-test("law: what is remembered fits into one Secret, and what is published and served into the other", () => {
+test("law: fits the recorded documents into one Secret, and published and served content into the other", () => {
   const worst = { document: '"'.repeat(capacity - 2), sources: "{}", intent: "release" } as const;
   const revision = 999_999_999_999_999;
   const state = {
@@ -291,7 +291,7 @@ test("law: what is remembered fits into one Secret, and what is published and se
   const bytes = (data: Record<string, string> = {}) =>
     Object.values(data).reduce((sum, value) => sum + Buffer.from(value, "base64").length, 0);
   const left = 1024 * 1024 - bytes(stateSecret(state).data);
-  assert.ok(left >= 512 * 1024, `${left} bytes are left for what is known of the rollout`);
+  assert.ok(left >= 512 * 1024, `${left} bytes are left for the rollout's state`);
   const both = globalSecret({
     newest: { ...worst, revision, salt: newSalt() },
     mode: "CredentialProvider",

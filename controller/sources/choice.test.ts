@@ -1,4 +1,4 @@
-/** Several sources: who is taken, who is told what, and who blocks nobody. */
+/** Several sources: which are used, what is reported, and which cannot block others. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -23,7 +23,7 @@ const one = (registry: string, pair: string) => secret(text({ [registry]: pair }
 const base = { additional, original, originalName };
 const alone = accept(sources(base), policy).wanted;
 
-/** What is found of an extra that was never in order, and what is said of it. */
+/** The state of an extra that was never valid, and its verdict. */
 const refusals: readonly (readonly [
   found: ExtraInput["found"],
   accepted: string,
@@ -51,7 +51,7 @@ const refusals: readonly (readonly [
 ];
 for (const [found, accepted, reason, message] of refusals) {
   const sentence = typeof found === "string" ? found : String(found.type);
-  test(`an extra that is ${reason} (${sentence}) blocks nobody`, () => {
+  test(`an extra that is ${reason} (${sentence}) blocks no other source`, () => {
     const verdict = accept(sources({ ...base, extras: { "team-a": found } }), policy);
     assert.deepEqual(verdict.wanted, alone);
     assert.deepEqual(verdict.problems, { additional: [], original: [] });
@@ -61,7 +61,7 @@ for (const [found, accepted, reason, message] of refusals) {
   });
 }
 
-test("the right to read one Secret is granted by a line that names it and nothing else", () => {
+test("grants the right to read one Secret by a command that names only that Secret", () => {
   const extras = { "team-a": "forbidden" } as const;
   const told = accept(sources({ ...base, extras }), policy).sources.map(({ message }) => message);
   const role = "global-pull-secret-source-team-a-pull";
@@ -77,7 +77,7 @@ test("the right to read one Secret is granted by a line that names it and nothin
 });
 
 for (const found of [bad, "forbidden", "unknown", "kept"] as const) {
-  test(`an extra that is ${typeof found === "string" ? found : "refused"} keeps its last good entries`, () => {
+  test(`an extra that is ${typeof found === "string" ? found : "refused"} keeps its last accepted entries`, () => {
     const extras = { "team-a": one("t.example", "team:1") };
     const before = remembered(accept(sources({ ...base, extras }), policy));
     const verdict = accept(sources({ ...base, extras: { "team-a": found }, ...before }), policy);
@@ -86,7 +86,7 @@ for (const found of [bad, "forbidden", "unknown", "kept"] as const) {
   });
 }
 
-test("a broken additional that was never good does not hold up an extra", () => {
+test("does not delay an extra because of a broken additional that was never valid", () => {
   const extras = { "team-a": one("t.example", "team:1") };
   const { wanted, problems } = accept(sources({ additional: bad, extras }), policy);
   assert.equal(wanted?.document, text({ "t.example": "team:1" }));
@@ -94,7 +94,7 @@ test("a broken additional that was never good does not hold up an extra", () => 
   assert.equal(problems.additional.length, 1);
 });
 
-test("an additional that is protected, and was never in force, does not hold up an extra", () => {
+test("does not delay an extra because of a protected additional that was never in force", () => {
   const strict = { conflicts: "additional", protect: ["quay.io"] } as const;
   const extras = { "team-a": one("t.example", "team:1") };
   const { wanted, problems } = accept(sources({ additional, extras }), strict);
@@ -103,7 +103,7 @@ test("an additional that is protected, and was never in force, does not hold up 
   assert.equal(accept(sources({ additional }), strict).wanted, undefined);
 });
 
-test("status names each source, its version, and who supplies a registry before whom", () => {
+test("reports each source, its version, and the order of suppliers of a registry", () => {
   const versioned = { ...one("quay.io", "team:1"), metadata: { resourceVersion: "812" } };
   const verdict = accept(sources({ ...base, extras: { "team-a": versioned } }), policy);
   assert.deepEqual(
@@ -125,7 +125,7 @@ test("status names each source, its version, and who supplies a registry before 
   );
 });
 
-test("an extra that serves a protected registry is left out alone, and says so", () => {
+test("leaves out only the extra that serves a protected registry, and reports it", () => {
   const strict = { conflicts: "additional", protect: ["t.example"] } as const;
   const extras = { "team-a": one("t.example/x", "a:1"), "team-b": one("b.example", "b:1") };
   const verdict = accept(sources({ ...base, extras }), strict);
@@ -136,7 +136,7 @@ test("an extra that serves a protected registry is left out alone, and says so",
   assert.match(teamA?.message ?? "", /^GPS127 team-a: /);
 });
 
-test("what is too much leaves out the lowest extras, never the additional or the original", () => {
+test("leaves out the lowest extras when there is too much, and never the additional or the original", () => {
   const padded = (registry: string, bytes: number) =>
     secret(text({ [registry]: "u:p" }) + " ".repeat(bytes));
   const extras = {
@@ -153,7 +153,7 @@ test("what is too much leaves out the lowest extras, never the additional or the
   assert.equal("middle" in verdict.accepted, false);
 });
 
-test("a source whose name is a property of every object is one like any other", () => {
+test("treats a source like any other if its name is a property of every object", () => {
   const name = "constructor";
   for (const found of [bad, "absent", one("c.example", "c:1")] as const) {
     const verdict = accept(sources({ ...base, extras: { [name]: found } }), policy);
@@ -172,7 +172,7 @@ const finds = fc.oneof(
   fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
 );
 
-test("law: without their extras, additional and original are judged as they ever were", () => {
+test("law: judges additional and original as before when there are no extras", () => {
   const protect = fc.constantFrom([], ["quay.io"], ["t.example", "a.example"]);
   fc.assert(
     fc.property(
@@ -195,7 +195,7 @@ test("law: without their extras, additional and original are judged as they ever
   );
 });
 
-test("law: whatever becomes of an extra that is named, what it last said in order is in force", () => {
+test("law: keeps the last accepted document of a named extra in force, whatever happens to it", () => {
   const unread = fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "kept");
   const history = fc.array(
     fc.oneof(

@@ -12,12 +12,12 @@ const source = (text: string): ExtraSource => {
 const order = (...sources: readonly string[]) =>
   ranked(sources.map(source)).map(({ name }) => name);
 
-test("a higher priority comes first, whatever its name; equal ones go by name", () => {
+test("orders sources by priority, and those of equal priority by name", () => {
   assert.deepEqual(order("a=-5", "z=10", "m=0"), ["z", "m", "a"]);
   assert.deepEqual(order("b=1", "a=1", "c=2"), ["c", "a", "b"]);
 });
 
-test("law: the order does not depend on how the list is written", () => {
+test("law: gives the same order however the list is written", () => {
   const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,3}$/), { maxLength: 16 });
   fc.assert(
     fc.property(names, fc.array(fc.integer({ min: -2, max: 2 }), { minLength: 16 }), (all, at) => {
@@ -27,7 +27,7 @@ test("law: the order does not depend on how the list is written", () => {
   );
 });
 
-test("of equal priorities each but the first gets a warning, with the name of the one before", () => {
+test("warns of each source but the first with equal priority, naming the one before", () => {
   const warnings = samePriorities(["c=1", "a=1", "b=1", "d=2"].map(source));
   assert.deepEqual(
     warnings.map(({ code, source: of }) => [code, of]),

@@ -9,7 +9,7 @@ const secret = { metadata: { name: "pull-secret" } };
 const refused = (status: number) =>
   new ApiError({ status, reason: "R", method: "GET", path: "/p" });
 
-/** A reader whose cluster gives these answers one after the other, the last one for ever. */
+/** A reader whose cluster gives these answers one by one, the last one for ever. */
 function reading(...answers: (() => Promise<unknown>)[]) {
   let [asked, time] = [0, 0];
   const told: (string | undefined)[] = [];
@@ -37,27 +37,35 @@ const answers: readonly (readonly [
   answer: () => Promise<unknown>,
   outcome: unknown,
 ])[] = [
-  ["one that is there is read", async () => secret, secret],
-  ["one that is not there is absent", async () => undefined, "absent"],
+  ["reads an original that exists", async () => secret, secret],
+  ["reports a missing original as absent", async () => undefined, "absent"],
   [
-    "one that we may not read is absent, too: somebody decided that",
+    "reports an original as absent if it may not be read, because someone decided that",
     () => Promise.reject(refused(403)),
     "absent",
   ],
-  ["one whose API server gives no answer is unknown", () => Promise.reject(refused(0)), "unknown"],
   [
-    "one whose API server does not take our credential is unknown",
+    "reports an original as unknown when its API server does not answer",
+    () => Promise.reject(refused(0)),
+    "unknown",
+  ],
+  [
+    "reports an original as unknown when its API server refuses our credential",
     () => Promise.reject(refused(401)),
     "unknown",
   ],
-  ["one whose API server is in trouble is unknown", () => Promise.reject(refused(500)), "unknown"],
   [
-    "one whose credential cannot be made is unknown",
+    "reports an original as unknown when its API server is in trouble",
+    () => Promise.reject(refused(500)),
+    "unknown",
+  ],
+  [
+    "reports an original as unknown when its credential cannot be obtained",
     () => Promise.reject(new Error("no plugin")),
     "unknown",
   ],
   [
-    "one whose API server hangs is unknown after the deadline",
+    "reports an original as unknown after the deadline when its API server hangs",
     () => new Promise(() => {}),
     "unknown",
   ],
@@ -68,7 +76,7 @@ for (const [sentence, answer, outcome] of answers) {
 
 const away = () => Promise.reject(refused(0));
 
-test("an original that cannot be read is not asked for at every look, and is reported once", async () => {
+test("does not read an unreadable original in every run, and reports it once", async () => {
   const on = reading(away);
   for (let looks = 0; looks < 100; looks++) await on.read();
   assert.equal(on.asked(), 1);
@@ -77,11 +85,11 @@ test("an original that cannot be read is not asked for at every look, and is rep
     assert.equal(await on.read(), "unknown");
   }
   // 0.5 s, 1 s … 60 s, half of that at least: two a minute.
-  assert.ok(on.asked() > 30 && on.asked() < 140, `${on.asked()} questions in an hour`);
+  assert.ok(on.asked() > 30 && on.asked() < 140, `${on.asked()} requests in an hour`);
   assert.equal(on.told.length, 1);
 });
 
-test("an original that can be read again is read, and that is reported", async () => {
+test("reads an original again that becomes readable, and reports that", async () => {
   const on = reading(away, async () => secret);
   await on.read();
   on.pass(1);
@@ -90,7 +98,7 @@ test("an original that can be read again is read, and that is reported", async (
   assert.equal(on.told[1], undefined);
 });
 
-test("what a watch tells is believed at once, without a pause", async () => {
+test("believes a watch at once, without a pause", async () => {
   const on = reading(away, async () => secret);
   await on.read();
   on.informer.listed(secret, "1");

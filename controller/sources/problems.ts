@@ -2,7 +2,7 @@
  * Every problem that the controller reports, each with its code. The same code is in the Event, the
  * log and the docs.
  */
-import type { Catalogue } from "#contract/catalogue.ts";
+import { entryOf, type Catalogue } from "#contract/catalogue.ts";
 import { overfull } from "#pullsecret/merge/capacity.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 
@@ -128,7 +128,6 @@ export function finding(
   path: string,
   detail = "",
 ): Problem {
-  const [code, what, todo] = catalogue[kind];
-  const fill = (text: string) => text.replace("{}", () => detail);
-  return { code, source, path, what: fill(what), todo: fill(todo) };
+  const { code, what, todo } = entryOf(catalogue, kind, detail);
+  return { code, source, path, what, todo };
 }

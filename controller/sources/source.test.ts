@@ -1,4 +1,4 @@
-/** What a source says now, and what stands in for it. */
+/** The present document of a source, and what replaces it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -24,7 +24,7 @@ import { noState } from "../objects/state.ts";
 
 const one = (pair: string) => secret(text({ "quay.io": pair }));
 
-test("an original that becomes equal to the additional takes nothing from any node", () => {
+test("removes nothing from any node when the original becomes equal to the additional", () => {
   const before = acceptedFrom({ additional: one("u:B"), original: one("u:A"), originalName });
   const { wanted } = accept(
     sources({ additional: one("u:B"), original: one("u:B"), originalName, ...before }),
@@ -34,7 +34,7 @@ test("an original that becomes equal to the additional takes nothing from any no
   assert.equal(wanted.document, text({ "quay.io": "u:B" }));
 });
 
-test("an additional that only repeats the original, or that wins no conflict, is applied all the same", () => {
+test("applies an additional that only repeats the original, or wins no conflict", () => {
   const repeats = accept(
     sources({ additional: one("u:A"), original: one("u:A"), originalName }),
     policy,
@@ -46,7 +46,7 @@ test("an additional that only repeats the original, or that wins no conflict, is
   assert.equal(loses.wanted.document, text({ "quay.io": "u:A" }));
 });
 
-test("a broken additional keeps what it had in common with the original when that rotates to something else", () => {
+test("keeps what a broken additional had in common with the original when that rotates", () => {
   const before = acceptedFrom({ additional: one("u:B"), original: one("u:B"), originalName });
   const { wanted } = accept(
     sources({ additional: bad, original: one("u:C"), originalName, ...before }),
@@ -55,19 +55,19 @@ test("a broken additional keeps what it had in common with the original when tha
   assert.equal(wanted?.document, text({ "quay.io": "u:B" }));
 });
 
-test("a broken original keeps what the additional had overridden, for the day on which that is withdrawn", () => {
+test("keeps what the additional had overridden of a broken original, for the day of its withdrawal", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted } = accept(sources({ original: bad, originalName, ...before }), policy);
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
 });
 
-test("an installation without memory falls back to the labels once, and remembers what it found", () => {
+test("falls back to the labels once in an installation without recorded documents, and records the result", () => {
   const older = olderFrom({ additional, original, originalName });
   const first = accept(sources({ additional: bad, original: bad, originalName, ...older }), policy);
   assert.equal(first.wanted?.document, older.published.document);
   const state = { ...noState, accepted: first.accepted };
-  // Rotated to the very value that the additional had: by its label the entry would be the
-  // original's from now on.
+  // Rotated to the additional's value: by its label, the entry would belong to the original from
+  // now on.
   const rotated = secret(text({ "quay.io": "add:1", "a.example": "add:2" }));
   const published = acceptedFrom({ additional, original: rotated, originalName }).published;
   const { wanted } = accept(
@@ -85,7 +85,7 @@ const useless = [
   '{"credHelpers":{"quay.io":"ecr"}}',
 ];
 for (const document of useless) {
-  test(`an original of ${document} is refused, and its last good entries stay`, () => {
+  test(`an original of ${document} is refused, and its last accepted entries stay`, () => {
     const before = acceptedFrom({ additional, original, originalName });
     const given = sources({ additional, original: secret(document), originalName, ...before });
     const { wanted, problems, accepted } = accept(given, policy);
@@ -109,13 +109,13 @@ for (const document of empty) {
   });
 }
 
-test("an original with one credential beside empty entries is taken", () => {
+test("accepts an original with one credential beside empty entries", () => {
   const document = `{"auths":{"a.io":{},"o.example":${JSON.stringify(auth("orig:3"))}}}`;
   const given = sources({ additional, original: secret(document), originalName });
   assert.deepEqual(accept(given, policy).problems.original, []);
 });
 
-test("an original that says it has no entries is believed", () => {
+test("believes an original with an empty list of entries", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const given = sources({ additional, original: secret('{"auths":{}}'), originalName, ...before });
   const { wanted, problems } = accept(given, policy);
@@ -123,7 +123,7 @@ test("an original that says it has no entries is believed", () => {
   assert.deepEqual(problems.original, []);
 });
 
-test("an original that cannot be asked for is no absent one: its last good entries stay, and a removal goes on", () => {
+test("treats an unreadable original as unknown, not absent: its last accepted entries stay, and a removal continues", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const given = sources({ additional, original: "unknown", originalName, ...before });
   const { wanted, problems, unknown } = accept(given, policy);
@@ -135,7 +135,7 @@ test("an original that cannot be asked for is no absent one: its last good entri
   assert.equal(accept(sources({ additional, original: "unknown" }), policy).unknown, false);
 });
 
-test("an absent additional that is kept has its last good entries, while the original's rotation flows", () => {
+test("uses the last accepted entries of an absent additional in its grace period, while the original rotates", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const rotated = secret(text({ "o.example": "rotated:2" }));
   const given = sources({ additional: "kept", original: rotated, originalName, ...before });
@@ -154,7 +154,7 @@ const documents = fc.dictionary(fc.constantFrom("quay.io", "a.example", "quay.io
   maxKeys: 3,
 });
 const valid = documents.map((entries) => secret(text(entries)));
-/** What tools leave beside real entries. An additional leaves it out; nodes try it. */
+/** What tools leave beside real entries. An additional leaves it out; nodes would try it. */
 const leftovers = fc.dictionary(
   fc.constantFrom("quay.io/team", "a.example", "docker.io"),
   fc.constantFrom<object | null>({}, { auth: "" }, { email: "a@b" }, null),
@@ -175,7 +175,7 @@ const turns = fc.record({
   ),
 });
 
-test("law: whatever becomes of a source, what it last said in order is in force, whatever the other says", () => {
+test("law: keeps a source's last accepted document in force, whatever happens to it and to the other", () => {
   fc.assert(
     fc.property(
       fc.array(turns, { maxLength: 8 }),

@@ -4,7 +4,7 @@ import { problem } from "#pullsecret/problems/problems.ts";
 import { messageOf, nameOf, registriesOf, type SourceVerdict } from "./verdict.ts";
 import { Credential } from "#pullsecret/document/auth.ts";
 
-test("people know the additional by its Secret's name, and every other source by its id", () => {
+test("names the additional by its Secret's name, and every other source by its id", () => {
   assert.deepEqual(["additional", "original", "constructor"].map(nameOf), [
     "additional-pull-secret",
     "original",
@@ -12,7 +12,7 @@ test("people know the additional by its Secret's name, and every other source by
   ]);
 });
 
-test("a registry's supplier and whom it shadows are named as the sources' verdicts are", () => {
+test("names a registry's supplier and the sources it shadows like their verdicts", () => {
   const credential = new Credential("u", "p");
   const entry = { registry: "a.io", credential, from: "team-a" };
   assert.deepEqual(registriesOf([{ ...entry, shadows: ["additional", "original"] }]), [
@@ -20,7 +20,7 @@ test("a registry's supplier and whom it shadows are named as the sources' verdic
   ]);
 });
 
-test("a registry's credential is reported with its end, if it tells", () => {
+test("reports when a registry's credential expires, if that is known", () => {
   const payload = Buffer.from(JSON.stringify({ exp: 1_900_000_000 })).toString("base64url");
   const credential = new Credential("u", `eyJhbGciOiJub25lIn0.${payload}.x`);
   const told = registriesOf([{ registry: "a.io", credential, from: "team-a", shadows: [] }]);
@@ -28,7 +28,7 @@ test("a registry's credential is reported with its end, if it tells", () => {
   assert.doesNotMatch(JSON.stringify(told), /eyJ/);
 });
 
-test("a secret inside an original's key is not told, and two keys that differ in it alone are one", () => {
+test("hides a secret inside an original's key, and merges two keys that differ only there", () => {
   const credential = new Credential("u", "p");
   const entry = { credential, from: "original", shadows: [] };
   const told = registriesOf([
@@ -40,7 +40,7 @@ test("a secret inside an original's key is not told, and two keys that differ in
   assert.doesNotMatch(JSON.stringify(told), /T0KEN|0THER|robot/);
 });
 
-/** How many problems, whether anything is in force, how the message begins and ends. */
+/** How many problems, whether anything is in force, and how the message begins and ends. */
 const messages: readonly (readonly [count: number, inForce: boolean, expected: RegExp])[] = [
   [0, true, /^in order$/],
   [

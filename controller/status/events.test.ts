@@ -12,10 +12,7 @@ type Sent = {
   involvedObject: { name: string };
 };
 
-/**
- * An API server that knows names, as the real one does, and an announcer to it with a clock of its
- * own.
- */
+/** An API server that knows names, like a real one, and an announcer with its own clock. */
 function setUp(refuse: (body: Sent) => number = () => 0) {
   const created: Sent[] = [];
   const clock = { time: 0 };
@@ -48,7 +45,7 @@ const notice: Notice = {
 };
 const secret = { uid: "u1", resourceVersion: "5" };
 
-test("what is reported twice is one Event, also by another controller or after a restart", async () => {
+test("creates one Event for a repeated report, even by another controller or after a restart", async () => {
   const { another, created, told } = setUp();
   const [first, second] = [another(), another()];
   for (const one of [first, first, second]) {
@@ -60,7 +57,7 @@ test("what is reported twice is one Event, also by another controller or after a
   assert.equal(created[0]?.involvedObject.name, "additional-pull-secret");
 });
 
-test("the same message about another occasion or another Secret is another Event", async () => {
+test("creates another Event for the same message about another subject or Secret", async () => {
   const { another, created } = setUp();
   const { announce, idle } = another();
   announce(notice, secret);
@@ -70,7 +67,7 @@ test("the same message about another occasion or another Secret is another Event
   assert.equal(created.length, 3);
 });
 
-test("a lasting trouble is repeated every half hour, before the API server forgets its Event; one that is over is not", async () => {
+test("repeats a lasting trouble every half hour, before the API server deletes its Event, until it is over", async () => {
   const { another, created, clock } = setUp();
   const { announce, idle } = another();
   for (let minute = 0; minute < 180; minute += 5) {
@@ -83,7 +80,7 @@ test("a lasting trouble is repeated every half hour, before the API server forge
   assert.equal(created.filter(({ reason }) => reason === "RolledOut").length, 1);
 });
 
-test("after a restart a lasting trouble is repeated within an hour of the last time", async () => {
+test("repeats a lasting trouble within an hour after a restart", async () => {
   const { another, created, clock } = setUp();
   const lasting = { ...notice, lasting: true };
   clock.time = 1000;
@@ -100,7 +97,7 @@ test("after a restart a lasting trouble is repeated within an hour of the last t
   assert.equal(created.length, 2);
 });
 
-test("an Event that could not be sent is tried again, and holds up neither other Events nor its caller", async () => {
+test("retries an Event that could not be sent, and delays neither other Events nor its caller", async () => {
   let refusals = 3;
   const { another, created } = setUp(({ message }) =>
     message === "refused" && refusals-- > 0 ? 500 : 0,
@@ -115,7 +112,7 @@ test("an Event that could not be sent is tried again, and holds up neither other
   );
 });
 
-test("a cluster that refuses Events is asked a bounded number of times, and the log has them all", async () => {
+test("sends a bounded number of requests to a cluster that refuses Events, and logs all of them", async () => {
   let asked = 0;
   const { another, logged, dropped } = setUp(() => (asked++, 403));
   const { announce, idle } = another();
@@ -126,7 +123,7 @@ test("a cluster that refuses Events is asked a bounded number of times, and the 
   assert.ok(asked <= 100 * 12 + 12, `${asked} requests`);
 });
 
-test("a message longer than the API server takes is cut", async () => {
+test("cuts a message that is longer than the API server accepts", async () => {
   const { another, created } = setUp();
   const { announce, idle } = another();
   announce({ ...notice, message: "x".repeat(5000) }, undefined);

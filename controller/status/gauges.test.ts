@@ -14,12 +14,12 @@ const nodeStates = (counts: Readonly<Record<string, number>>) =>
   );
 const rolling = progressWith(rollingOut("rollout"));
 
-/** A state, what it is, and every series of it. */
+/** A state, its description, and all its series. */
 const cases: readonly (readonly [state: string, gauges: Gauges, series: Record<string, number>])[] =
   [
     ["nothing is declared", nothing, { revision: 0 }],
     [
-      "the agents' pods are not read yet",
+      "the agents' pods have not been read",
       gaugesOf({ ...rolling, view: undefined }, false),
       { revision: 7, rolled_out: 0, 'nodes{state="failed"}': 9 },
     ],
@@ -35,12 +35,12 @@ const cases: readonly (readonly [state: string, gauges: Gauges, series: Record<s
       },
     ],
     [
-      "a rollout that is out",
+      "a rollout that is complete",
       gaugesOf(progressWith(), false),
       { revision: 7, rolled_out: 1, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
     ],
     [
-      "nodes giving back",
+      "nodes that remove the entries",
       gaugesOf(progressWith({ intent: "release" }), true),
       { revision: 7, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
     ],

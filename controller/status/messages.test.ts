@@ -4,7 +4,7 @@ import { finding } from "#controller/sources/problems.ts";
 import * as messages from "./messages.ts";
 
 const problem = finding("wrongType", "additional-pull-secret", "type", "Opaque");
-test("a rejected Secret's Event has code, source, key path, what is wrong and what to do", () => {
+test("shows code, source, key path, the fault and what to do in a rejected Secret's Event", () => {
   const { message } = messages.rejected([problem], false, "1");
   assert.equal(
     message,
@@ -13,7 +13,7 @@ test("a rejected Secret's Event has code, source, key path, what is wrong and wh
   );
 });
 
-test("one Event lists five problems and counts the rest", () => {
+test("lists five problems in one Event and counts the rest", () => {
   const { message } = messages.rejected(
     Array.from({ length: 8 }, () => problem),
     true,
@@ -23,7 +23,7 @@ test("one Event lists five problems and counts the rest", () => {
   assert.match(message, /and 3 more \(the last accepted entries stay in force\)$/);
 });
 
-test("a halted rollout names the nodes, their agents' words and how to try again", () => {
+test("names the nodes of a halted rollout, their agents' messages and how to try again", () => {
   const { type, message, lasting } = messages.halted(3, 2, [
     { node: "a", message: "GPS203 kubelet.service failed three times" },
     { node: "b", message: "its agent did not answer in time" },
@@ -35,14 +35,14 @@ test("a halted rollout names the nodes, their agents' words and how to try again
   );
 });
 
-test("a rollout that cannot begin quotes what keeps each node from it", () => {
+test("quotes why a rollout cannot begin on each node", () => {
   const { message } = messages.unserved(3, [
     { node: "a", message: "its agent does not start: ImagePullBackOff" },
   ]);
   assert.match(message, /^GPS327 .*a: its agent does not start: ImagePullBackOff;/);
 });
 
-test("a removal that hangs is told with the command that finishes it", () => {
+test("gives the command that completes a removal that hangs", () => {
   const { message } = messages.overdue(9, ["a", "b"], 45, true);
   assert.match(message, /has made no progress for 45 s, waiting for a, b;/);
   assert.match(
@@ -51,12 +51,12 @@ test("a removal that hangs is told with the command that finishes it", () => {
   );
 });
 
-test("a removal that hangs before its own revision is out has no command yet: it would delete before any node was asked", () => {
+test("gives no command before the removal's own revision: it would delete objects before any node was asked", () => {
   const { message } = messages.overdue(8, ["a"], 10, false);
   assert.match(message, /waiting for a; repair or delete what the removal waits for$/);
 });
 
-test("nodes that were not reached are named", () => {
+test("names nodes that were not reached", () => {
   assert.equal(
     messages.rolledOut(3, 2, [], 12).message,
     "revision 3 is on 2 of 2 nodes after 12 s",

@@ -1,4 +1,4 @@
-/** What a rollout reports as trouble, and as news. */
+/** Troubles and news of a rollout. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { idleView } from "#controller/rollout/survey.ts";
@@ -11,7 +11,7 @@ const stuck = (count: number, reason: Parameters<typeof listed>[1], waiting?: st
 const canary = (view: Parameters<typeof rollingOut>[1]) =>
   progressWith(rollingOut("canary", { counts, ...view }));
 
-/** Situation → the kind of trouble, and words of its message; nothing where time helps. */
+/** Situation → the kind of trouble, and part of its message. Empty if it passes by itself. */
 const table: readonly (readonly [
   when: string,
   progress: ReturnType<typeof progressWith>,
@@ -23,16 +23,16 @@ const table: readonly (readonly [
     [["unserved", /GPS327 .*n0: its agent does not start: ImagePullBackOff/]],
   ],
   [
-    "no agent can be scheduled, and some nodes are away",
+    "no agent can be scheduled, and some nodes are unreachable",
     canary({ excused: [...stuck(2, "not-started", "Unschedulable"), listed("far", "away")] }),
     [["unserved", /n1: its agent does not start: Unschedulable/]],
   ],
   [
-    "no node has an agent's pod",
+    "no node has an agent pod",
     canary({ excused: stuck(2, "podless") }),
     [["unserved", /no agent pod/]],
   ],
-  ["every node is away", canary({ excused: stuck(3, "away") }), []],
+  ["every node is unreachable", canary({ excused: stuck(3, "away") }), []],
   [
     "3 of 20 nodes cannot start their agent before the canary",
     canary({

@@ -6,7 +6,7 @@ import { missingPodsClock } from "./report-state.ts";
 const live = (current: number) =>
   ({ status: { desiredNumberScheduled: 3, currentNumberScheduled: current } }) as V1DaemonSet;
 
-/** Second → agents that exist then, of three; undefined: there is no DaemonSet. */
+/** Second → existing agents, of three. Undefined: there is no DaemonSet. */
 const rows: readonly (readonly [
   when: string,
   agents: readonly (readonly [second: number, current: number | undefined])[],

@@ -26,7 +26,7 @@ function reportWith(announce: Announce): Report {
   });
 }
 
-/** Reasons and occasions of what is announced for these documents, one after the other. */
+/** Reasons and subjects of the Events for these documents, one after the other. */
 async function told(...documents: readonly string[]): Promise<string[]> {
   const said = new Set<string>();
   const report = reportWith(({ reason, about }) => void said.add(`${reason} ${about}`));
@@ -42,14 +42,14 @@ async function told(...documents: readonly string[]): Promise<string[]> {
   return [...said];
 }
 
-test("rewrites with the same meaning are reported once: a thousand of them must not make a thousand Events", async () => {
+test("reports rewrites with the same meaning once, so that a thousand do not make a thousand Events", async () => {
   const auths = '{"auths":{"a.io":{"auth":"dTpw"}}}';
   assert.deepEqual(await told(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), [
     "Accepted v0",
   ]);
 });
 
-test("another meaning is reported, and so are the return to an earlier one and each refused edit", async () => {
+test("reports another meaning, the return to an earlier one, and each refused edit", async () => {
   const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
   assert.deepEqual(await told(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
   assert.deepEqual(await told(one, "{", "{ ", one), [
@@ -74,10 +74,7 @@ const noObjects = {
 const snapshotOf = (found: Partial<Snapshot>) => ({ ...noObjects, ...found }) as Snapshot;
 const verdictOf = (additional: V1Secret) => accept(sources({ additional }), policy);
 
-/**
- * A report, what it announced by reason, and the series that Prometheus would see, those of the
- * process apart.
- */
+/** A report, its Events by reason, and the series for Prometheus without those of the process. */
 function watched() {
   const announced: string[] = [];
   const metrics = createMetrics();
@@ -108,7 +105,7 @@ function watched() {
 
 const idleSeries = { revision: 0 };
 
-test("no metric series stays for what is gone: after a refused Secret is deleted no alert stays", async () => {
+test("leaves no metric series of what is gone, so that no alert stays after a refused Secret is deleted", async () => {
   const { report, series } = watched();
   assert.deepEqual(await series(), {});
   const additional = pullSecret("{");
@@ -121,7 +118,7 @@ test("no metric series stays for what is gone: after a refused Secret is deleted
   assert.deepEqual(await series(), idleSeries);
 });
 
-test("what lasts is said at each look, for the announcer to repeat: a refused Secret that was never deployed, too", async () => {
+test("reports lasting troubles in each run, also a refused Secret that was never deployed", async () => {
   const { report, announced } = watched();
   const additional = pullSecret("{");
   for (let look = 0; look < 3; look++)
@@ -129,7 +126,7 @@ test("what lasts is said at each look, for the announcer to repeat: a refused Se
   assert.equal(announced.filter((one) => one.startsWith("Rejected: GPS")).length, 3);
 });
 
-test("a request that is refused twice is told in the API server's words, and no longer when it succeeds", async () => {
+test("reports a request that is refused twice, in the API server's words, until it succeeds", async () => {
   const { report, announced, series } = watched();
   const error = new ApiError({
     status: 403,
@@ -147,7 +144,7 @@ test("a request that is refused twice is told in the API server's words, and no 
   assert.deepEqual(await series(), {});
 });
 
-test("reports a write that no rollout waited for, when it was refused twice, until it succeeds", async () => {
+test("reports a refused write that no rollout waits for, from the second refusal until it succeeds", async () => {
   const { report, announced, series } = watched();
   const look = async (error: Error | undefined): Promise<void> => {
     report.begins({ policy: { managementState: "Managed" }, problems: [] } as never);
@@ -156,7 +153,7 @@ test("reports a write that no rollout waited for, when it was refused twice, unt
   };
   const refused = () => failure(403, "Forbidden");
   const first = refused();
-  // It is not tried again at each look.
+  // It is not tried in every run.
   for (let looks = 0; looks < 3; looks++) await look(first);
   assert.deepEqual(announced, []);
   const second = refused();
@@ -171,7 +168,7 @@ test("reports a write that no rollout waited for, when it was refused twice, unt
 const failure = (status: number, reason = "") =>
   new ApiError({ status, reason, method: "GET", path: "/api/v1/nodes" });
 
-test("reports an API server that does not answer for eight runs, and no conflict among them", async () => {
+test("reports an API server that does not answer for eight runs, not counting conflicts", async () => {
   const { report, announced, series } = watched();
   for (const status of [0, 409, 429, 503, 409, 0, 0, 0, 504]) report.failed(failure(status));
   assert.deepEqual(announced, []);
@@ -187,7 +184,7 @@ test("reports an API server that does not answer for eight runs, and no conflict
   assert.deepEqual(announced, [], "it has answered in between");
 });
 
-test("reports an object that is too large to be read, by its name", () => {
+test("names an object that is too large to be read", () => {
   const { report, announced } = watched();
   const detail = "node-1 alone is larger than a page may be";
   const error = { status: 0, reason: "TooLarge", method: "GET", path: "/api/v1/nodes", detail };
@@ -201,7 +198,7 @@ test("never reports a conflict: the next run reads again", () => {
   assert.deepEqual(announced, []);
 });
 
-test("reports a write contest with the other field manager, until it is over", async () => {
+test("reports a contested write with the other field manager until it is over", async () => {
   const { report, announced, series } = watched();
   const path = "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer";
   const found = { path, manager: "other-operator" };
@@ -219,7 +216,7 @@ test("reports a write contest with the other field manager, until it is over", a
   assert.deepEqual(await series(), {});
 });
 
-test("tells of a kubelet directory that is kept, for as long as it is", async () => {
+test("reports a kept kubelet directory while it lasts", async () => {
   const { report, announced, series } = watched();
   report.directory("/var/lib/kubelet", "/data/kubelet");
   report.succeeded();
@@ -230,7 +227,7 @@ test("tells of a kubelet directory that is kept, for as long as it is", async ()
   assert.deepEqual(await series(), {});
 });
 
-test("an installation on OpenShift and a foreign object are told for as long as they are there", async () => {
+test("reports OpenShift and objects of others while they exist", async () => {
   const { report, announced, series } = watched();
   const snapshot = snapshotOf({ additional: pullSecret("{}") });
   await report.unsupported("machineconfiguration.openshift.io", snapshot);
@@ -248,7 +245,7 @@ test("an installation on OpenShift and a foreign object are told for as long as 
   assert.deepEqual(await series(), {});
 });
 
-test("an extra source that is refused is told by its name, in the Event and in the metric", async () => {
+test("names a refused extra source in the Event and in the metric", async () => {
   const { report, announced, series } = watched();
   const extras = { "team-a": bad, "team-b": secret(text({ "b.io": "u:p" })) };
   const additional = secret(text({ "a.io": "u:p" }));
@@ -263,7 +260,7 @@ test("an extra source that is refused is told by its name, in the Event and in t
   });
 });
 
-test("the first credential of a source that ends is a metric, and no longer when the source is gone", async () => {
+test("shows when a source's first credential expires as a metric, until the source is gone", async () => {
   const { report, series } = watched();
   const until = (exp: number) =>
     `u:eyJhbGciOiJub25lIn0.${Buffer.from(JSON.stringify({ exp })).toString("base64url")}.x`;

@@ -14,7 +14,9 @@ const status = (inForce: number): GlobalPullSecretStatus => ({ revision: { inFor
 const refusal = (code: number) =>
   new ApiError({ status: code, reason: "No", method: "PATCH", path: "/x" });
 
-/** An API server that takes statuses, or gives these answers first; and pauses that a test ends. */
+/**
+ * An API server that accepts statuses, or first gives these answers, and pauses that a test ends.
+ */
 function bench(...errors: readonly Error[]) {
   const clock = { milliseconds: 0 };
   const sent: { revision: number | undefined; path: string; uid: string; manager: string }[] = [];
@@ -42,14 +44,14 @@ function bench(...errors: readonly Error[]) {
         pauses.push({ milliseconds, end });
       }),
   });
-  /** Until it waits for the next pause, or has nothing more to do. */
+  /** Until it waits for the next pause, or has nothing left to do. */
   const turn = async () => {
     for (let step = 0; step < 20; step += 1) await Promise.resolve();
   };
   return { writer, sent, failed, pauses, turn, answers, clock };
 }
 
-test("of the statuses within a second only the last is written, by the status's own manager", async () => {
+test("writes only the last of the statuses within a second, with status's own manager", async () => {
   const { writer, sent, pauses, turn } = bench();
   writer.write(object(), status(1));
   await turn();
@@ -71,7 +73,7 @@ test("of the statuses within a second only the last is written, by the status's 
   assert.equal(sent[0]?.manager, "global-pull-secret-status");
 });
 
-test("a status that is there already is not written, whether we or another controller wrote it", async () => {
+test("does not write a status that is already there, whoever wrote it", async () => {
   const { writer, sent, pauses, turn } = bench();
   writer.write({ ...object(), status: status(1) }, status(1));
   await turn();
@@ -80,13 +82,13 @@ test("a status that is there already is not written, whether we or another contr
   await turn();
   pauses[0]?.end();
   await writer.idle();
-  // The informer is behind: it shows the object without a status still.
+  // The informer is behind and still shows the object without a status.
   writer.write(object(), status(2));
   await turn();
   assert.equal(sent.length, 1);
 });
 
-test("a write that fails is reported and tried again, after growing pauses, with the status of that time", async () => {
+test("reports and retries a failed write, after growing pauses, with the status of that time", async () => {
   const { writer, sent, failed, pauses, turn } = bench(refusal(500), refusal(403));
   writer.write(object(), status(1));
   await turn();
@@ -104,7 +106,7 @@ test("a write that fails is reported and tried again, after growing pauses, with
 });
 
 for (const code of [404, 409])
-  test(`an object that is gone or another one (${code}) is let be, and the next is written whole`, async () => {
+  test(`leaves an object alone that is gone or was replaced (${code}), and writes the whole next status`, async () => {
     const { writer, sent, failed, turn } = bench(refusal(code));
     writer.write(object(), status(1));
     await turn();
@@ -128,8 +130,8 @@ const shown: readonly (readonly [
   ["as we left it", status(1), "100", 600, false],
   ["an older one, which a watch that lags shows", status(0), "99", 1, false],
   ["an older one, for more than a minute: etcd was restored", status(0), "99", 61, true],
-  ["what somebody else wrote after us", status(9), "101", 1, true],
-  ["a later version with what we said: its spec was edited", status(1), "101", 600, false],
+  ["what someone else wrote after us", status(9), "101", 1, true],
+  ["a later version with our status: its spec was edited", status(1), "101", 600, false],
 ];
 for (const [what, found, version, seconds, written] of shown)
   test(`the object's status is ${what}: it is ${written ? "" : "not "}written again`, async () => {

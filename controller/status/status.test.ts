@@ -55,7 +55,7 @@ const paused = { managementState: "Paused" } as const;
 
 /** Facts → Ready and its reason; whether Reconciling, whether Stalled; RolledOut. */
 const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
-  ["nothing looked at", { stage: { kind: "starting" } }, "Unknown Starting R - Unknown"],
+  ["nothing checked yet", { stage: { kind: "starting" } }, "Unknown Starting R - Unknown"],
   ["served", {}, "True InForce - - True"],
   [
     "no node",
@@ -202,7 +202,7 @@ function summary(facts: StatusFacts): string {
 for (const [name, changes, expected] of table)
   test(`status: ${name}`, () => assert.equal(summary(factsWith(changes)), expected));
 
-test("law: never Reconciling and Stalled; Ready is True only when nobody has to do anything", () => {
+test("law: is never Reconciling and Stalled at once, and Ready only when nobody has to act", () => {
   for (const [, one] of table)
     for (const [, other] of table) {
       const said = summary(factsWith({ ...one, ...other }));
@@ -227,7 +227,7 @@ const crowd = progressWith({
   })) as never,
 });
 
-test("5,000 nodes and 1,000 registries: ten names, ten failures, 200 registries, and the rest is counted", () => {
+test("names ten nodes and ten failures, lists 200 registries, and counts the rest of 5,000 nodes and 1,000 registries", () => {
   const registries = Array.from({ length: 1000 }, (_, at) => ({ registry: `r${at}`, source: "s" }));
   const stage = { kind: "rollout", progress: crowd } as const;
   const status = statusOf(factsWith({ stage, registries }), undefined, now);
@@ -242,7 +242,7 @@ test("5,000 nodes and 1,000 registries: ten names, ten failures, 200 registries,
   assert.ok(JSON.stringify(status).length < 100_000);
 });
 
-test("a node that cannot be served is named with what keeps it from it", () => {
+test("names a node that cannot be served, with the reason", () => {
   const excused = [
     listed("a", "not-started", "ImagePullBackOff"),
     listed("b", "podless"),
@@ -269,7 +269,7 @@ test("a node that cannot be served is named with what keeps it from it", () => {
   );
 });
 
-test("a registry whose name the definition does not take is counted, and costs no other its place", () => {
+test("counts a registry whose name the CRD does not accept, without displacing others", () => {
   const registries = ["a.io", "b".repeat(1025), `c${"d".repeat(1023)}`].map((registry) => ({
     registry,
     source: "s",
@@ -282,7 +282,7 @@ test("a registry whose name the definition does not take is counted, and costs n
   assert.equal(status.registriesOmitted, 1);
 });
 
-test("a time changes with its condition's status, not with its words; what is known stays until the pods are read", () => {
+test("changes a time with its condition's status, not with its message, and keeps what is known until the pods are read", () => {
   const counted = factsWith({ stage: { kind: "rollout", progress: crowd } });
   const first = statusOf(counted, undefined, now);
   const later = new Date(now.getTime() + 60_000);
@@ -296,7 +296,7 @@ test("a time changes with its condition's status, not with its words; what is kn
   assert.equal(timeOf(fourth, "Ready"), "2026-01-01T00:01:00Z");
 });
 
-test("a revision that halted is named as refused, since it did, and what was in force stays so", () => {
+test("keeps the time of a refused revision, and what was in force", () => {
   const stage = rollout(rollingOut("halted"));
   const facts = factsWith({ ...told("halted"), stage });
   const first = statusOf(facts, undefined, now);
@@ -310,7 +310,7 @@ test("a revision that halted is named as refused, since it did, and what was in 
   assert.deepEqual(statusOf(facts, first, new Date(now.getTime() + 9e6)).revision, expected);
 });
 
-test("a served version: not before its revision is out, at once where nothing changed, never lowered by a refusal", () => {
+test("raises a served version only when its revision is served, or at once if nothing changed, and never lowers it", () => {
   const versions = (additional: string) => ({ versions: { additional } });
   const one = after(nothingKnown, { revision: 1, same: true, out: true, ...versions("5") });
   assert.deepEqual(one.served, { additional: "5" });
@@ -319,7 +319,7 @@ test("a served version: not before its revision is out, at once where nothing ch
   const rolls = after(edited, { revision: 2, same: true, out: false, ...versions("6") });
   assert.deepEqual(rolls.served, { additional: "5" });
   const again = after(rolls, { revision: 2, same: false, out: true, ...versions("9") });
-  assert.deepEqual(again.served, { additional: "6" }, "what the last served revision holds");
+  assert.deepEqual(again.served, { additional: "6" }, "what the last served revision contains");
   const annotated = after(again, { revision: 2, same: true, out: true, ...versions("10") });
   assert.deepEqual(annotated.served, { additional: "10" });
   assert.deepEqual(after(annotated, { revision: 2, same: true, out: true, versions: {} }).served, {
@@ -331,10 +331,10 @@ test("a served version: not before its revision is out, at once where nothing ch
     out: true,
     versions: { additional: undefined },
   });
-  assert.equal(gone.served["additional"], undefined, "of a Secret that is not there none is");
+  assert.equal(gone.served["additional"], undefined, "a missing Secret has no version");
 });
 
-test("never applies an object of no fields, of which the API server makes a null that it refuses", () => {
+test("never applies an object without fields, which the API server would turn into null and refuse", () => {
   const served = { ...rollingOut("canary"), served: 0 };
   for (const [name, changes] of [
     ...table,
@@ -343,7 +343,7 @@ test("never applies an object of no fields, of which the API server makes a null
     assert.notDeepEqual(statusOf(factsWith(changes), undefined, now).revision, {}, name);
 });
 
-test("a cluster without nodes has its revision in force", () => {
+test("has its revision in force in a cluster without nodes", () => {
   const stage = rollout({
     desired: 0,
     served: 0,

@@ -9,7 +9,7 @@ const ownerReferences = [
 const pod = (nodeName: string) => ({ metadata: { ownerReferences }, spec: { nodeName } });
 const node = (status: string) => ({ status: { conditions: [{ type: "Ready", status }] } });
 
-/** Answers pages of pods, and single nodes by name; notes what was asked. */
+/** Answers pages of pods, and single nodes by name, and records the requests. */
 function serving(pods: readonly object[], nodes: Record<string, object>) {
   const asked: string[] = [];
   const get = async (path: string) => {
@@ -24,7 +24,7 @@ function serving(pods: readonly object[], nodes: Record<string, object>) {
   return { asked, cluster: { get } as unknown as Cluster };
 }
 
-test("pods on nodes that are Ready are counted; those of unreachable nodes, of nodes that are gone and of strangers are not", async () => {
+test("counts pods on Ready nodes, but not those on unreachable or deleted nodes, nor those of others", async () => {
   const nodes = { a: node("True"), b: node("Unknown") };
   const { cluster } = serving(
     [pod("a"), pod("b"), pod("gone"), { spec: { nodeName: "a" } }],
@@ -33,7 +33,7 @@ test("pods on nodes that are Ready are counted; those of unreachable nodes, of n
   assert.equal(await agentsLeft(cluster), 1);
 });
 
-test("of 5,000 pods that end a hundred are read, and no node", async () => {
+test("reads a hundred of 5,000 ending pods, and no node", async () => {
   const { cluster, asked } = serving(
     Array.from({ length: 5000 }, () => pod("a")),
     {},

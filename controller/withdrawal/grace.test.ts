@@ -31,18 +31,24 @@ const cases: readonly (readonly [
     at(40),
     false,
   ],
-  ["one that is remembered goes on, also after a restart", absence({}), at(0), at(30), false],
-  ["a grace ends with its last second", absence({ now: at(30) }), at(0), at(30), true],
+  ["a recorded absence continues, even after a restart", absence({}), at(0), at(30), false],
+  ["the grace period ends with its last second", absence({ now: at(30) }), at(0), at(30), true],
   ["and not a moment earlier", absence({ now: at(29.9) }), at(0), at(30), false],
   [
-    "without a grace it begins at once",
+    "without a grace period it begins at once",
     absence({ since: undefined, graceSeconds: 0 }),
     at(10),
     at(10),
     true,
   ],
-  ["haste ends it, and is remembered", absence({ immediate: true }), at(-20), at(10), true],
-  ["what has begun is not put off", absence({ begun: true }), at(0), at(30), true],
+  [
+    "an immediate withdrawal ends it, and is recorded",
+    absence({ immediate: true }),
+    at(-20),
+    at(10),
+    true,
+  ],
+  ["a withdrawal that has begun is not postponed", absence({ begun: true }), at(0), at(30), true],
   [
     "a clock that was set back does not make it longer",
     absence({ since: at(3600) }),
@@ -69,17 +75,13 @@ const found = (changes: Partial<Snapshot>) =>
 const foreign = { metadata: {}, data: {} };
 
 const begun: readonly (readonly [sentence: string, found: Absence, begun: boolean])[] = [
-  ["nodes that have something are to keep it", found({ global: secret("apply") }), false],
-  ["nodes that hold what they have are", found({ global: secret("hold") }), false],
-  ["so are those whose Secret somebody deleted meanwhile", found({}), false],
-  ["what is being taken back goes on", found({ global: secret("release") }), true],
+  ["nodes that have entries keep them", found({ global: secret("apply") }), false],
+  ["nodes keep the entries that they have", found({ global: secret("hold") }), false],
+  ["so do nodes whose Secret someone deleted meanwhile", found({}), false],
+  ["a removal that has begun continues", found({ global: secret("release") }), true],
+  ["a state Secret that is left alone waits for nothing", found({ daemonSet: undefined }), true],
   [
-    "a memory alone, the last that is left, waits for nothing",
-    found({ daemonSet: undefined }),
-    true,
-  ],
-  [
-    "a foreign Secret under the memory's name cannot remember",
+    "a Secret of someone else under the state's name cannot record anything",
     found({ global: secret("apply"), state: foreign }),
     true,
   ],
@@ -88,7 +90,7 @@ for (const [sentence, absence, expected] of begun) {
   test(`grace: ${sentence}`, () => assert.equal(absence.begun, expected));
 }
 
-test("haste is asked for on GlobalPullSecret, too; and a withdrawal by spec waits for no grace", () => {
+test("skips the grace period on request of GlobalPullSecret, and for a withdrawal by spec", () => {
   const immediate = (changes: Partial<typeof setting>) =>
     absenceOf("additional", { daemonSet: {} } as Snapshot, { ...setting, ...changes }).immediate;
   const withdrawn = { ...policyWith(), managementState: "Withdrawn" } as const;
@@ -99,7 +101,7 @@ test("haste is asked for on GlobalPullSecret, too; and a withdrawal by spec wait
   );
 });
 
-test("haste is asked for by an annotation on global-pull-secret, in one word", () => {
+test("skips the grace period when the annotation on global-pull-secret is exactly true", () => {
   const immediate = (value: string) =>
     found({ global: secret("apply", { [withdrawNowAnnotation]: value }) }).immediate;
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Removal step by step on an API server in memory: what exists and what nodes answered decides. */
+/** Removal step by step on an API server in memory. What exists, and what nodes answer, decides. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -17,7 +17,7 @@ import type { Removal } from "./withdrawal.ts";
 const one = content("u:1");
 const everything = ["daemonSet", "roleBinding", "role", "serviceAccount", "global", "state"];
 
-/** One look of the controller at a world from which additional-pull-secret is gone. */
+/** One run of the controller after additional-pull-secret was deleted. */
 async function look(world: World): Promise<Removal> {
   await world.look();
   const snapshot = await observe(world.cluster, undefined);
@@ -32,7 +32,7 @@ async function looks(world: World, count: number): Promise<Removal> {
   return last;
 }
 
-/** All nodes have the credential; from now on they behave like this. */
+/** All nodes have the credential. From now on they behave like this. */
 async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<World> {
   const names = Object.keys(nodes).map((name) => [name, "proves"] as const);
   const world = await World.of(Object.fromEntries(names));
@@ -48,7 +48,7 @@ async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<Wor
 const deletedOf = ({ writes }: World): string[] =>
   writes.filter((name) => name.startsWith("-")).map((name) => name.slice(1));
 
-/** A node that runs no pod, though it is to have one: it takes none, and its pod is gone. */
+/** A node that should run a pod but does not: it takes none, and its pod is gone. */
 async function podless(world: World, name: string): Promise<void> {
   world.nodes.set(name, "podless");
   await world.look();
@@ -77,7 +77,7 @@ test("keeps the DaemonSet for a node without a pod, names it, and publishes no c
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("waits no longer for a node that is deleted, and still for another one", async () => {
+test("stops waiting for a node that is deleted, but not for another one", async () => {
   const world = await deployed({ a: "proves", b: "proves", c: "proves" });
   await podless(world, "b");
   await podless(world, "c");
@@ -89,7 +89,7 @@ test("waits no longer for a node that is deleted, and still for another one", as
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("gives up nodes that stay away after the time to forget them, by name", async () => {
+test("gives up nodes that stay away after forgetAfter, and names them", async () => {
   const world = await deployed({ a: "proves", b: "proves" });
   await podless(world, "b");
   await looks(world, 100);
@@ -100,7 +100,7 @@ test("gives up nodes that stay away after the time to forget them, by name", asy
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("names a node that is here and never confirmed among those that it gives up", async () => {
+test("names a present node that never confirmed among those that it gives up", async () => {
   const world = await deployed({ a: "proves", b: "ignores" });
   const policy = policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 60 });
   Object.assign(world.remover, { policy });
@@ -120,7 +120,7 @@ test("waits for a node that does not confirm, and names it after the deadline", 
   assert.deepEqual(deletedOf(world), []);
 });
 
-test("counts the deadline from the last progress: nodes that confirm one after the other are never overdue", async () => {
+test("counts the deadline from the last progress, so that nodes that confirm one by one are never overdue", async () => {
   const world = await deployed({ a: "ignores", b: "ignores", c: "ignores" });
   // All at once, so that no node waits for another one's place.
   const times = { forgetAfterSeconds: 3600, deadlineSeconds: 60 };
@@ -135,7 +135,7 @@ test("counts the deadline from the last progress: nodes that confirm one after t
   assert.deepEqual((await look(world)).overdue, { waiting: ["c"], seconds: 60 });
 });
 
-test("waits for an agent's pod that does not end, and deletes the rest all the same after the deadline", async () => {
+test("waits for an agent's pod that does not end, and deletes the rest after the deadline", async () => {
   const world = await deployed({ a: "proves" });
   const { seconds } = world;
   world.stuck.add("a");
@@ -156,12 +156,12 @@ const losses: readonly (readonly [what: string, lost: readonly string[]])[] = [
   ["all but the state", Object.values(owned).filter((path) => path !== owned.state)],
 ];
 for (const [what, lost] of losses)
-  test(`H21: asks the nodes all the same when somebody deleted ${what} before the withdrawal`, async () => {
+  test(`H21: still waits for the nodes when someone deleted ${what} before the withdrawal`, async () => {
     const world = await deployed({ a: "proves", b: "proves" });
     for (const path of lost) world.delete(path);
     await looks(world, 1);
     assert.equal(world.published?.intent, "release");
-    assert.ok(world.daemonSet, "no agent is there to ask");
+    assert.ok(world.daemonSet, "no agent can confirm");
     const { released } = await looks(world, 1);
     assert.equal(released, false);
     for (let seconds = 0; seconds < 60 && deletedOf(world).length === 0; seconds += 1)
@@ -192,7 +192,7 @@ test("deletes everything at once when no node was ever granted anything", async 
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("asks every node when a grant was sent, though its pod is gone since", async () => {
+test("waits for every node when a grant was sent, even if its pod is gone", async () => {
   const world = await World.of({ a: "ignores", b: "podless" });
   await world.until(one, () => world.granted["a"] === 1);
   await podless(world, "a");

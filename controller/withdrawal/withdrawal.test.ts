@@ -25,19 +25,23 @@ const without = (...names: (keyof typeof all)[]) => ({
 });
 
 const cases: readonly (readonly [sentence: string, input: WithdrawalInput, step: string])[] = [
-  ["nodes give back first", input({ released: false }), "release"],
+  ["the nodes remove the entries first", input({ released: false }), "release"],
   [
-    "even when somebody deleted the DaemonSet",
+    "even when someone deleted the DaemonSet",
     input({ released: false, exists: without("daemonSet") }),
     "release",
   ],
   [
-    "what never reached a node needs no giving back",
+    "nothing to remove if nothing reached a node",
     input({ rolled: false, released: false }),
     "delete daemonSet",
   ],
-  ["then the DaemonSet goes", input(), "delete daemonSet"],
-  ["a DaemonSet that is going is waited for", input({ terminating: true }), "await daemonSet"],
+  ["then the DaemonSet is deleted", input(), "delete daemonSet"],
+  [
+    "a DaemonSet that is being deleted is waited for",
+    input({ terminating: true }),
+    "await daemonSet",
+  ],
   ["then its pods are counted", input({ exists: without("daemonSet") }), "count agents"],
   ["and waited for", input({ exists: without("daemonSet"), agents: 2 }), "await agents"],
   [
@@ -57,7 +61,7 @@ const cases: readonly (readonly [sentence: string, input: WithdrawalInput, step:
     "delete global",
   ],
   [
-    "the memory last of all",
+    "the state last of all",
     input({ exists: without("daemonSet", "roleBinding", "role", "serviceAccount", "global") }),
     "delete state",
   ],
@@ -81,7 +85,7 @@ for (const [sentence, facts, step] of cases) {
   test(`removal: ${sentence}`, () => assert.equal(nextWithdrawalStep(facts), step));
 }
 
-test("law: whatever exists, doing the steps ends with nothing, and no object goes before the nodes have given back", () => {
+test("law: ends with nothing whatever exists, and deletes no object before the nodes have removed the entries", () => {
   const flag = fc.boolean();
   const exists = fc.record({
     daemonSet: flag,
@@ -108,7 +112,7 @@ test("law: whatever exists, doing the steps ends with nothing, and no object goe
         else {
           assert.ok(
             released || !rolled || !found.global,
-            `${step} before the nodes have given back`,
+            `${step} before the nodes have removed the entries`,
           );
           left[step.split(" ")[1] as "global"] = false;
         }
@@ -118,6 +122,6 @@ test("law: whatever exists, doing the steps ends with nothing, and no object goe
   );
 });
 
-test("looks again every second at first, and every 30 s when nothing has moved for long", () => {
+test("checks every second at first, and every 30 s after a long time without progress", () => {
   assert.deepEqual([0, 4, 40, 120, 1e6].map(pauseAfter), [1, 1, 10, 30, 30]);
 });

@@ -1,6 +1,4 @@
-/**
- * How a cluster of the inventory is reached: as data, or as a sentence that says why it cannot be.
- */
+/** How to reach a cluster of the inventory, or why it cannot be reached. */
 import type { Access } from "#kube/kubeconfig/access.ts";
 import type { KubeconfigRead } from "#kube/kubeconfig/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
@@ -11,15 +9,15 @@ export type AccessReading =
       ok: true;
       access: Access;
       /**
-       * What the access was made of. While that is the same, so is the connection. It holds a
+       * The source of the access. While it stays the same, the connection stays too. It contains a
        * credential.
        */
       made: string;
     }>
-  /** `absent`: there is none. Nobody has written one that takes back what the former gave. */
+  /** `absent`: there is no kubeconfig. Then nobody has replaced or withdrawn the previous one. */
   | Readonly<{ ok: false; why: string; absent?: true }>;
 
-/** The access that a kubeconfig gives, or the first of its problems. */
+/** The access in a kubeconfig, or the first of its problems. */
 export function reading(read: KubeconfigRead, made: string): AccessReading {
   if (read.ok) return { ok: true, access: read.access, made };
   const [first] = read.problems;

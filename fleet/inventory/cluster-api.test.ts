@@ -1,4 +1,4 @@
-/** Which clusters Cluster API's objects select. The management cluster is in memory. */
+/** Which clusters are selected from Cluster API's objects. The management cluster is in memory. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { picksOf } from "#test/harness/api/protocol.ts";
 import { clustersOf } from "./cluster-api.ts";
 import { queryOf, servedVersion } from "./selector.ts";
 
-/** A definition of Clusters, as far as the fake reads it. */
+/** A CRD of Clusters, as far as the fake reads it. */
 const definition = (version: string) =>
   readFileSync("manifests/crds/fleetsecrets/fleetsecrets.yaml", "utf8")
     .replaceAll("globalpullsecret.io", "cluster.x-k8s.io")
@@ -60,7 +60,7 @@ const table: readonly (readonly [what: string, source: ClusterAPISource, names: 
     "lead,none",
   ],
   [
-    "all but those with a label",
+    "all except those with a label",
     { namespaceSelector: { matchExpressions: [expression("skip", "DoesNotExist")] } },
     "gold,none",
   ],
@@ -75,13 +75,13 @@ const table: readonly (readonly [what: string, source: ClusterAPISource, names: 
     "lead",
   ],
   [
-    "a Cluster's label, one Cluster a namespace",
+    "a Cluster's label, one Cluster for each namespace",
     { ...all, clusterSelector: { matchLabels: { env: "prod" } } },
     "gold,lead,none",
   ],
   ["a label of no such Cluster", { ...all, clusterSelector: { matchLabels: { env: "test" } } }, ""],
   [
-    "a Cluster's label, several a namespace",
+    "a Cluster's label, several for each namespace",
     {
       namespaceSelector: { matchLabels: { tier: "gold" } },
       clusterNameLabelValue: "Name",
@@ -107,7 +107,7 @@ for (const version of ["v1beta2", "v1beta1"])
       assert.equal(found.toSorted((a, b) => (a < b ? -1 : 1)).join(), names);
     });
 
-test("law: a selector as a query picks what its labels and conditions say", () => {
+test("law: selects by a query exactly what its labels and conditions mean", () => {
   const key = fc.constantFrom("a", "b");
   const value = fc.constantFrom("x", "y");
   const values = fc.uniqueArray(value, { minLength: 1, maxLength: 2 });

@@ -1,6 +1,6 @@
 /**
- * Clusters as Cluster API declares them, with the kubeconfig in a Secret beside each. Either a
- * namespace has one, of the namespace's name, or any number, by their own names.
+ * Clusters of Cluster API, with the kubeconfig in a Secret beside each. A namespace contains either
+ * one Cluster with the namespace's name, or any number with their own names.
  */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1Namespace, V1Secret } from "@kubernetes/client-node";
@@ -13,8 +13,8 @@ import { queryOf, servedVersion } from "./selector.ts";
 import { reading, type AccessReading } from "./access.ts";
 
 /**
- * The namespaces that are selected or, by their names, NAMESPACE:NAME of each selected Cluster in
- * them. A selector of Clusters leaves out a namespace whose Cluster of its name does not fit.
+ * The selected namespaces, or NAMESPACE:NAME of each selected Cluster in them. A selector of
+ * Clusters excludes a namespace whose Cluster does not match.
  */
 export async function clustersOf(
   home: Cluster,
@@ -37,7 +37,7 @@ export async function clustersOf(
   return clusters;
 }
 
-/** The connection in the Secret NAME-kubeconfig of the Cluster's namespace. */
+/** The access in the Secret NAME-kubeconfig in the Cluster's namespace. */
 export async function ofCluster(home: Cluster, cluster: string): Promise<AccessReading> {
   const [namespace = "", own = namespace] = cluster.split(":");
   const name = `${own}-kubeconfig`;

@@ -9,7 +9,7 @@ import { ofProfile, profilesOf } from "./cluster-profiles.ts";
 const place = { server: "https://east.example:6443", "certificate-authority-data": authority };
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** A management cluster that has these objects by path. */
+/** A management cluster with these objects by path. */
 function homeWith(objects: Readonly<Record<string, object>>): Cluster {
   return {
     get: async (path: string) => objects[path],
@@ -36,7 +36,7 @@ function profile(cluster: Fields, name = "secretreader", manager = "globalpullse
 const path = (name: string, where = "clusters") => `${clusterProfilesIn(where)}/${name}`;
 const secret = (name: string) => `${secretsIn("clusters")}/${name}`;
 
-test("a profile and its token give the way", async () => {
+test("reads the access from a profile and its token", async () => {
   const data = { token: base64(token) };
   const home = homeWith({ [path("east")]: profile(place), [secret("east")]: { data } });
   const read = await ofProfile(home, "clusters/east");
@@ -45,7 +45,7 @@ test("a profile and its token give the way", async () => {
   assert.deepEqual(read.access.proof, { token });
 });
 
-test("of a kubeconfig's Secret only the credential is taken: the place is the profile's", async () => {
+test("takes only the credential from a kubeconfig's Secret, and the address from the profile", async () => {
   const value = base64(JSON.stringify(kubeconfig({}, { token }, { "current-context": "none" })));
   const home = homeWith({
     [path("east")]: profile(place, "kubeconfig-secretreader"),
@@ -72,7 +72,7 @@ for (const [code, cluster, user] of refused)
   for (const reader of ["secretreader", "kubeconfig-secretreader"]) {
     // A token has no user around it.
     if (reader === "secretreader" && user !== undefined) continue;
-    test(`${code}: a profile with ${JSON.stringify([cluster, user])} is refused, by ${reader}`, async () => {
+    test(`${code}refuses a profile with ${JSON.stringify([cluster, user])} by ${reader}`, async () => {
       const value = base64(JSON.stringify(kubeconfig({}, user ?? { token })));
       const home = homeWith({
         [path("east")]: profile({ ...place, ...cluster }, reader),
@@ -84,7 +84,7 @@ for (const [code, cluster, user] of refused)
     });
   }
 
-test("what is missing is named: the profile, its Secret", async () => {
+test("names what is missing: the profile, or its Secret", async () => {
   const why = async (objects: Readonly<Record<string, object>>) => {
     const read = await ofProfile(homeWith(objects), "clusters/east");
     return read.ok ? "ok" : read.why;
@@ -93,7 +93,7 @@ test("what is missing is named: the profile, its Secret", async () => {
   assert.match(await why({ [path("east")]: profile(place) }), /^GPS448: .*east, token/);
 });
 
-test("only profiles of the named namespaces and managers are selected", async () => {
+test("selects only profiles of the named namespaces and managers", async () => {
   const home = homeWith({
     [path("east")]: profile(place),
     [path("foreign")]: profile(place, "secretreader", "somebody.example"),

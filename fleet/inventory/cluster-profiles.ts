@@ -1,4 +1,8 @@
-/** Clusters as ClusterProfiles declare them, in named namespaces and of named managers. */
+/**
+ * Clusters of ClusterProfiles, in named namespaces and of named managers. The two secret readers of
+ * the inventory's reference are supported without running them: the controller reads the same
+ * Secrets itself, as data.
+ */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { type ClusterProfile, execExtension, type AccessProvider } from "#api/cluster-profile.ts";
@@ -13,7 +17,7 @@ import { reading, type AccessReading } from "./access.ts";
 import { queryOf } from "./selector.ts";
 import { tokenKey } from "#contract/joined/names.ts";
 
-/** `NAMESPACE/NAME` of each profile that is selected. */
+/** `NAMESPACE/NAME` of each selected profile. */
 export async function profilesOf(
   home: Cluster,
   { namespaces, selector, clusterManagers }: ClusterProfilesSource,
@@ -29,7 +33,7 @@ export async function profilesOf(
   return names;
 }
 
-/** The connection of the profile `namespace/name`. */
+/** The access of the profile `namespace/name`. */
 export async function ofProfile(home: Cluster, path: string): Promise<AccessReading> {
   const [namespace = "", name = ""] = path.split("/");
   const profile = await home.get<ClusterProfile>(`${clusterProfilesIn(namespace)}/${name}`);
@@ -37,7 +41,7 @@ export async function ofProfile(home: Cluster, path: string): Promise<AccessRead
   return (await readProfile(home, profile)).read;
 }
 
-/** The same, of a profile that was read already, and the Secret that it was made of. */
+/** The access of a profile that was already read, and its Secret. */
 export async function readProfile(
   home: Cluster,
   profile: ClusterProfile,
@@ -75,7 +79,7 @@ function accessBy(
   return { ok: true, access: new Access(place.access, proof.access.proof), made };
 }
 
-/** A kubeconfig of one cluster and one user, to be judged as any other. */
+/** A kubeconfig of one cluster and one user. It is judged like any other. */
 const configOf = (cluster: object, user: object) => ({
   clusters: [{ name: "profile", cluster }],
   users: [{ name: "profile", user }],
@@ -85,17 +89,17 @@ const configOf = (cluster: object, user: object) => ({
 
 /** A Secret in the profile's own namespace. */
 export type CredentialSource = Readonly<{
-  /** A kubeconfig's cluster, of which nothing has been judged. */
+  /** The cluster of a kubeconfig, not yet judged. */
   cluster: Readonly<Record<string, unknown>>;
   secret: string;
   key: string;
 }> &
   (Readonly<{ holds: "token" }> | Readonly<{ holds: "kubeconfig"; context: string | undefined }>);
 
-/** Why a profile gives no way: a kind of problem, and its detail. */
+/** Why a profile gives no access: the kind of problem, and its detail. */
 export type ProviderProblem = Readonly<{ problem: "noProvider" | "provider"; detail: string }>;
 
-/** The first provider of the two that are known, in the profile's order; nothing else is run. */
+/** The first of the two supported providers, in the profile's order. No other is run. */
 export function credentialSourceOf({
   metadata,
   status,
@@ -114,7 +118,8 @@ const readers = {
     provider: AccessProvider,
     { name = "" }: Profile,
   ): CredentialSource | ProviderProblem {
-    // Of another name it could be any token of this namespace, for a server of the author's.
+    // With another name, it could be any token of this namespace, sent to a server of the author's
+    // choice.
     const named = extensionOf(provider)["clusterName"] ?? name;
     if (named !== name) return refused("clusterName is not the profile's own name");
     return { cluster: provider.cluster ?? {}, secret: name, key: tokenKey, holds: "token" };
@@ -124,10 +129,12 @@ const readers = {
     { namespace }: Profile,
   ): CredentialSource | ProviderProblem {
     const { name, key, namespace: where = namespace, context } = extensionOf(provider);
-    // The fleet's account may read Secrets by name anywhere: the author of a profile may not.
-    if (where !== namespace) return refused("it names another namespace than the profile's");
-    if (!isName(name) || !isKey(key)) return refused("it names no Secret and key");
-    if (context !== undefined && typeof context !== "string") return refused("context is no text");
+    // The fleet's account may read Secrets by name anywhere, but the author of a profile may not.
+    if (where !== namespace) return refused("the namespace is not the profile's own");
+    if (!isName(name) || !isKey(key))
+      return refused("the name of the Secret or the key is missing or not valid");
+    if (context !== undefined && typeof context !== "string")
+      return refused("context is not a string");
     const cluster = provider.cluster ?? {};
     return { cluster, secret: name, key, holds: "kubeconfig", context };
   },
@@ -135,7 +142,7 @@ const readers = {
 
 const refused = (detail: string): ProviderProblem => ({ problem: "provider", detail });
 
-/** What the profile tells the reader; an own field alone is one. */
+/** The profile's parameters for the reader. Only own fields count. */
 function extensionOf({ cluster }: AccessProvider): Readonly<Record<string, unknown>> {
   const all = cluster?.["extensions"];
   const found = (Array.isArray(all) ? all : []).find(

@@ -1,7 +1,7 @@
 /**
- * Which clusters an object selects, and how each is reached. A cluster of Cluster API has its
- * namespace's name, or NAMESPACE:NAME where several may be in one; one of a ClusterProfile has
- * NAMESPACE/NAME.
+ * The clusters that an object selects, and how to reach each. A cluster of Cluster API has its
+ * namespace's name, or NAMESPACE:NAME if a namespace can have several. A cluster of a
+ * ClusterProfile has NAMESPACE/NAME.
  */
 import type { FleetSecretSpec } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -10,14 +10,14 @@ import { clustersOf, ofCluster } from "./cluster-api.ts";
 import { ofProfile, profilesOf } from "./cluster-profiles.ts";
 
 /**
- * Names of the selected clusters, sorted. Rejects where an inventory cannot be read, so that
+ * Names of the selected clusters, sorted. Rejects if an inventory cannot be read, because then
  * nothing is known.
  */
 export async function selectedBy(
   home: Cluster,
   { clusterAPI, clusterProfiles, via }: FleetSecretSpec,
 ): Promise<string[]> {
-  // A ClusterResourceSet is one for all Clusters of its namespace, which it selects itself.
+  // One ClusterResourceSet serves all Clusters of its namespace and selects them itself.
   const delegated = via === "ClusterResourceSet";
   const [clusters, profiles] = await Promise.all([
     clusterAPI === undefined
@@ -31,7 +31,7 @@ export async function selectedBy(
   return [...clusters, ...profiles].toSorted();
 }
 
-/** How the cluster of that name is reached, whether it is still selected or is leaving. */
+/** How to reach the cluster of this name, even if it is leaving. */
 export async function readAccess(home: Cluster, name: string): Promise<AccessReading> {
   return await (name.includes("/") ? ofProfile(home, name) : ofCluster(home, name));
 }

@@ -29,43 +29,51 @@ const token = { secret: "east", key: "token", holds: "token" };
 const reader = "kubeconfig-secretreader";
 
 const cases: readonly (readonly [what: string, given: ClusterProfile, expected: object])[] = [
-  ["a token is in the Secret of the profile's name", profile(provider("secretreader")), token],
-  ["its name told", profile(provider("secretreader", { clusterName: "east" })), token],
+  ["a token in the Secret with the profile's name", profile(provider("secretreader")), token],
   [
-    "a token of another name could be anybody's",
+    "a token with its name given",
+    profile(provider("secretreader", { clusterName: "east" })),
+    token,
+  ],
+  [
+    "a token of another name, which could be anyone's",
     profile(provider("secretreader", { clusterName: "admin" })),
     { problem: "provider" },
   ],
   [
-    "a kubeconfig is where the profile says",
+    "a kubeconfig in the Secret that the profile names",
     profile(provider(reader, { name: "east-kubeconfig", key: "value", context: "admin" })),
     { secret: "east-kubeconfig", key: "value", holds: "kubeconfig", context: "admin" },
   ],
   [
-    "its own namespace told",
+    "a kubeconfig in its own namespace, given by name",
     profile(provider(reader, { name: "k", key: "value", namespace: "clusters" })),
     { secret: "k", holds: "kubeconfig" },
   ],
   [
-    "a kubeconfig of another namespace is not the author's",
+    "a kubeconfig of another namespace, which is not the author's",
     profile(provider(reader, { name: "k", key: "value", namespace: "kube-system" })),
     { problem: "provider" },
   ],
   [
-    "a path is no name",
+    "a path instead of a name",
     profile(provider(reader, { name: "../../kube-system/secrets/k", key: "value" })),
     { problem: "provider" },
   ],
   [
-    "a key that is none",
+    "a key that is not valid",
     profile(provider(reader, { name: "k", key: "a/b" })),
     { problem: "provider" },
   ],
-  ["a reader told nothing", profile(provider(reader)), { problem: "provider" }],
+  ["a reader without parameters", profile(provider(reader)), { problem: "provider" }],
   ["no provider at all", profile(), { problem: "noProvider" }],
-  ["one that would run a program", profile(provider("gcp")), { problem: "noProvider" }],
-  ["one of an object's own words", profile(provider("constructor")), { problem: "noProvider" }],
-  ["the first that is known", profile(provider("gcp"), provider("secretreader")), token],
+  ["a provider that would run a program", profile(provider("gcp")), { problem: "noProvider" }],
+  [
+    "a provider named like a property of objects",
+    profile(provider("constructor")),
+    { problem: "noProvider" },
+  ],
+  ["the first known provider", profile(provider("gcp"), provider("secretreader")), token],
 ];
 
 for (const [what, given, expected] of cases)
@@ -75,7 +83,7 @@ for (const [what, given, expected] of cases)
     if ("secret" in source) assert.partialDeepStrictEqual(found, cluster);
   });
 
-test("the field's former name is read, and what both have is taken from the new one", () => {
+test("reads the field's former name, and prefers the new one", () => {
   const former = (one: ClusterProfile, ...credentialProviders: readonly AccessProvider[]) => ({
     ...one,
     status: { ...one.status, credentialProviders },

@@ -2,7 +2,7 @@
 import type { NamespaceSelector } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
-/** A selector as the query of a list. An empty one selects everything. Pure. */
+/** A selector as the query of a list. An empty selector selects everything. Pure. */
 export function queryOf({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector = {}) {
   const terms = [
     ...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`),
@@ -25,7 +25,7 @@ export function queryOf({ matchLabels = {}, matchExpressions = [] }: NamespaceSe
 
 export type ClusterAPIVersion = "v1beta2" | "v1beta1";
 
-/** v1beta1 where Cluster API serves only that (before 1.11); else v1beta2. */
+/** v1beta1 if Cluster API serves only that version (before 1.11), otherwise v1beta2. */
 export async function servedVersion(home: Cluster, group: string): Promise<ClusterAPIVersion> {
   const found = await home.get<{ versions?: readonly { version: string }[] }>(`/apis/${group}`);
   const served = new Set(found?.versions?.map(({ version }) => version));

@@ -1,5 +1,5 @@
 /**
- * The standing of one cluster towards the present content: a table, of which the first match
+ * The rollout state of one cluster for the present content: a table in which the first match
  * counts. Pure. Times are milliseconds.
  */
 import type { ClusterStatus } from "#api/fleet-secret.ts";
@@ -7,12 +7,12 @@ import type { RolloutState } from "./order.ts";
 
 export type ClusterFacts = Readonly<{
   /**
-   * What is there: not known yet, no answer, somebody else's object, other content or none, or this
-   * content.
+   * What the cluster contains: unknown, no answer, an object of someone else, other content or
+   * none, or this content.
    */
   there:
     | Readonly<{ is: "unknown" }>
-    /** `lasting`: for a reason that only a person can end. */
+    /** `lasting`: only an administrator can end this. */
     | Readonly<{ is: "away"; why: string; lasting?: boolean }>
     | Readonly<{ is: "foreign"; why: string }>
     | Readonly<{ is: "other"; present: boolean }>
@@ -24,18 +24,18 @@ export type ClusterFacts = Readonly<{
   /** A write is under way. */
   busy: boolean;
   /**
-   * Why this content, or its removal, was refused. `own`: for a reason of the cluster's own.
-   * `next`: when it may be tried again.
+   * Why this content, or its removal, was refused. `own`: for the cluster's own reasons. `next`:
+   * when it may be tried again.
    */
   refusal: Readonly<{ why: string; own: boolean; next: number }> | undefined;
-  /** What status last said, if that was about this content. */
+  /** The last status, if it was about this content. */
   former:
     | Readonly<{ state: ClusterStatus["state"]; since: number; reason?: string | undefined }>
     | undefined;
   now: number;
   /** rollout.minSuccessTime. */
   soak: number;
-  /** rollout.progressDeadline; undefined: none. */
+  /** rollout.progressDeadline. Undefined: none. */
   deadline: number | undefined;
   /** The message for a cluster that missed the deadline. */
   late: string;
@@ -45,7 +45,7 @@ export type Judgement = Readonly<{
   rolloutState: RolloutState;
   state: ClusterStatus["state"];
   reason?: string;
-  /** When to look again even if nothing happens. */
+  /** When to check again even if nothing happens. */
   next?: number;
 }>;
 
@@ -56,10 +56,10 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
     const state = there.lasting === true ? "Failed" : "Unreachable";
     return { rolloutState: "unreachable", state, reason: there.why };
   }
-  // The content is not at fault, so this holds up no other cluster.
+  // The content is not the reason, so other clusters are not delayed.
   if (there.is === "foreign")
     return { rolloutState: "unreachable", state: "Failed", reason: there.why };
-  // The others would get their turns in the instant in which one that refused is tried again.
+  // Otherwise the others would start at the moment in which a cluster that refused is tried again.
   if (busy && refusal !== undefined)
     return {
       rolloutState: refusal.own ? "busy" : "retrying",
@@ -76,8 +76,8 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
 }
 
 /**
- * The standing of a cluster that is to give back what was placed there. One that refuses takes no
- * place of another, and its reason stays while it is asked again.
+ * The state of a cluster from which the Secret is being removed. A cluster that refuses takes no
+ * slot of another, and its reason stays while it is asked again.
  */
 export function removalStateOf({
   there,
@@ -94,16 +94,16 @@ export function removalStateOf({
 }
 
 /**
- * Whether a cluster that is leaving is given up at its deadline: one that is known to be away, or
- * that refuses. One that answers and has only not had its turn never is, however late it is; nor is
- * one that this process has not asked yet.
+ * Whether a leaving cluster is given up at its deadline: only if it is known to be unreachable, or
+ * refuses. A cluster that answers and only waits for its turn is never given up, however late it
+ * is. Nor is a cluster that this process has not asked yet.
  */
 export const isGivenUp = ({ rolloutState, reason }: Omit<Judgement, "state">): boolean =>
   rolloutState === "failed" || (rolloutState === "unreachable" && reason !== undefined);
 
 /**
- * One that had its turn, and lost the content before it proved it, comes after all others: each of
- * its tries would keep a slot. It keeps its state, and so the time at which its deadline began.
+ * A cluster that had its turn and lost the content before it proved it comes after all others,
+ * because each try takes a slot. It keeps its state, and so the start of its deadline.
  */
 function withoutContent({ former, late }: ClusterFacts): Judgement {
   if (former?.state === "Done") return { rolloutState: "repair", state: "Progressing" };
@@ -122,12 +122,12 @@ function withContent(facts: ClusterFacts, proof: string, why: string | undefined
     case "refused":
       return { rolloutState: "failed", state: "Failed", ...reason };
     case "awaited": {
-      // It proved this very content, and takes that back. If it kept its slot, with a new deadline,
-      // it could do so for ever.
+      // The cluster had proved this content and no longer does. If it kept its slot with a new
+      // deadline, it could do so for ever.
       if (facts.former?.state === "Done")
         return { rolloutState: "unreachable", state: "Progressing", ...reason };
       const end = deadline === undefined ? Number.POSITIVE_INFINITY : begunAt(facts) + deadline;
-      // The content is there, and nothing says that it is at fault: others get their turns.
+      // The content is there and not known to be at fault, so others get their turns.
       if (now >= end) return { rolloutState: "unreachable", state: "Failed", reason: late };
       const next = Number.isFinite(end) ? { next: end } : {};
       return { rolloutState: "busy", state: "Progressing", ...reason, ...next };
@@ -145,8 +145,8 @@ const since = ({ former, now }: ClusterFacts, state: ClusterStatus["state"]): nu
   former?.state === state ? former.since : now;
 
 /**
- * When the deadline began to run. A late cluster stays late until its nodes have the content, so
- * its time does not begin again.
+ * When the deadline began. A late cluster stays late until its nodes have the content, so the
+ * deadline does not begin again.
  */
 function begunAt(facts: ClusterFacts): number {
   const { former, late } = facts;

@@ -14,12 +14,16 @@ const auth = base64(`robot:${planted}`);
 
 const table: readonly (readonly [what: string, secret: object | undefined, said: string])[] = [
   ["a pull secret", pull(JSON.stringify({ auths: { "quay.io": { auth } } })), "ok"],
-  ["an opaque one", { type: "Opaque", data: { a: base64("1") } }, "ok"],
-  ["one of no type", { data: {} }, "ok"],
+  ["an opaque Secret", { type: "Opaque", data: { a: base64("1") } }, "ok"],
+  ["a Secret without a type", { data: {} }, "ok"],
   ["TLS", { type: "kubernetes.io/tls", data: { "tls.crt": "", "tls.key": "" } }, "ok"],
   ["none", undefined, "SourceMissing GPS431"],
   ["a bootstrap token", { type: "bootstrap.kubernetes.io/token" }, "SourceRefused GPS433"],
-  ["a service account's", { type: "kubernetes.io/service-account-token" }, "SourceRefused GPS433"],
+  [
+    "a service account token",
+    { type: "kubernetes.io/service-account-token" },
+    "SourceRefused GPS433",
+  ],
   ["no JSON", pull(`{"auths": ${planted}`), "SourceRefused GPS432"],
   ["no base64", pull(`{"auths":{"quay.io":{"auth":"${planted}!"}}}`), "SourceRefused GPS432"],
   ["no key", { type: "kubernetes.io/dockerconfigjson", data: {} }, "SourceRefused GPS432"],
@@ -32,7 +36,7 @@ for (const [what, secret, said] of table)
     assert.ok(judged.ok || !judged.message.includes(planted));
   });
 
-test("K7: a Secret of any type is brought as it is, and only what opens one cluster is not", () => {
+test("K7: brings a Secret of any type unchanged, except types that give access to one cluster", () => {
   const closed = ["bootstrap.kubernetes.io/token", "kubernetes.io/service-account-token"];
   const types = fc.oneof(fc.constantFrom("Opaque", "kubernetes.io/tls", ...closed), fc.string());
   const data = fc.dictionary(fc.string(), fc.base64String());
@@ -56,7 +60,7 @@ const contents = fc.record({
 const meaning = ({ type, data }: Content) =>
   JSON.stringify([type, Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
 
-test("law: what is placed has exactly the content, and is known by its owner alone", () => {
+test("law: places exactly the content, and recognizes it only by its owner", () => {
   const owner = ownerOf("uid", { namespace: "kube-system", name: "one" });
   fc.assert(
     fc.property(contents, contents, (one, other) => {
@@ -69,7 +73,7 @@ test("law: what is placed has exactly the content, and is known by its owner alo
   );
 });
 
-test("law: whatever a cluster answers, it is judged, and nothing that is not the content is taken for it", () => {
+test("law: judges whatever a cluster answers, and takes nothing else for the content", () => {
   const content = { type: "Opaque", data: { a: "eA==" } };
   const odd = fc.record({ type: fc.anything(), data: fc.anything(), metadata: fc.anything() });
   fc.assert(

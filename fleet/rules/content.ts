@@ -1,4 +1,4 @@
-/** The content that is brought to the clusters, judged before the first of them sees it. Pure. */
+/** The content for the clusters, judged before any cluster gets it. Pure. */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import { fleetOwnerAnnotation, secretKeys, secretType } from "#contract/names.ts";
@@ -17,8 +17,8 @@ export type Judged =
     }>;
 
 /**
- * Types that open the cluster they were made in. A copy in another cluster opens nothing there, and
- * gives this cluster away.
+ * Types that give access to the cluster in which they were made. A copy in another cluster is
+ * useless there, and gives away access to this one.
  */
 const openOneCluster: ReadonlySet<string> = new Set([
   "bootstrap.kubernetes.io/token",
@@ -26,8 +26,8 @@ const openOneCluster: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The content of the source as it is, or why no cluster may have it. A pull secret must be one that
- * no kubelet drops. Other types are not judged, because nothing is known of them.
+ * The source's content, or why no cluster may have it. A pull secret must be valid for every
+ * kubelet. Other types are not judged.
  */
 export function judge(secret: V1Secret | undefined, name: string): Judged {
   if (secret === undefined)
@@ -49,10 +49,10 @@ export function judge(secret: V1Secret | undefined, name: string): Judged {
   return { ok: true, content: { type, data }, version: secret.metadata?.resourceVersion ?? "" };
 }
 
-/** True when a Secret has exactly this content, and no other key. */
+/** True when a Secret has exactly this content and no other key. */
 export function has(secret: V1Secret, content: Content): boolean {
   const { type = "Opaque" } = secret;
-  // A guest may answer anything.
+  // The cluster's answer may be anything.
   const data = secret.data ?? {};
   const names = Object.keys(content.data);
   return (
@@ -65,26 +65,26 @@ export function has(secret: V1Secret, content: Content): boolean {
 const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-fleet" };
 
 /**
- * The owner's id. It goes by name, so that an object that is created again knows what its
- * predecessor placed.
+ * The owner's id. It contains the object's name, so an object that is created again recognizes what
+ * the previous one placed.
  */
 export const ownerOf = (clusterId: string, { namespace, name }: V1ObjectMeta): string =>
   `${clusterId}/${namespace}/${name}`;
 
-/** The owner's id on an object; undefined where no FleetSecret placed it. */
+/** The owner's id on an object. Undefined if no FleetSecret placed it. */
 export const ownerMark = ({ metadata }: KubernetesObject): string | undefined =>
   metadata?.annotations?.[fleetOwnerAnnotation];
 
 export const isPlacedBy = (object: KubernetesObject, owner: string): boolean =>
   ownerMark(object) === owner;
 
-/** Labels and annotations of what is placed. */
+/** Labels and annotations of placed objects. */
 export const marked = (owner: string) => ({
   labels: managedBy,
   annotations: { [fleetOwnerAnnotation]: owner },
 });
 
-/** The Secret as it is placed. */
+/** The Secret in the form in which it is placed. */
 export function placed(
   { type, data }: Content,
   owner: string,

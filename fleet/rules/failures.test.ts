@@ -4,7 +4,7 @@ import type { ClusterStatus, FleetFailure } from "#api/fleet-secret.ts";
 import { failuresOf } from "./status.ts";
 
 const [nine, ten] = ["2026-11-23T09:00:00Z", "2026-11-23T10:00:00Z"];
-const refused = "GPS439: PATCH refused: 403 Forbidden; let the target be written there";
+const refused = "GPS439: PATCH refused: 403 Forbidden; allow the target to be written there";
 const cluster = (name: string, state: ClusterStatus["state"], reason?: string) => ({
   name,
   state,
@@ -13,11 +13,11 @@ const cluster = (name: string, state: ClusterStatus["state"], reason?: string) =
 const failure = (name: string, since = nine): FleetFailure => ({
   name,
   reason: "GPS439",
-  message: "PATCH refused: 403 Forbidden; let the target be written there",
+  message: "PATCH refused: 403 Forbidden; allow the target to be written there",
   since,
 });
 
-test("a failed cluster is told by its code, its message and when it began to fail", () => {
+test("reports a failed cluster's code, its message and when it began to fail", () => {
   const clusters = [cluster("a", "Failed", refused), cluster("b", "Done")];
   assert.deepEqual(failuresOf(clusters, [], nine), [failure("a", nine)]);
 });
@@ -36,7 +36,7 @@ for (const [state, there] of stays)
       there ? [failure("a")] : [],
     ));
 
-test("a cluster that is away, or does not take it up, is named with its reason", () => {
+test("names a cluster that is unreachable or does not use the content, with its reason", () => {
   const away = "GPS438: no answer; no action needed";
   const held = "GPS452: Paused; look there";
   const clusters = [cluster("a", "Unreachable", away), cluster("b", "Waiting", held)];
@@ -47,7 +47,7 @@ test("a cluster that is away, or does not take it up, is named with its reason",
   ]);
 });
 
-test("a failure that repeats itself keeps its time, another one begins anew, and that of a cluster that is gone goes", () => {
+test("keeps the time of a repeated failure, starts a new one for another, and drops that of a cluster that is gone", () => {
   const former = [failure("a"), failure("b"), failure("gone")];
   const clusters = [
     cluster("a", "Failed", refused),
@@ -57,7 +57,7 @@ test("a failure that repeats itself keeps its time, another one begins anew, and
   assert.deepEqual(failuresOf(clusters, former, ten), [b, failure("a")]);
 });
 
-test("of many the ten that failed last are told, newest first", () => {
+test("reports the ten newest failures of many, newest first", () => {
   const clusters = Array.from({ length: 30 }, (_, n) => cluster(`c${n}`, "Failed", refused));
   const former = clusters.slice(0, 25).map(({ name }) => failure(name));
   const told = failuresOf(clusters, former, ten);
@@ -68,13 +68,13 @@ test("of many the ten that failed last are told, newest first", () => {
   );
 });
 
-test("a reason without a code is told whole", () => {
+test("reports a reason without a code as a whole", () => {
   assert.partialDeepStrictEqual(failuresOf([cluster("a", "Failed", "odd")], [], nine), [
     { reason: "Unknown", message: "odd" },
   ]);
 });
 
-test("a cluster that failed is named before many that are away", () => {
+test("names a failed cluster before many that are unreachable", () => {
   const away = Array.from({ length: 20 }, (_, n) =>
     cluster(`c${n}`, "Unreachable", "GPS438: x; y"),
   );

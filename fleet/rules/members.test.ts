@@ -28,17 +28,17 @@ const leaving = (name: string, ago: number): ClusterStatus => {
   return { name, state: "Leaving", since: at(ago) };
 };
 
-/** `seconds`: until something becomes of it. */
+/** `seconds`: until the next change. */
 const left = (due: boolean, overdue: boolean, seconds: number) => {
   return { name: "x", due, overdue, next: now + seconds * 1000 };
 };
 
 const table: readonly (readonly [what: string, known: ClusterStatus[], left: object[]])[] = [
-  ["was never known", [], []],
+  ["was never in status", [], []],
   ["has just lost its label", [done("x")], [left(false, false, 300)]],
-  ["is within the grace", [leaving("x", 299)], [left(false, false, 1)]],
-  ["is out of the grace", [leaving("x", 300)], [left(true, false, 3600)]],
-  ["is out of the deadline", [leaving("x", 3900)], [left(true, true, 0)]],
+  ["is within the grace period", [leaving("x", 299)], [left(false, false, 1)]],
+  ["is past the grace period", [leaving("x", 300)], [left(true, false, 3600)]],
+  ["is past the deadline", [leaving("x", 3900)], [left(true, true, 0)]],
 ];
 for (const [what, known, left] of table)
   test(`a cluster that is not selected and ${what}`, () => {
@@ -46,13 +46,13 @@ for (const [what, known, left] of table)
     assert.deepEqual(members, { served: ["a"], leaving: left, cut: 0 });
   });
 
-test("a cluster that is selected again leaves no more, however long it was out", () => {
+test("stops a cluster from leaving that is selected again, however late", () => {
   const object = fleetSecret([leaving("a", 9999)]);
   const members = { served: ["a"], leaving: [], cut: 0 };
   assert.deepEqual(membersOf({ object, selected: ["a"], now }), members);
 });
 
-test("a deleted object serves nobody, and begins its grace anew", () => {
+test("serves nothing for a deleted object, and starts its grace period", () => {
   const object = fleetSecret([done("a")], { deletionTimestamp: new Date(now) });
   const leaving = [{ ...left(false, false, 300), name: "a" }];
   const members = { served: [], leaving, cut: 0 };
@@ -62,9 +62,9 @@ test("a deleted object serves nobody, and begins its grace anew", () => {
 const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`);
 
 const most: readonly (readonly [what: string, selected: number, leaving: number, cut: number])[] = [
-  ["as many as status can hold are served", 1000, 0, 0],
-  ["of one more it is cut", 1001, 0, 1],
-  ["those that leave take their room", 1000, 1, 1],
+  ["serves as many as status can hold", 1000, 0, 0],
+  ["cuts one more", 1001, 0, 1],
+  ["counts leaving clusters", 1000, 1, 1],
   ["until they are gone, all of it", 3, 1000, 3],
 ];
 for (const [what, count, left, cut] of most)
@@ -78,21 +78,21 @@ for (const [what, count, left, cut] of most)
     assert.ok(members.served.length + members.leaving.length <= mostClusters);
   });
 
-test("a cluster that is served already is not cut for one that is new, whatever their names", () => {
+test("does not cut a served cluster for a new one, whatever their names", () => {
   const known = names(mostClusters);
   const object = fleetSecret(known.map(done));
   const { served, cut } = membersOf({ object, selected: ["a", ...known], now });
   assert.deepEqual([served, cut], [known.toSorted(), 1]);
 });
 
-test("durations are seconds", () => {
+test("reads durations as seconds", () => {
   assert.deepEqual(["0s", "30s", "5m", "1h"].map(secondsOf), [0, 30, 300, 3600]);
 });
 
 const made = (uid: string, seconds: number, clusters: readonly string[] = []) =>
   fleetSecret(clusters.map(done), { uid, creationTimestamp: new Date(seconds * 1000) });
 
-test("two objects with one target concern each other in the clusters of both, where the older keeps them", () => {
+test("lets the older of two objects with one target keep the clusters that both select", () => {
   const [old, young, twin] = [made("b", 1, ["x"]), made("a", 2, ["x", "y"]), made("c", 1, ["y"])];
   const all = [young, twin, old];
   const of = (object: FleetSecret) => {

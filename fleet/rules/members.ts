@@ -1,12 +1,12 @@
-/** Which clusters an object concerns: those that are selected, and those that are leaving. Pure. */
+/** The clusters of an object: those that are selected, and those that are leaving. Pure. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 
 export type Members = Readonly<{
   /** Selected clusters, sorted. */
   served: readonly string[];
   /**
-   * Clusters that are no longer selected, sorted. `due`: the grace period is over. `next`: when
-   * that, or what follows, changes, in milliseconds.
+   * Clusters that are no longer selected, sorted. `due`: the grace period has ended. `next`: when
+   * the next of these times comes, in milliseconds.
    */
   leaving: readonly Readonly<{ name: string; due: boolean; overdue: boolean; next: number }>[];
   /** How many selected clusters are not served, because status has no room for them. */
@@ -20,14 +20,14 @@ type Asked = Readonly<{
   now: number;
 }>;
 
-/** Most clusters of an object, because status has to hold them. */
+/** Most clusters of one object, because status must hold them. */
 export const mostClusters = 1000;
 
 /**
- * The clusters of an object. A cluster that status knows and that is no longer selected leaves when
- * the grace period is over, and is given up when the deadline has passed as well. A deleted object
- * selects nothing. Where there is not room for all, those that status knows come first: a cluster
- * that it forgot would keep the Secret for ever.
+ * The clusters of an object. A cluster that is in status and no longer selected leaves when the
+ * grace period ends. It is given up when the deadline has passed too. A deleted object selects
+ * nothing. If there is no room for all, clusters in status come first: a forgotten cluster would
+ * keep the Secret for ever.
  */
 export function membersOf({ object, selected, now }: Asked): Members {
   const { metadata, spec, status } = object;
@@ -56,23 +56,23 @@ export function membersOf({ object, selected, now }: Asked): Members {
 const leavingSince = ({ state, since }: ClusterStatus, now: number): number =>
   state === "Leaving" ? Date.parse(since) : now;
 
-/** Seconds of a duration. The definition allows no other form. */
+/** Seconds of a duration. The CRD allows no other format. */
 export function secondsOf(text: string): number {
   const [, number = "0", unit = "s"] = /^(\d+)([smh])$/.exec(text) ?? [];
   return Number(number) * ({ s: 1, m: 60, h: 3600 }[unit] ?? 1);
 }
 
-/** Other objects with the same target, which may meet this one in a cluster. */
+/** Other objects with the same target, which may select the same cluster. */
 export type Rivals = Readonly<{
-  /** Cluster → the older object that has it. That one keeps it. */
+  /** Cluster → the older object that keeps it. */
   claims: ReadonlyMap<string, FleetSecret>;
   older: readonly FleetSecret[];
   younger: readonly FleetSecret[];
 }>;
 
 /**
- * The rivals of an object. Two objects with one target concern each other only in clusters that
- * both select: there the older one serves, as far as its status names the cluster.
+ * The rivals of an object. Two objects with the same target conflict only in clusters that both
+ * select. There the older object serves, if its status names the cluster.
  */
 export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Rivals {
   const place = ({ spec }: FleetSecret) =>

@@ -16,7 +16,7 @@ const letters: Readonly<Record<string, RolloutState>> = {
   a: "again",
   u: "unreachable",
 };
-/** A letter a cluster, named 0, 1, 2 … */
+/** One letter for each cluster, named 0, 1, 2 … */
 const clusters = (text: string): RankedCluster[] =>
   Array.from(text, (letter, at) => ({
     name: String(at),
@@ -32,53 +32,47 @@ const table: readonly (readonly [
   more?: Partial<RolloutPace>,
   halted?: boolean,
 ])[] = [
-  ["nobody is there", "", ""],
-  ["everybody has it", "ddd", ""],
+  ["there are no clusters", "", ""],
+  ["all have it", "ddd", ""],
   ["the first one is the canary", "wwww", "0"],
-  ["while the canary is at it nobody follows", "bwww", ""],
-  ["then as many as may be", "dwww", "12"],
-  ["those at it take their slots", "dbww", "2"],
-  ["a canary that has it too briefly is awaited", "swww", ""],
-  ["and keeps its place in the wave", "dsww", "2"],
-  ["until it has it long enough", "ddww", "23"],
-  ["what a cluster has lost it gets back, whoever is at it", "bpww", "12"],
+  ["while the canary changes, no other starts", "bwww", ""],
+  ["then as many as the limit allows", "dwww", "12"],
+  ["changing clusters take their slots", "dbww", "2"],
+  ["a canary that has had it too briefly is awaited", "swww", ""],
+  ["and keeps its slot in the wave", "dsww", "2"],
+  ["until it has had it long enough", "ddww", "23"],
+  ["a cluster gets back what it lost, whatever others do", "bpww", "12"],
   ["also beside canaries, of which it is one", "bpwww", "12", { canary: 3 }],
   ["and whoever refuses", "fpww", "1", none, true],
   ["half of three is one", "dww", "1"],
-  ["one is always one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
-  ["a number is a number", "dwwww", "123", { maxConcurrency: 3 }],
+  ["at least one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
+  ["a number is used as it is", "dwwww", "123", { maxConcurrency: 3 }],
   ["several canaries go together", "wwww", "01", { canary: 2 }],
   ["one canary of two is not enough", "dwww", "1", { canary: 2 }],
   ["without canaries all slots are open", "wwww", "01", { canary: 0 }],
-  ["more canaries than clusters are all of them", "www", "012", { canary: 9 }],
-  ["a cluster that does not answer is no canary", "uwww", "1"],
-  ["and counts for no share", "duuuww", "4"],
+  ["more canaries than clusters means all", "www", "012", { canary: 9 }],
+  ["an unreachable cluster is not a canary", "uwww", "1"],
+  ["and counts for no percentage", "duuuww", "4"],
   ["and is not waited for", "du", ""],
   ["nobody answers", "uuu", ""],
   ["a canary that refuses is followed by one other", "fwww", "1"],
-  [
-    "the second refusal halts while no cluster has it",
-    "ffwwwwww",
-    "",
-    { maxFailures: "50%" },
-    true,
-  ],
+  ["the second refusal halts while none has it", "ffwwwwww", "", { maxFailures: "50%" }, true],
   ["a number counts from the start", "ffwwwwww", "2", { maxFailures: 5 }],
   ["and halts when more refuse", "ffwwwwww", "", { maxFailures: 1 }, true],
   ["and no longer once a cluster has it", "dffwwwww", "345", { maxFailures: 5, maxConcurrency: 3 }],
-  ["a percentage of failures is one at least", "dfww", "23"],
+  ["a percentage of failures is at least one", "dfww", "23"],
   ["and two of forty", `${"d".repeat(20)}ff${"w".repeat(18)}`, "22", { maxConcurrency: 1 }],
   ["or, with three, halts", `${"d".repeat(20)}fff${"w".repeat(17)}`, "", {}, true],
-  ["with none allowed the canary's refusal halts", "fwww", "", none, true],
-  ["who failed for a reason of its own comes last, and counts for nothing", "duuaw", "4", none],
-  ["and is tried when nobody waits", "dda", "2", none],
+  ["with none allowed, the canary's refusal halts", "fwww", "", none, true],
+  ["a cluster that failed for its own reasons comes last, and does not count", "duuaw", "4", none],
+  ["and is tried when none waits", "dda", "2", none],
   ["but not while the content is suspect", "dffa", "", none, true],
   ["one that joins waits for no canary", "ddw", "2"],
   ["one more than allowed halts", "dffw", "", { maxFailures: 1 }, true],
-  ["who refused is tried again, and nobody else", "dwrw", "2", none, true],
-  ["and while it is, nobody else is, either", "dwtw", "", none, true],
+  ["only a cluster that refused is tried again", "dwrw", "2", none, true],
+  ["and meanwhile no other", "dwtw", "", none, true],
   ["its trial takes a slot", "dtww", "2", { maxFailures: 1 }],
-  ["after those who wait, where refusals are allowed", "drww", "23", { maxFailures: 1 }],
+  ["after those that wait, if refusals are allowed", "drww", "23", { maxFailures: 1 }],
   ["a canary that refuses may be tried again alone", "rwww", "0", none, true],
 ];
 
@@ -106,7 +100,7 @@ const paces = fc.record({
 const count = (all: readonly RankedCluster[], ...of: readonly RolloutState[]) =>
   all.filter(({ rolloutState }) => of.includes(rolloutState)).length;
 
-test("law: who does not answer, has it or is at it is never changed, and takes nobody's place", () => {
+test("law: never changes a cluster that is unreachable, has the content or is changing, nor lets it take another's place", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(
@@ -129,7 +123,7 @@ test("law: who does not answer, has it or is at it is never changed, and takes n
   );
 });
 
-test("law: never more at a time than canary or concurrency allow, and none new beyond maxFailures", () => {
+test("law: never changes more at a time than canary or concurrency allow, and none new beyond maxFailures", () => {
   fc.assert(
     fc.property(fleets, paces, (given, pace) => {
       const all = given.filter(({ rolloutState }) => rolloutState !== "repair");
@@ -151,7 +145,7 @@ test("law: never more at a time than canary or concurrency allow, and none new b
   );
 });
 
-test("law: one cluster, whatever it answers, never keeps the content from another", () => {
+test("law: lets no single cluster, whatever it answers, keep the content from another", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, given) => {
       const pace = { ...given, maxFailures: "5%" };
@@ -179,7 +173,7 @@ const there = {
   away: { is: "away", why: "" },
 } as const;
 
-test("law: one cluster, whatever it does in action, holds up no other for more than its deadline", () => {
+test("law: lets no single cluster, whatever it does, delay another for more than its deadline", () => {
   const deeds = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
   fc.assert(
     fc.property(
@@ -212,12 +206,12 @@ test("law: one cluster, whatever it does in action, holds up no other for more t
         assert.equal(count(all, "waiting"), 0);
       },
     ),
-    // One script in forty holds its place in one of two ways alone.
+    // One script in forty keeps its slot, in one of only two ways.
     { numRuns: 1000 },
   );
 });
 
-test("law: as long as nobody refuses, everybody who answers has it in the end", () => {
+test("law: brings the content to every cluster that answers, as long as none refuses", () => {
   fc.assert(
     fc.property(fc.nat(80), fc.nat(20), paces, (waiting, away, pace) => {
       let all = clusters("w".repeat(waiting) + "u".repeat(away));

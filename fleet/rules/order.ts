@@ -1,21 +1,21 @@
 /**
- * Which clusters are changed now. Pure. The terms and their meanings are Open Cluster Management's,
- * except that a cluster that cannot be reached does not count as failed.
+ * Decides which clusters are changed now. Pure. The terms are those of Open Cluster Management,
+ * except that an unreachable cluster does not count as failed.
  */
 
 export type RolloutState =
-  /** Has what the Secret says, proved, and for long enough. */
+  /** Has the content, has proved it, and has kept it long enough. */
   | "done"
-  /** Has it, but not for long enough yet; it keeps its slot. */
+  /** Has the content, but not long enough yet. It keeps its slot. */
   | "soaking"
-  /** Answers, and has something else. */
+  /** Answers, and has other content. */
   | "waiting"
-  /** Had this very content and lost it. It gets it back out of turn. */
+  /** Had this content and lost it. It gets it again out of turn. */
   | "repair"
-  /** Is being changed, or has been changed and has not proved it yet. */
+  /** Is being changed, or has not proved the content yet. */
   | "busy"
   /**
-   * Could not take it for a reason of its own, or lost it before it proved it. It may be tried
+   * Could not take the content for its own reasons, or lost it before it proved it. It may be tried
    * again now, after all others.
    */
   | "again"
@@ -23,16 +23,16 @@ export type RolloutState =
   | "failed"
   /** Refused this content, and may be tried again now. */
   | "retry"
-  /** Refused this content, and is being tried again: it still counts as refusing it. */
+  /** Refused this content and is being tried again. It still counts as refusing. */
   | "retrying"
-  /** Cannot be served or proved now, for a reason of its own, whatever the content. */
+  /** Cannot be served or proved now for its own reasons, whatever the content. */
   | "unreachable";
 
 export type RankedCluster = Readonly<{ name: string; rolloutState: RolloutState }>;
 
 export type RolloutPace = Readonly<{
   canary: number;
-  /** A number, or a percentage of the clusters that can be reached, such as `10%`. */
+  /** A number, or a percentage of the reachable clusters, such as `10%`. */
   maxConcurrency: number | string;
   /** A number, or a percentage as above. */
   maxFailures: number | string;
@@ -41,18 +41,18 @@ export type RolloutPace = Readonly<{
 export type FleetAction = Readonly<{
   /** Names of the clusters to change now, sorted. */
   change: readonly string[];
-  /** The content is refused by the canary or by too many clusters, so no other gets it. */
+  /** The canary or too many clusters refuse the content, so no other cluster gets it. */
   halted: boolean;
 }>;
 
 /**
- * The clusters to change now. Clusters that cannot be reached take no slot, are no canary and never
- * count as failed. The first clusters to have the content are the canaries, so a cluster that joins
- * when others have it waits for none. A canary that refuses the content is followed by one other:
- * one cluster alone, which may be hostile, halts nothing unless `maxFailures` is 0. More than
- * `maxFailures` halt; a percentage is one while no cluster has the content. Then only clusters that
- * refuse are tried again. Giving back content that a cluster had already is no change there, so it
- * waits for no other.
+ * The clusters to change now. Unreachable clusters take no slot, are no canaries and never count as
+ * failed. The first clusters that have the content are the canaries, so a cluster that joins later
+ * waits for none. If a canary refuses the content, one other cluster is tried: a single cluster,
+ * which may be hostile, halts nothing unless `maxFailures` is 0. More than `maxFailures` refusals
+ * halt the rollout. A percentage counts as one while no cluster has the content. During a halt,
+ * only clusters that refuse are tried again. Restoring content that a cluster already had is not a
+ * change, so it waits for no other.
  */
 export function nextChanges(clusters: readonly RankedCluster[], pace: RolloutPace): FleetAction {
   const named = (...standings: readonly RolloutState[]) =>
@@ -78,7 +78,7 @@ export function nextChanges(clusters: readonly RankedCluster[], pace: RolloutPac
   return { change: [...repairs, ...candidates.slice(0, Math.max(0, slots - busy))], halted };
 }
 
-/** So many clusters. A percentage is one at least. */
+/** The number of clusters. A percentage is at least one. */
 const slotsOf = (wanted: number | string, reached: number): number =>
   typeof wanted === "number"
     ? wanted

@@ -35,15 +35,15 @@ const said = (one: FoundClusters): string =>
 const stalled = { reason: "Halted", message: "guest-f refuses it" } as const;
 const warning = { reason: "EveryNamespace", message: "every namespace" } as const;
 const table: readonly (readonly [string, string, string, Partial<FoundClusters>?])[] = [
-  ["nobody is selected", "", "Reconciling"],
-  ["everybody has it", "DD", "Ready"],
-  ["one cannot be reached", "DU", "Reconciling"],
-  ["none can be reached", "UUU", "Reconciling"],
-  ["one refuses and one cannot be reached", "DFU", "Reconciling"],
+  ["no cluster is selected", "", "Reconciling"],
+  ["all have it", "DD", "Ready"],
+  ["one is unreachable", "DU", "Reconciling"],
+  ["all are unreachable", "UUU", "Reconciling"],
+  ["one refuses and one is unreachable", "DFU", "Reconciling"],
   ["one waits", "DW", "Reconciling"],
-  ["one has it unproved", "DP", "Reconciling"],
+  ["one has not proved it", "DP", "Reconciling"],
   [
-    "something is asked for that not everybody means",
+    "the spec asks for something that may not be intended",
     "D",
     "Ready,Warning",
     { warnings: [warning] },
@@ -58,7 +58,7 @@ for (const [what, letters, conditions, more] of table)
   test(`${what}: ${conditions || "none"} is True`, () =>
     assert.equal(said(found(letters, more)), conditions));
 
-test("numbers are said once, and a leaving cluster is none that should have it", () => {
+test("counts each cluster once, and a leaving cluster not among those that should have it", () => {
   const status = statusOf(found("DDWPFUL"));
   assert.equal(status.summary, "2/6");
   assert.deepEqual(status.counts, {
@@ -72,11 +72,11 @@ test("numbers are said once, and a leaving cluster is none that should have it",
   });
   assert.equal(
     status.conditions?.[0]?.message,
-    "2 of 6 clusters have it, 1 wait, 1 are at it, 1 failed, 1 cannot be reached, 1 are leaving",
+    "2 of 6 clusters have it, 1 waiting, 1 changing, 1 failed, 1 unreachable, 1 leaving",
   );
 });
 
-test("law: Ready means that at least one cluster is selected and every one has it", () => {
+test("law: is Ready only if at least one cluster is selected and every one has it", () => {
   const letters = fc.array(fc.constantFrom(...Object.keys(names)), { maxLength: 8 });
   fc.assert(
     fc.property(letters, fc.boolean(), (all, paused) => {
@@ -88,14 +88,14 @@ test("law: Ready means that at least one cluster is selected and every one has i
   );
 });
 
-test("status and each condition name the generation of spec that they speak of, as kubectl wait and kstatus ask", () => {
+test("names the generation of spec in status and in each condition, as kubectl wait and kstatus expect", () => {
   const { observedGeneration, conditions = [] } = statusOf(found("D", { generation: 4 }));
   assert.equal(observedGeneration, 4);
   assert.equal(conditions.length, 4);
   for (const one of conditions) assert.equal(one.observedGeneration, 4, one.type);
 });
 
-test("a status tells who failed last, and keeps telling it while the cluster is tried again", () => {
+test("names the clusters that failed last, also while they are tried again", () => {
   const reason = "GPS439: 403; let it be written";
   const clusters = [{ name: "c0", state: "Failed", reason }] as const;
   const first = statusOf(found("", { clusters }));
@@ -105,7 +105,7 @@ test("a status tells who failed last, and keeps telling it while the cluster is 
   assert.deepEqual(statusOf(found("D"), first).failures, []);
 });
 
-test("what does not change keeps its time, and a status that says the same is the same", () => {
+test("keeps the time of what does not change, and recognizes an equal status", () => {
   const first = statusOf(found("DW"));
   assert.equal(first.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
   const later = new Date(now.getTime() + 60_000);
@@ -119,7 +119,7 @@ test("what does not change keeps its time, and a status that says the same is th
   assert.ok(sameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
 });
 
-test("a time that is still to come, by the clock of the leader before or by hand, becomes this moment", () => {
+test("replaces a time in the future, from the previous leader's clock or an edit, by now", () => {
   const first = statusOf(found("DL"));
   for (const since of [
     "2026-11-23T13:00:00Z",
@@ -135,7 +135,7 @@ test("a time that is still to come, by the clock of the leader before or by hand
   }
 });
 
-test("another content begins every state of the content anew, and none of the connection", () => {
+test("starts every state of the content again with other content, but not those of the connection", () => {
   const first = statusOf(found("DUL"));
   const later = new Date(now.getTime() + 60_000);
   const next = statusOf(found("DUL", { now: later, version: "8" }), first);
@@ -171,7 +171,7 @@ const askings: readonly (readonly [what: string, spec: FleetSecretSpec, reasons:
   ["every profile, by no labels", from({ matchLabels: {} }), ["EveryProfile"]],
 ];
 for (const [what, given, reasons] of askings)
-  test(`${what}: said in status are ${reasons.join(", ") || "no warnings"}`, () =>
+  test(`${what}: reports in status ${reasons.join(", ") || "no warnings"}`, () =>
     assert.deepEqual(
       warningsOf(given).map(({ reason }) => reason),
       reasons,
@@ -189,10 +189,15 @@ const stalls: readonly (readonly [
   isReported?: RegExp,
 ])[] = [
   ["all is notStalled", {}, undefined],
-  ["some refuse, and that is allowed", { refusing }, undefined],
+  ["some refuse, within the limit", { refusing }, undefined],
   ["too many refuse", { halted: true, refusing }, "Halted", /^GPS441: a, b, c, d, e refuse/],
-  ["not all have room", { cut: 7 }, "TooManyClusters", /^GPS442: 1,000 .*: 7 are not served/],
-  ["too many refuse, and not all have room", { halted: true, cut: 7 }, "Halted"],
+  [
+    "status has no room for all",
+    { cut: 7 },
+    "TooManyClusters",
+    /^GPS442: .* 1,000 .*: 7 are not served/,
+  ],
+  ["too many refuse, and status has no room for all", { halted: true, cut: 7 }, "Halted"],
   ["there is no source", { source: missing }, "SourceMissing", /^GPS431$/],
   ["there is no source, whatever else", { source: missing, halted: true, cut: 7 }, "SourceMissing"],
 ];

@@ -23,10 +23,10 @@ import type { Judged } from "./content.ts";
 export type FoundClusters = Readonly<{
   generation: number;
   now: Date;
-  /** Version of the source that the clusters' states refer to. */
+  /** The version of the source that the clusters' states are about. */
   version: string | undefined;
   clusters: readonly Omit<ClusterStatus, "since">[];
-  /** Why nothing can go on as declared; undefined when it can. */
+  /** Why the object cannot be followed. Undefined if it can. */
   stalled: Readonly<{ reason: FleetStalledReason; message: string }> | undefined;
   paused: boolean;
   /** Clusters that this run gave up. */
@@ -43,7 +43,7 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
   const since = (one: Omit<ClusterStatus, "since">): ClusterStatus => {
     const known = before.get(one.name);
     const same = known?.state === one.state && (sameSource || !ofContent.has(one.state));
-    // A time ahead, by the clock of the leader before, would hold up a soak or a removal for long.
+    // A time in the future, from the previous leader's clock, would delay a soak or a removal.
     return {
       ...one,
       since: same && Date.parse(known.since) <= Date.parse(now) ? known.since : now,
@@ -63,7 +63,7 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
   };
 }
 
-/** States that belong to one content, and so begin again with the next one. */
+/** States that belong to one content. They begin again with the next. */
 const ofContent: ReadonlySet<ClusterStatus["state"]> = new Set([
   "Waiting",
   "Progressing",
@@ -94,25 +94,25 @@ type Said = Readonly<{
   observedGeneration: number;
 }>;
 
-/** Ready, Reconciling and Stalled, by the rules of kstatus: at most one of them is True. */
+/** Ready, Reconciling and Stalled, by the rules of kstatus. At most one of them is True. */
 function conditionsOf(found: FoundClusters): readonly Said[] {
   const { clusters, stalled, paused, warnings, generation: observedGeneration } = found;
   const counts = countsOf(clusters);
   const { selected, done, waiting, progressing, failed, unreachable, leaving } = counts;
   const numbers = [
     `${done} of ${selected} clusters have it`,
-    ...(waiting > 0 ? [`${waiting} wait`] : []),
-    ...(progressing > 0 ? [`${progressing} are at it`] : []),
+    ...(waiting > 0 ? [`${waiting} waiting`] : []),
+    ...(progressing > 0 ? [`${progressing} changing`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(unreachable > 0 ? [`${unreachable} cannot be reached`] : []),
-    ...(leaving > 0 ? [`${leaving} are leaving`] : []),
+    ...(unreachable > 0 ? [`${unreachable} unreachable`] : []),
+    ...(leaving > 0 ? [`${leaving} leaving`] : []),
   ].join(", ");
   const moving = waiting + progressing + leaving > 0;
   const whole = selected > 0 && done === selected && leaving === 0;
   const ready = stalled === undefined && !paused && whole;
   const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts));
   const message = withHelp(stalled?.message ?? numbers);
-  // A cluster that comes back, or is selected later, is served without a person.
+  // A cluster that returns, or is selected later, is served without an administrator.
   const going =
     stalled === undefined && !paused && (moving || unreachable > 0 || (failed === 0 && !whole));
   return [
@@ -123,7 +123,7 @@ function conditionsOf(found: FoundClusters): readonly Said[] {
   ];
 }
 
-/** The condition Warning: True as long as the object asks for what not everybody intends. */
+/** The condition Warning: True while the spec asks for something that may not be intended. */
 function warned(warnings: FoundClusters["warnings"], observedGeneration: number): Said {
   const [first] = warnings;
   const message = withHelp(warnings.map((one) => one.message).join(" | "));
@@ -141,7 +141,7 @@ function reasonOf({ selected, done, failed, unreachable, leaving }: FleetCounts)
   return selected === 0 ? "NoClusters" : "Done";
 }
 
-/** True when two statuses say the same, in whatever order: an apply may reorder a list. */
+/** True when two statuses have the same content in any order. An apply may reorder a list. */
 export function sameStatus(one: FleetSecretStatus, other: FleetSecretStatus | undefined): boolean {
   return sorted(one) === sorted(other);
 }
@@ -174,13 +174,13 @@ type Facts = Readonly<{
   source: Judged | undefined;
   /** Too many clusters refuse the content. */
   halted: boolean;
-  /** Names of those that do. */
+  /** Names of the clusters that refuse it. */
   refusing: readonly string[];
-  /** How many selected clusters are not served, because status cannot hold them. */
+  /** How many selected clusters are not served, because status has no room for them. */
   cut: number;
 }>;
 
-/** A message has at most 500 characters; a few names say where to look. */
+/** A message has at most 500 characters, so it names only a few clusters. */
 const mostNamed = 5;
 
 export function stalledBy({ source, halted, refusing, cut }: Facts): FoundClusters["stalled"] {
@@ -193,20 +193,20 @@ export function stalledBy({ source, halted, refusing, cut }: Facts): FoundCluste
   return undefined;
 }
 
-/** Ten, as many failures as GlobalPullSecret tells of nodes. */
+/** As many failures as GlobalPullSecret reports for nodes. */
 const most = 10;
 
-/** So many clusters that were given up are kept, and for so long. */
+/** How many given-up clusters are kept in status, and for how long. */
 const mostGivenUp = 100;
 const longestGivenUp = 30 * 24 * 3_600_000;
 
 type State = Omit<ClusterStatus, "since">;
 
 /**
- * The clusters that went wrong last, failed ones first, the newest first: those that fail, that
- * cannot be reached, or that do not take the content up. One stays while it is tried again, and
- * goes when it has the content or is no longer selected. A failure that repeats itself keeps its
- * time, so that retries write no status.
+ * The clusters that failed most recently: Failed first, then the newest. Includes clusters that
+ * fail, cannot be reached, or do not use the content. A cluster stays in the list while it is tried
+ * again, and leaves it when it has the content or is no longer selected. A repeated failure keeps
+ * its time, so retries write no status.
  */
 export function failuresOf(
   clusters: readonly State[],
@@ -220,16 +220,13 @@ export function failuresOf(
     const over = one.state === "Done" || one.state === "Leaving";
     return known === undefined || over ? [] : [known];
   });
-  // A cluster that is away must not hide one that needs a person.
+  // An unreachable cluster must not hide one that needs an administrator.
   const failed = new Set(clusters.flatMap((one) => (one.state === "Failed" ? one.name : [])));
   const rank = ({ name }: FleetFailure) => (failed.has(name) ? 0 : 1);
   return failures.toSorted((a, b) => rank(a) - rank(b) || compare(b.since, a.since)).slice(0, most);
 }
 
-/**
- * The clusters that were given up, with those that are now. Status keeps them, because a process
- * that starts later knows of them from nowhere else.
- */
+/** The clusters that were given up, including those of this run. Only status records them. */
 function givenUpOf(
   clusters: readonly State[],
   fresh: readonly Omit<State, "state">[],
@@ -247,7 +244,7 @@ function givenUpOf(
 const isTrouble = ({ state, reason }: State): boolean =>
   state === "Failed" || (["Unreachable", "Waiting"].includes(state) && reason !== undefined);
 
-/** The state's reason is `code: what; what to do`. */
+/** The state's reason has the form `code: what; what to do`. */
 function failureOf(
   { name, reason: whole = "" }: Omit<State, "state">,
   since: string,

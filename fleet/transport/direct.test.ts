@@ -16,7 +16,7 @@ const listing = {
   },
 };
 
-test("of any other target done is what is read back, and nobody else's object is read", () => {
+test("needs only the Secret read back for any other target, and reads no object of others", () => {
   for (const where of [
     { ...target, name: "pull-secret" },
     { ...target, namespace: "default" },
@@ -32,15 +32,10 @@ const behind = { ...listing, status: { observedGeneration: 1, sources: [] } };
 const table: readonly (readonly [what: string, seen: Seen, is: string, why?: RegExp])[] = [
   ["not asked yet", { is: "unknown" }, "awaited"],
   ["not installed there", { is: "refused", status: 404, why: "404 NotFound" }, "unasked"],
-  ["not to be read", { is: "refused", status: 403, why: "403 Forbidden" }, "held", /GPS455.*403/],
-  [
-    "never answered for",
-    { is: "refused", status: 503, why: "503 Slow" },
-    "held",
-    /GPS459.*503 Slow/,
-  ],
-  ["answered for no longer", { is: "shown", object: behind, failing: "500 X" }, "held", /GPS459/],
-  ["on its nodes, as was read before", { is: "shown", object: listing, failing: "500" }, "proved"],
+  ["may not be read", { is: "refused", status: 403, why: "403 Forbidden" }, "held", /GPS455.*403/],
+  ["never answered", { is: "refused", status: 503, why: "503 Slow" }, "held", /GPS459.*503 Slow/],
+  ["no longer answered", { is: "shown", object: behind, failing: "500 X" }, "held", /GPS459/],
+  ["on its nodes, as read before", { is: "shown", object: listing, failing: "500" }, "proved"],
   ["not made", { is: "shown", object: undefined }, "unasked"],
   ["on its nodes", { is: "shown", object: listing }, "proved"],
 ];
@@ -51,7 +46,7 @@ for (const [what, seen, is, why = /^/] of table)
     assert.match(("why" in proof && proof.why) || "", why);
   });
 
-test("a Secret that somebody made immutable is created again when the content changes", () => {
+test("creates a Secret again that someone made immutable when the content changes", () => {
   const [placement] = direct(target).placed;
   const fixed: V1Secret = { type: "Opaque", data: { a: "MQ==" }, immutable: true };
   const found = keptSecret({ ...secret, ...fixed });

@@ -1,4 +1,4 @@
-/** `via: Direct`: the Secret is placed in the cluster itself. Pure. */
+/** `via: Direct`: places the Secret in the cluster itself. Pure. */
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 import { collections } from "#kube/client/paths.ts";
 import { sentence } from "../rules/problems.ts";
@@ -7,14 +7,14 @@ import { proofOf, type Proof } from "./proof.ts";
 import { secretAt, type Where, type Seen, type Transport } from "./transport.ts";
 
 /**
- * The Secret that a cluster's own installation takes over, the only target whose nodes are asked
- * for.
+ * The target that a cluster's own GlobalPullSecret uses. Only for this target must the nodes prove
+ * the Secret.
  */
 const handedOver = "fleet-pull-secret";
 
 /**
- * Direct placement. It is done when the Secret is read back there; for the target that the
- * cluster's own GlobalPullSecret takes over, when that cluster's nodes have it.
+ * Direct placement. A cluster is done when the Secret is read back, or, for the target that its own
+ * GlobalPullSecret uses, when its nodes have it.
  */
 export function direct(target: Where): Transport {
   const placed = [secretAt(target)];
@@ -38,7 +38,7 @@ function proofBy(witness: Seen | undefined, name: string, version: string): Proo
   if (witness.is === "refused") return refusedBy(witness, name);
   const proof = proofOf(witness.object, name, version);
   const { failing } = witness;
-  // What is shown no longer follows what happens there.
+  // The last content may be outdated.
   const stale = failing !== undefined && proof.is !== "proved" && proof.is !== "refused";
   return stale ? { is: "held", why: sentence("witnessFails", failing) } : proof;
 }

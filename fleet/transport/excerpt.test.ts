@@ -21,7 +21,7 @@ const secret = {
   data: { a: "eA==" },
 };
 
-test("of a Secret is kept what is asked of it later, and no more", () => {
+test("keeps only the needed fields of a Secret", () => {
   assert.deepEqual(keptSecret(secret), {
     metadata: {
       uid: "u",
@@ -34,7 +34,7 @@ test("of a Secret is kept what is asked of it later, and no more", () => {
   });
 });
 
-test("a GlobalPullSecret proves the same before and after", () => {
+test("derives the same proof from a GlobalPullSecret before and after", () => {
   const object = {
     metadata: { name: "cluster", generation: 3, managedFields: [{}] },
     spec: { sources: [{ name: "fleet", secretRef: { name: "fleet-pull-secret" } }] },
@@ -54,17 +54,17 @@ test("a GlobalPullSecret proves the same before and after", () => {
 const nests = JSON.parse(`[${"[],".repeat(1000)}[]]`) as unknown[];
 const many = (value: unknown, count = 20_000) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value]));
-/** What a cluster that means ill may show, each larger than what may be kept of it. */
+/** What a hostile cluster may return, each larger than what may be kept of it. */
 const hostile: readonly (readonly [what: string, object: unknown])[] = [
   ["lists in lists", { metadata: { annotations: nests, uid: nests }, data: nests, spec: nests }],
   ["an endless text", { metadata: { uid: "x".repeat(99_999) }, type: "x".repeat(99_999) }],
-  ["keys without end", { data: many(""), metadata: { annotations: many("") } }],
-  ["values that are none", { data: many([], 10), type: 5 }],
-  ["owners without end", { metadata: { ownerReferences: nests } }],
-  ["sources without end", { spec: { sources: nests }, status: { sources: nests } }],
+  ["endless keys", { data: many(""), metadata: { annotations: many("") } }],
+  ["values of other types", { data: many([], 10), type: 5 }],
+  ["endless owners", { metadata: { ownerReferences: nests } }],
+  ["endless sources", { spec: { sources: nests }, status: { sources: nests } }],
 ];
 for (const [what, object] of hostile)
-  test(`of ${what} next to nothing is kept`, () => {
+  test(`of ${what} almost nothing is kept`, () => {
     const kept = [keptSecret, keptProof].map((keep) => keep(object as KubernetesObject));
     assert.ok(JSON.stringify(kept).length < 2000, JSON.stringify(kept).slice(0, 2000));
   });

@@ -1,19 +1,19 @@
 /**
- * What is kept of an object that a cluster shows: what is asked of it later, and no more. A cluster
- * may show anything, 2 MiB of empty lists for a Secret, and parsed these are 20 times as large.
- * Honest objects shrink as well: who wrote which field is as long as a small Secret. Pure.
+ * Reduces the objects that a cluster returns to the fields that are needed. A cluster may return
+ * anything, for example 2 MiB of empty lists for a Secret, which take 20 times as much memory when
+ * parsed. Valid objects shrink as well, because managedFields are as long as a small Secret. Pure.
  */
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
 
-/** Most characters of a single text; Kubernetes' own names have 253. */
+/** Longest text. Kubernetes' own names have up to 253 characters. */
 const longest = 512;
-/** Most items of a list; GlobalPullSecret's definition allows 18 at most. */
+/** Most items of a list. GlobalPullSecret's CRD allows at most 18. */
 const most = 32;
-/** Most keys of a Secret: names of ten characters and empty values, and it is nearly full. */
+/** Most keys of a Secret. With names of ten characters and empty values, so many nearly fill it. */
 const mostKeys = 10_000;
 
-/** A Secret's type and data, whether they can be changed, whose it is, and its version. */
+/** A Secret's type, data, immutability, owner and version. */
 export function keptSecret(object: KubernetesObject): KubernetesObject & V1Secret {
   const { metadata, type, data, immutable } = fields(object);
   return defined({
@@ -24,7 +24,7 @@ export function keptSecret(object: KubernetesObject): KubernetesObject & V1Secre
   });
 }
 
-/** What tells whether nodes have a Secret, of a GlobalPullSecret. */
+/** The fields of a GlobalPullSecret that prove that nodes have a Secret. */
 export function keptProof(object: KubernetesObject): KubernetesObject {
   const { metadata, spec, status } = fields(object);
   const { managementState, sources } = fields(spec);
@@ -57,7 +57,7 @@ function metadataOf(value: unknown) {
     resourceVersion: text(resourceVersion),
     generation: number(generation),
     ...(owner === undefined ? {} : { annotations: { [fleetOwnerAnnotation]: owner } }),
-    // A replacement has to name them.
+    // A replacement must name them.
     ...(Array.isArray(ownerReferences) ? { ownerReferences: ownersOf(ownerReferences) } : {}),
   };
 }
@@ -72,7 +72,7 @@ const ownersOf = (value: readonly unknown[]) =>
     blockOwnerDeletion: truth(one["blockOwnerDeletion"]),
   }));
 
-/** Base64 by key; of what cannot be that of a Secret nothing, which is no content that we place. */
+/** Base64 by key. Undefined if this cannot be a Secret's data. */
 function dataOf(value: unknown): Readonly<Record<string, string>> | undefined {
   const all = Object.entries(fields(value));
   if (all.length === 0 || all.length > mostKeys) return undefined;
@@ -88,16 +88,16 @@ const truth = (value: unknown) => (typeof value === "boolean" ? value : undefine
 const texts = (value: Readonly<Record<string, unknown>>, ...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, text(value[name])]));
 
-/** Without the fields that are undefined, at any depth. */
+/** Removes undefined fields at any depth. */
 const defined = <T>(value: object): T => JSON.parse(JSON.stringify(value)) as T;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of an object; none of anything else. */
+/** The fields of an object. Empty for anything else. */
 export function fields(value: unknown): Fields {
   return typeof value === "object" && value !== null ? (value as Fields) : {};
 }
 
-/** The items of a list, as fields; none of anything else. */
+/** The items of a list. Empty for anything else. */
 export const list = (value: unknown): readonly Fields[] =>
   Array.isArray(value) ? value.map((one: unknown) => fields(one)) : [];

@@ -37,14 +37,19 @@ const table: readonly (readonly [
   ["there is none", undefined, "unasked", /GPS454/],
   ["it does not list the Secret", notListed, "unasked", /GPS454/],
   ["its nodes have this version", object(served), "proved"],
-  ["its nodes have a later one", object({ ...served, servedResourceVersion: "100" }), "proved"],
+  ["its nodes have a later version", object({ ...served, servedResourceVersion: "100" }), "proved"],
   ["versions are compared as numbers", object({ ...read, servedResourceVersion: "9" }), "awaited"],
-  ["its spec is not read yet", object(served, { observedGeneration: 2 }), "awaited", /SpecUnread/],
-  ["the version is not read yet", object({ name: "fleet" }), "awaited", /SecretUnread/],
-  ["its nodes are at it", object(read), "awaited", /nodes 2\/3/],
+  [
+    "its spec has not been read",
+    object(served, { observedGeneration: 2 }),
+    "awaited",
+    /SpecUnread/,
+  ],
+  ["the version has not been read", object({ name: "fleet" }), "awaited", /SecretUnread/],
+  ["its nodes are changing", object(read), "awaited", /nodes 2\/3/],
   ["it is withdrawn", object(served, {}, { managementState: "Withdrawn" }), "held", /Withdrawn/],
-  ["it is paused before", object(read, {}, { managementState: "Paused" }), "held", /Paused/],
-  ["it is paused afterwards", object(served, {}, { managementState: "Paused" }), "proved"],
+  ["it was paused before", object(read, {}, { managementState: "Paused" }), "held", /Paused/],
+  ["it was paused afterwards", object(served, {}, { managementState: "Paused" }), "proved"],
   ["it may not read the Secret", object({ ...read, reason: "Forbidden" }), "held", /Forbidden/],
   [
     "it refuses the document",
@@ -53,10 +58,10 @@ const table: readonly (readonly [
     /Invalid/,
   ],
   ["its nodes failed with it", object(read, stalled("Halted")), "refused", /Halted/],
-  ["it stalls for something else", object(read, stalled("ForeignObject")), "held", /ForeignObject/],
-  ["its words are no reason", object(read, stalled("see robot:secret")), "held", /Unknown/],
+  ["it stalls for another reason", object(read, stalled("ForeignObject")), "held", /ForeignObject/],
+  ["its reason is not a single word", object(read, stalled("see robot:secret")), "held", /Unknown/],
   [
-    "its count is none",
+    "its count is not valid",
     object(read, { nodes: { summary: "robot:secret" } }),
     "awaited",
     /not counted/,
@@ -72,7 +77,7 @@ for (const [what, given, is, why = /^/] of table)
     assert.doesNotMatch(said, /robot/);
   });
 
-test("law: whatever stands in the object, an answer is given, and none of its text", () => {
+test("law: answers whatever is in the object, and repeats none of its text", () => {
   const odd = fc.oneof(fc.anything(), fc.constantFrom("robot:secret", null, [], {}));
   const objects = fc.record(
     {
@@ -90,7 +95,7 @@ test("law: whatever stands in the object, an answer is given, and none of its te
   );
 });
 
-test("law: a version that the nodes do not have is never proved", () => {
+test("law: never proves a version that the nodes do not have", () => {
   fc.assert(
     fc.property(
       fc.bigInt({ min: 0n, max: 10n ** 19n }),

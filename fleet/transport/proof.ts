@@ -1,7 +1,7 @@
 /**
- * Whether a cluster's nodes have what was placed there, by the status of its own GlobalPullSecret.
- * Pure. That object is somebody else's and may hold anything, so only single words of letters, and
- * numbers, are ever repeated from it.
+ * Decides whether a cluster's nodes have the placed Secret, from the status of the cluster's own
+ * GlobalPullSecret. Pure. That object belongs to someone else and may contain anything, so only
+ * single words of letters, and numbers, are quoted from it.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { ConditionType, StalledReason } from "#api/reasons.ts";
@@ -11,18 +11,18 @@ import { fields, list } from "./excerpt.ts";
 export type Proof =
   /** Its nodes have it. */
   | Readonly<{ is: "proved" }>
-  /** Nothing there tells of nodes, so being there is all that counts. */
+  /** The cluster does not report on nodes, so the presence of the Secret is enough. */
   | Readonly<{ is: "unasked"; why?: string }>
   /** Its controller is still working on it. */
   | Readonly<{ is: "awaited"; why: string }>
-  /** Its controller does not take it up, for a reason other than the content. */
+  /** Its controller does not use the Secret, for a reason other than its content. */
   | Readonly<{ is: "held"; why: string }>
   /** Its controller or its nodes refuse this content. */
   | Readonly<{ is: "refused"; why: string }>;
 
 /**
- * Reasons of Stalled that speak of a content that was taken up. Any other reason is a trouble of
- * that cluster, or of another source there.
+ * Reasons of Stalled that are about content in use. Any other reason is a trouble of that cluster,
+ * or of another source there.
  */
 const contentFailed: ReadonlySet<string> = new Set<StalledReason>(["Halted"]);
 
@@ -60,7 +60,7 @@ const awaited = (why: string): Proof => ({ is: "awaited", why: sentence("awaited
 const held = (why: string): Proof => ({ is: "held", why: sentence("held", why) });
 const refused = (why: string): Proof => ({ is: "refused", why: sentence("refusedThere", why) });
 
-/** A single word, as the API has reasons; `Unknown` for anything else. */
+/** A single word, in the form of a reason. `Unknown` for anything else. */
 export const word = (value: unknown): string =>
   typeof value === "string" && /^[A-Za-z]{1,64}$/.test(value) ? value : "Unknown";
 
@@ -68,8 +68,8 @@ const counted = (value: unknown): string =>
   typeof value === "string" && /^\d{1,7}\/\d{1,7}$/.test(value) ? value : "not counted yet";
 
 /**
- * True when the found version has reached the wanted one. Versions are numbers too long for
- * JavaScript's own; 20 digits hold the largest.
+ * True when the found version has reached the wanted one. Versions may exceed JavaScript's numbers;
+ * 20 digits hold the largest.
  */
 function reaches(found: unknown, wanted: string): boolean {
   const isVersion = (one: unknown): one is string =>

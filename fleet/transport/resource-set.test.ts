@@ -14,7 +14,7 @@ const target = { namespace: "kube-system", name: "pull-secret" };
 const way = resourceSet("guest-a", target, { version: "v1beta2" });
 const [secret, set] = way.placed;
 
-/** As it was placed, with what others add. */
+/** The placed object, with the additions of others. */
 function found(one: typeof secret, more: object = {}): KubernetesObject {
   const placed = one?.body(content, owner);
   return { ...placed, metadata: { ...placed?.metadata, ...more } };
@@ -23,7 +23,7 @@ const references = {
   ownerReferences: [{ apiVersion: "x/v1", kind: "ClusterResourceSet", name: "n", uid: "u" }],
 };
 
-test("the Secret holds the manifest of the target, of the source's content and type", () => {
+test("puts the target's manifest into the Secret, with the source's content and type", () => {
   const { type, data } = found(secret) as { type?: string; data?: Record<string, string> };
   assert.equal(type, "addons.cluster.x-k8s.io/resource-set");
   const manifest = Buffer.from(data?.["manifests.yaml"] ?? "", "base64").toString();
@@ -35,7 +35,7 @@ test("the Secret holds the manifest of the target, of the source's content and t
   });
 });
 
-test("the set selects the Cluster of its namespace, or every Cluster with a name", () => {
+test("selects the Cluster of its namespace, or every Cluster with a name", () => {
   assert.partialDeepStrictEqual(found(set), {
     apiVersion: "addons.cluster.x-k8s.io/v1beta2",
     spec: {
@@ -57,7 +57,7 @@ test("the set selects the Cluster of its namespace, or every Cluster with a name
   });
 });
 
-test("an owner that Cluster API puts on, and the order of keys, are no drift", () => {
+test("ignores an owner that Cluster API adds, and the order of keys", () => {
   const { data } = content;
   const turned = { ...content, data: Object.fromEntries(Object.entries(data).toReversed()) };
   for (const one of [secret, set]) {
@@ -67,7 +67,7 @@ test("an owner that Cluster API puts on, and the order of keys, are no drift", (
   }
 });
 
-test("an edit is drift; of what cannot be changed, it is made anew", () => {
+test("repairs an edit, and creates the object again if a field is immutable", () => {
   const drifted = {
     ...found(set),
     spec: { ...(found(set) as { spec?: object }).spec, resources: [] },
@@ -87,14 +87,14 @@ const said = (status: string, reason = "NotApplied") => ({
 });
 for (const [what, status, is] of [
   ["nothing", {}, "awaited"],
-  ["that it is not applied", said("False"), "awaited"],
-  ["that it is", said("True"), "unasked"],
+  ["not applied", said("False"), "awaited"],
+  ["applied", said("True"), "unasked"],
 ] as const)
-  test(`Cluster API says ${what}: ${is}`, () => {
+  test(`Cluster API reports ${what}: ${is}`, () => {
     assert.equal(way.proof([undefined, { ...found(set), ...status }], undefined).is, is);
   });
 
-test("law: two targets never share a ClusterResourceSet, and kube-system/pull-secret has crs-pull-secret", () => {
+test("law: never gives two targets the same ClusterResourceSet, and names that of kube-system/pull-secret crs-pull-secret", () => {
   assert.equal(nameFor(target), "crs-pull-secret");
   const names = fc.stringMatching(/^[a-z.-]{1,6}$/);
   const spaces = fc.constantFrom("kube-system", "a", "b");
@@ -107,7 +107,7 @@ test("law: two targets never share a ClusterResourceSet, and kube-system/pull-se
   );
 });
 
-test("K3: a set selects Clusters by their labels too, and is written as v1beta1 where only that is served", () => {
+test("K3: selects Clusters also by their labels, and writes v1beta1 where only that is served", () => {
   const clusterSelector = {
     matchLabels: { tier: "gold" },
     matchExpressions: [{ key: "skip", operator: "DoesNotExist" }],

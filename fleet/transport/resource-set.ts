@@ -13,27 +13,27 @@ import { word, type Proof } from "./proof.ts";
 import { secretAt, type Where, type Placement, type Transport } from "./transport.ts";
 
 /**
- * Name of both objects: `crs-NAME` for a target in kube-system. For another namespace, and for a
- * name with a dot, `crs-NAMESPACE.NAME`, so that no two targets share one.
+ * Name of both objects: `crs-NAME` for a target in kube-system, otherwise `crs-NAMESPACE.NAME`, and
+ * also if the name contains a dot. So no two targets share a name.
  */
 export const nameFor = (target: Where): string =>
   target.namespace === "kube-system" && !target.name.includes(".")
     ? `crs-${target.name}`
     : `crs-${target.namespace}.${target.name}`;
 
-/** Version 0.2 gave both objects this name whatever the target. */
+/** Version 0.2 used this name for both objects of every target. */
 const formerName = "crs-pull-secret";
 
-/** The only type of Secret that a ClusterResourceSet takes. */
+/** The only type of Secret that a ClusterResourceSet accepts. */
 const type = "addons.cluster.x-k8s.io/resource-set";
-/** Label that Cluster API's own tools put on every Cluster: its name. */
+/** Label that Cluster API's own tools set on every Cluster: its name. */
 const nameLabel = "cluster.x-k8s.io/cluster-name";
 
-/** Which Clusters of a namespace, and the version in which Cluster API is told. */
+/** Which Clusters of a namespace, and the version of Cluster API. */
 export type Delegation = Pick<ClusterAPISource, "clusterNameLabelValue" | "clusterSelector"> &
   Readonly<{ version: string }>;
 
-/** Placement for the Cluster, or the Clusters, of `namespace`. `target` is inside them. */
+/** Placement for the Clusters of `namespace`. `target` is inside these clusters. */
 export function resourceSet(namespace: string, target: Where, how: Delegation): Transport {
   const { clusterNameLabelValue = "Namespace", clusterSelector = {}, version } = how;
   const name = nameFor(target);
@@ -59,7 +59,7 @@ export function resourceSet(namespace: string, target: Where, how: Delegation): 
       secretAt(where, (content, owner) => manifestOf(content, owner, target)),
       clusterResourceSet(where, version, spec),
     ],
-    // The ClusterResourceSet goes first: without its Secret it would report a failure.
+    // The ClusterResourceSet is removed first. Without its Secret it would report a failure.
     ...(name === formerName
       ? {}
       : {
@@ -72,7 +72,7 @@ export function resourceSet(namespace: string, target: Where, how: Delegation): 
   };
 }
 
-/** The manifest. JSON is YAML, and with its keys in order the same content is the same text. */
+/** The manifest. JSON is valid YAML. The keys are sorted, so the same content is the same text. */
 function manifestOf(content: Content, owner: string, target: Where): Content {
   const { data, ...rest } = placed(content, owner, target);
   const sorted = Object.fromEntries(Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -102,8 +102,8 @@ function clusterResourceSet(where: Where, version: string, spec: Spec): Placemen
 }
 
 /**
- * What Cluster API reports. It refers to whatever was applied last, because Cluster API keeps no
- * account of the content.
+ * What Cluster API reports about the last apply. Cluster API does not record which content that
+ * was.
  */
 function proofOf(set: KubernetesObject | undefined): Proof {
   const { status } = (set ?? {}) as { status?: { conditions?: unknown } };

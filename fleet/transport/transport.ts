@@ -1,5 +1,6 @@
 /**
- * How the content gets to one cluster: what is placed where, and what shows that it arrived. Pure.
+ * How the content gets to one cluster: which objects are placed, and what proves that it arrived.
+ * Pure.
  */
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import type { WatchTarget } from "#kube/watch/watch.ts";
@@ -8,18 +9,16 @@ import type { Proof } from "./proof.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { keptSecret } from "./excerpt.ts";
 
-/** An object that is placed and followed. */
+/** An object to place and follow. */
 export type Placement = Readonly<{
   target: WatchTarget;
-  /** The object as it is placed, by an apply of exactly these fields. */
+  /** The object to apply, with exactly these fields. */
   body: (content: Content, owner: string) => Placed;
-  /** True when the found object is that one; additions by others do not count. */
+  /** True when the found object has the content. Additions by others do not count. */
   has: (found: KubernetesObject, content: Content, owner: string) => boolean;
-  /**
-   * True for a difference in an immutable field: the object has to be deleted and created again.
-   */
+  /** True if an immutable field differs. The object must be deleted and created again. */
   fixed: (found: KubernetesObject, content: Content) => boolean;
-  /** True when others have added to fields of ours, which an apply would leave in place. */
+  /** True when others have added to our fields. An apply would leave their additions. */
   crowded: (found: KubernetesObject, content: Content) => boolean;
 }>;
 
@@ -29,28 +28,28 @@ type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
 export type Seen =
   /** Nothing yet. */
   | Readonly<{ is: "unknown" }>
-  /** `failing`: why nothing later can be shown now. */
+  /** `failing`: why no later version can be seen now. */
   | Readonly<{ is: "shown"; object: KubernetesObject | undefined; failing?: string }>
   /**
-   * Never shown: the collection is not served, may not be read, or cannot be. `status` is the HTTP
-   * status, 0 for no answer; `why` has its reason as well, and nothing else of the answer.
+   * Never seen: the collection does not exist, may not be read, or cannot be. `status` is the HTTP
+   * status, 0 for no answer. `why` also contains the reason, and nothing else of the answer.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 
 export type Transport = Readonly<{
-  /** Objects in the order in which they are placed; they are removed in reverse order. */
+  /** Objects in the order in which they are placed. They are removed in reverse order. */
   placed: readonly Placement[];
-  /** Objects of a former version of ours, which give way to those that are placed. */
+  /** Objects of a previous version, which the placed objects replace. */
   former?: readonly WatchTarget[];
-  /** An object that is followed for the proof only, as far as that is allowed. */
+  /** An object that is followed only for the proof, if it may be read. */
   witness?: WatchTarget;
-  /** Called once everything that is placed has the content: tells whether that is enough. */
+  /** Called once all placed objects have the content. Returns whether that is enough. */
   proof: (found: readonly (KubernetesObject | undefined)[], witness: Seen | undefined) => Proof;
 }>;
 
 export type Where = Readonly<{ namespace: string; name: string }>;
 
-/** The Secret `where`, with what `made` makes of the content. */
+/** The Secret `where`, with the content that `made` returns. */
 export function secretAt(
   where: Where,
   made: (content: Content, owner: string) => Content = (content) => content,

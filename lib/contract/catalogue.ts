@@ -7,3 +7,25 @@
 export type Catalogue = Readonly<
   Record<string, readonly [code: string, what: string, then: string]>
 >;
+
+/** An entry with its details. */
+export type Entry = Readonly<{ code: string; what: string; todo: string }>;
+
+/**
+ * The entry of this kind. The details replace its `{}` in order, first in what is wrong, then in
+ * what to do. A detail must not be a credential.
+ */
+export function entryOf<Kind extends string>(
+  catalogue: Readonly<Record<Kind, Catalogue[string]>>,
+  kind: Kind,
+  ...details: readonly string[]
+): Entry {
+  const [code, what, todo] = catalogue[kind];
+  const rest = [...details];
+  const fill = (text: string): string => text.replaceAll("{}", () => rest.shift() ?? "");
+  return { code, what: fill(what), todo: fill(todo) };
+}
+
+/** `GPS431: what is wrong; what to do`: one line of at most 500 characters. */
+export const lineOf = ({ code, what, todo }: Entry): string =>
+  `${code}: ${what}; ${todo}`.slice(0, 500);

@@ -1,5 +1,5 @@
 /** The problems of a SyncSecret, each with its code. */
-import type { Catalogue } from "#contract/catalogue.ts";
+import { entryOf, lineOf, type Catalogue } from "#contract/catalogue.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` is replaced by a detail, never by content. */
@@ -65,7 +65,5 @@ export type Kind = keyof typeof catalogue;
 
 /** `GPS472: what is wrong; what to do`: one line of at most 500 characters. */
 export function sentence(kind: Kind, detail = ""): string {
-  const [code, what, todo] = catalogue[kind];
-  const shown = escape(detail.slice(0, 300));
-  return `${code}: ${what.replace("{}", () => shown)}; ${todo}`.slice(0, 500);
+  return lineOf(entryOf(catalogue, kind, escape(detail.slice(0, 300))));
 }

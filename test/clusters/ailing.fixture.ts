@@ -18,7 +18,7 @@ export function ailing(on: () => Rig): void {
     await east.stopEtcd();
     try {
       await look("etcd-is-gone");
-      await untilSaid("ControlPlaneHealthy", "False", /^\/readyz does not answer ok$/);
+      await untilSaid("ControlPlaneHealthy", "False", /^\/readyz did not answer ok$/);
       const { conditions = [] } = (await profileIn(home.cluster, "east"))?.status ?? {};
       assert.deepEqual(
         conditions.map(({ status, reason }) => `${status} ${reason}`),

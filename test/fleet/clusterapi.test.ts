@@ -119,7 +119,7 @@ test("K3, K4, K5: writes a template's Secret and ClusterResourceSet into each la
   const conditions = (await fleet.objectIn(home))?.status?.conditions;
   const warning = conditions?.find(({ type: one }) => one === "Warning");
   assert.equal(warning?.status, "True");
-  assert.match(warning?.message ?? "", /nothing is proved, repaired or taken away in the clusters/);
+  assert.match(warning?.message ?? "", /nothing is proved, repaired or removed in the clusters/);
   await source("2");
   await untilManifest("guest-a", "2");
   await untilManifest("guest-b", "2");

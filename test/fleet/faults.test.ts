@@ -88,7 +88,7 @@ test("reports a cluster whose GlobalPullSecret answers 500 by status and reason 
   const one = (await fleet.objectIn(home))?.status?.clusters?.find((each) => each.name === "ill");
   assert.match(
     one?.reason ?? "",
-    /^GPS459: its GlobalPullSecret cannot be read: 500 InternalError;/,
+    /^GPS459: the cluster's GlobalPullSecret cannot be read: 500 InternalError;/,
   );
   assert.ok(!(JSON.stringify(await fleet.objectIn(home)) + controller.output()).includes(planted));
   fake.become("ill", "well");

@@ -254,7 +254,10 @@ test("delays no other cluster while one refuses the write, retries with pauses, 
   await untilState(home, "guest-a", "Failed", "GPS439");
   const [failure] = (await fleet.objectIn(home))?.status?.failures ?? [];
   assert.deepEqual([failure?.name, failure?.reason], ["guest-a", "GPS439"]);
-  assert.match(failure?.message ?? "", /^PATCH \/\S+: 403 Forbidden; let the target be written/);
+  assert.match(
+    failure?.message ?? "",
+    /^PATCH \/\S+: 403 Forbidden; allow the target to be written/,
+  );
   await untilState(home, "guest-b", "Done");
   await until("it got another request", () => writesIn(a, since).length > 1, { timeout: 20_000 });
   assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());

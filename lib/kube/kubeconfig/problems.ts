@@ -1,5 +1,5 @@
 /** Everything that can be wrong with a kubeconfig that is read as data, each with its code. */
-import type { Catalogue } from "#contract/catalogue.ts";
+import { entryOf, type Catalogue } from "#contract/catalogue.ts";
 import { formatPath, type Steps } from "#pullsecret/problems/keypath.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 
@@ -63,6 +63,6 @@ export const catalogue = {
 
 /** The problem of a kind at a place. It holds neither a value nor a key of the kubeconfig. */
 export function problemAt(kind: keyof typeof catalogue, source: string, path: Steps): Problem {
-  const [code, what, todo] = catalogue[kind];
+  const { code, what, todo } = entryOf(catalogue, kind);
   return { code, source, path: path.length === 0 ? "kubeconfig" : formatPath(path), what, todo };
 }

@@ -2,7 +2,7 @@
  * The catalogue: everything that can be wrong with, or surprising in, a pull-secret document. A
  * line names the source, the key path, what is wrong and what to do; it never holds a value.
  */
-import type { Catalogue } from "#contract/catalogue.ts";
+import { entryOf, type Catalogue } from "#contract/catalogue.ts";
 
 export type Problem = Readonly<{
   code: string;
@@ -290,10 +290,8 @@ export function problem(
   path: string,
   ...details: string[]
 ): Problem {
-  const [code, what, todo] = catalogue[kind];
-  const rest = [...details];
-  const fill = (text: string): string => text.replaceAll("{}", () => rest.shift() ?? "");
-  return { code, source, path, what: fill(what), todo: fill(todo) };
+  const { code, what, todo } = entryOf(catalogue, kind, ...details);
+  return { code, source, path, what, todo };
 }
 
 /** One line for people: `SOURCE: KEYPATH: what is wrong; what to do`. */

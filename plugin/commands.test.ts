@@ -8,7 +8,9 @@ import { call } from "./fake.fixture.ts";
 /** As a shell splits it: quoted words are one, and what follows `<` is no argument. */
 function words(line: string): string[] {
   const [before = ""] = line.split(" <");
-  return (before.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ""));
+  return (before.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) =>
+    word.replace(/^(['"])(.*)\1$/, "$2"),
+  );
 }
 
 for (const [name, { example, group }] of Object.entries(commands)) {

@@ -42,6 +42,13 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   if (name === "help" && rest.length > 0) return await run([...rest, "--help"], io);
   if (name === "" && rest.includes("--version"))
     return await run(["version", ...rest.filter((word) => word !== "--version")], io);
+  const [second] = rest;
+  const its = inGroup(name);
+  if (its.length > 0 && second !== undefined && !second.startsWith("-")) {
+    const meant = nearest(second, its);
+    const given = (meant === undefined ? its : [meant]).map((one) => `${name} ${one}`).join(", ");
+    throw new Misuse(`${quote(`${name} ${second}`)}: is not a command; give ${given}; ${lists}`);
+  }
   const usage = usageOf(commands, name === "help" ? "" : name);
   if (usage === undefined) throw new Misuse(noCommand(name));
   if (name !== "help" && !asksForHelp(rest)) {
@@ -64,12 +71,17 @@ async function contextsFor(words: readonly string[], io: Io): Promise<readonly s
 /** Ends a line about a command that is not there. */
 const lists = "--help lists all";
 
+/** The second words of a group's commands. */
+const inGroup = (name: string): readonly string[] =>
+  Object.keys(commands).flatMap((one) =>
+    name !== "" && one.startsWith(`${name} `) ? [one.slice(name.length + 1)] : [],
+  );
+
 function noCommand(name: string): string {
-  const known = Object.keys(commands);
-  const longer = known.filter((one) => one.startsWith(`${name} `));
+  const longer = inGroup(name).map((one) => `${name} ${one}`);
   if (longer.length > 0)
     return `${quote(name)}: is half a command; give ${longer.join(", ")}; ${lists}`;
-  const meant = nearest(name, known);
+  const meant = nearest(name, Object.keys(commands));
   const given = meant === undefined ? "" : ` give ${meant};`;
   return `${quote(name)}: is not a command;${given} ${lists}`;
 }

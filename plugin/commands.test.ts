@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { Wrong } from "#contract/values.ts";
 import { commands } from "./commands.ts";
 import { call } from "./fake.fixture.ts";
 
@@ -40,6 +41,24 @@ for (const [name, { example, group }] of Object.entries(commands)) {
         assert.ok(commands[name]?.flags[flag], flag);
     });
 }
+
+/** Texts of which each reader that refuses anything refuses one. */
+const odd = ["!", "pod/WEB_0", "x".repeat(300), "{", "9999999999x"];
+
+for (const [name, { flags }] of Object.entries(commands))
+  test(`\`${name}\` calls nothing missing that was given, but cannot be read`, async () => {
+    for (const [flag, row] of Object.entries(flags)) {
+      const bad = odd.find((text) => row.read(text) instanceof Wrong);
+      if (bad === undefined) continue;
+      const operand = row.from === "operand";
+      const { code, err } = await call([name, operand ? bad : `--${flag}=${bad}`]);
+      const title = operand ? flag : `--${flag}`;
+      assert.equal(code, 2, title);
+      const about = err.split("\n").filter((line) => line.startsWith(`${title}:`));
+      assert.deepEqual(about, [], err);
+      assert.ok(err.includes(`${title} `), err);
+    }
+  });
 
 /** Why a command may lead to a deletion without asking. */
 const unasked: Readonly<Record<string, string>> = {

@@ -34,7 +34,8 @@ export const fleet = command(
     example: "--watch",
     more:
       "Reads the FleetSecrets of a namespace and nothing else. With -o json or yaml it prints a list\n" +
-      "of them. --watch shows each change: on a terminal in place, else as lines, until interrupted.",
+      "of them. --watch shows each change: on a terminal in place, else as lines, until interrupted.\n" +
+      "fleet rbac prints what a cluster has to grant.",
     flags,
     rules: [
       ({ watch, output }) =>

@@ -6,6 +6,7 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { tellApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";
 import { complete } from "./completion/complete.ts";
+import { othersFor } from "./completion/others.ts";
 import { named } from "./terminal/command.ts";
 import { Misuse, Refused, type Io } from "./terminal/io.ts";
 import { usageOf } from "./usage.ts";
@@ -35,7 +36,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
 async function run(argv: readonly string[], io: Io): Promise<number> {
   const [name, command, rest] = named(commands, argv);
   if (name === "__complete") {
-    io.out(complete(commands, rest, await contextsFor(rest, io)));
+    io.out(complete(commands, rest, await othersFor(commands, rest, io)));
     return 0;
   }
   if (command !== undefined) return await command.run(name, rest, io);
@@ -59,13 +60,6 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   }
   io.out(usage);
   return 0;
-}
-
-/** The contexts to complete with, where one is asked for; none of a kubeconfig that is broken. */
-async function contextsFor(words: readonly string[], io: Io): Promise<readonly string[]> {
-  if (!/^--(?:host-)?context$/.test(words.at(-2) ?? "")) return [];
-  const at = words.indexOf("--kubeconfig");
-  return await io.contexts(at < 0 ? undefined : words[at + 1]).catch(() => []);
 }
 
 /** Ends a line about a command that is not there. */

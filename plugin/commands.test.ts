@@ -36,6 +36,7 @@ for (const [name, { example, group }] of Object.entries(commands)) {
         "request-timeout",
         "as",
         "as-group",
+        "cluster",
         "namespace",
       ])
         assert.ok(commands[name]?.flags[flag], flag);
@@ -59,6 +60,18 @@ for (const [name, { flags }] of Object.entries(commands))
       assert.ok(err.includes(`${title} `), err);
     }
   });
+
+/** Why a command that writes to a cluster has no --dry-run. */
+const notDry: Readonly<Record<string, string>> = {
+  "clusters join": "each step needs what the step before has made, such as the token",
+};
+
+for (const [name, { group, flags }] of Object.entries(commands)) {
+  const isRead = name === "clusters list" || name === "seal";
+  if (!["change", "steer", "clusters"].includes(group) || isRead) continue;
+  test(`\`${name}\` has --dry-run, or a reason why not`, () =>
+    assert.equal("dry-run" in flags, !Object.hasOwn(notDry, name)));
+}
 
 /** Why a command may lead to a deletion without asking. */
 const unasked: Readonly<Record<string, string>> = {

@@ -142,6 +142,15 @@ test("`withdraw` asks on a terminal, and needs --yes elsewhere", async () => {
   assert.equal(asked[0], "Take the pull secret off every node of fake?");
 });
 
+for (const argv of ["pause", "resume", "withdraw", "retry"])
+  test(`\`${argv} --dry-run=server\` asks nobody, and reports that nothing is written`, async () => {
+    const { code, out } = await call([argv, "--dry-run=server"], {
+      cluster: clusterWith(object({})),
+    });
+    assert.equal(code, 0);
+    assert.match(out, /nothing is written \(server dry run\)\n$/);
+  });
+
 test("an object that nobody made is made", async () => {
   const cluster = new FakeCluster();
   assert.equal((await call(["pause"], { cluster })).code, 0);

@@ -192,6 +192,7 @@ const newest = '--conflicts "newest": is none of the choices; give additional, o
 const tooMuch =
   "GPS308 sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
   "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB\n";
+const joinn = '"clusters joinn": is not a command; give clusters join; --help lists all\n';
 const chek = '"chek": is not a command; give check; --help lists all\n';
 const onlyFlags = "only flags are given; name a command; --help lists all\n";
 const conflictLine =
@@ -519,12 +520,10 @@ const cases: readonly (readonly [
     "",
     /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/,
   ],
-  [
-    "clusters chek",
-    2,
-    "",
-    /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/,
-  ],
+  ["clusters chek", 2, "", /^"clusters chek": is not a command; give clusters list, .*all\n$/],
+  ["clusters joinn", 2, "", joinn],
+  ["help clusters joinn", 2, "", joinn],
+  ["clusters joinn --help", 2, "", joinn],
   [
     `--original ${good} merge --show-credentials --additional=${other} --conflicts original`,
     0,

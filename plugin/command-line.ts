@@ -6,6 +6,7 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { tellApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";
 import { complete } from "./completion/complete.ts";
+import { othersFor } from "./completion/others.ts";
 import { named } from "./terminal/command.ts";
 import { Misuse, Refused, type Io } from "./terminal/io.ts";
 import { usageOf } from "./usage.ts";
@@ -35,13 +36,20 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
 async function run(argv: readonly string[], io: Io): Promise<number> {
   const [name, command, rest] = named(commands, argv);
   if (name === "__complete") {
-    io.out(complete(commands, rest, await contextsFor(rest, io)));
+    io.out(complete(commands, rest, await othersFor(commands, rest, io)));
     return 0;
   }
   if (command !== undefined) return await command.run(name, rest, io);
   if (name === "help" && rest.length > 0) return await run([...rest, "--help"], io);
   if (name === "" && rest.includes("--version"))
     return await run(["version", ...rest.filter((word) => word !== "--version")], io);
+  const [second] = rest;
+  const its = inGroup(name);
+  if (its.length > 0 && second !== undefined && !second.startsWith("-")) {
+    const meant = nearest(second, its);
+    const given = (meant === undefined ? its : [meant]).map((one) => `${name} ${one}`).join(", ");
+    throw new Misuse(`${quote(`${name} ${second}`)}: is not a command; give ${given}; ${lists}`);
+  }
   const usage = usageOf(commands, name === "help" ? "" : name);
   if (usage === undefined) throw new Misuse(noCommand(name));
   if (name !== "help" && !asksForHelp(rest)) {
@@ -54,22 +62,20 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   return 0;
 }
 
-/** The contexts to complete with, where one is asked for; none of a kubeconfig that is broken. */
-async function contextsFor(words: readonly string[], io: Io): Promise<readonly string[]> {
-  if (!/^--(?:host-)?context$/.test(words.at(-2) ?? "")) return [];
-  const at = words.indexOf("--kubeconfig");
-  return await io.contexts(at < 0 ? undefined : words[at + 1]).catch(() => []);
-}
-
 /** Ends a line about a command that is not there. */
 const lists = "--help lists all";
 
+/** The second words of a group's commands. */
+const inGroup = (name: string): readonly string[] =>
+  Object.keys(commands).flatMap((one) =>
+    name !== "" && one.startsWith(`${name} `) ? [one.slice(name.length + 1)] : [],
+  );
+
 function noCommand(name: string): string {
-  const known = Object.keys(commands);
-  const longer = known.filter((one) => one.startsWith(`${name} `));
+  const longer = inGroup(name).map((one) => `${name} ${one}`);
   if (longer.length > 0)
     return `${quote(name)}: is half a command; give ${longer.join(", ")}; ${lists}`;
-  const meant = nearest(name, known);
+  const meant = nearest(name, Object.keys(commands));
   const given = meant === undefined ? "" : ` give ${meant};`;
   return `${quote(name)}: is not a command;${given} ${lists}`;
 }

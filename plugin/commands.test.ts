@@ -2,13 +2,16 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { Wrong } from "#contract/values.ts";
 import { commands } from "./commands.ts";
 import { call } from "./fake.fixture.ts";
 
 /** As a shell splits it: quoted words are one, and what follows `<` is no argument. */
 function words(line: string): string[] {
   const [before = ""] = line.split(" <");
-  return (before.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ""));
+  return (before.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) =>
+    word.replace(/^(['"])(.*)\1$/, "$2"),
+  );
 }
 
 for (const [name, { example, group }] of Object.entries(commands)) {
@@ -33,10 +36,41 @@ for (const [name, { example, group }] of Object.entries(commands)) {
         "request-timeout",
         "as",
         "as-group",
+        "cluster",
         "namespace",
       ])
         assert.ok(commands[name]?.flags[flag], flag);
     });
+}
+
+/** Texts of which each reader that refuses anything refuses one. */
+const odd = ["!", "pod/WEB_0", "x".repeat(300), "{", "9999999999x"];
+
+for (const [name, { flags }] of Object.entries(commands))
+  test(`\`${name}\` calls nothing missing that was given, but cannot be read`, async () => {
+    for (const [flag, row] of Object.entries(flags)) {
+      const bad = odd.find((text) => row.read(text) instanceof Wrong);
+      if (bad === undefined) continue;
+      const operand = row.from === "operand";
+      const { code, err } = await call([name, operand ? bad : `--${flag}=${bad}`]);
+      const title = operand ? flag : `--${flag}`;
+      assert.equal(code, 2, title);
+      const about = err.split("\n").filter((line) => line.startsWith(`${title}:`));
+      assert.deepEqual(about, [], err);
+      assert.ok(err.includes(`${title} `), err);
+    }
+  });
+
+/** Why a command that writes to a cluster has no --dry-run. */
+const notDry: Readonly<Record<string, string>> = {
+  "clusters join": "each step needs what the step before has made, such as the token",
+};
+
+for (const [name, { group, flags }] of Object.entries(commands)) {
+  const isRead = name === "clusters list" || name === "seal";
+  if (!["change", "steer", "clusters"].includes(group) || isRead) continue;
+  test(`\`${name}\` has --dry-run, or a reason why not`, () =>
+    assert.equal("dry-run" in flags, !Object.hasOwn(notDry, name)));
 }
 
 /** Why a command may lead to a deletion without asking. */

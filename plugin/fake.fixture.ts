@@ -150,6 +150,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
     piped: false,
     confirm,
     terminal,
+    live: undefined,
     reach: () => Promise.resolve(cluster),
     place: () => Promise.resolve(place),
     contexts: () => Promise.resolve(["fake"]),

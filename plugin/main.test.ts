@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { call } from "./fake.fixture.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "./fake.fixture.ts";
 import { file, folder, options, run, runHere, testCases, testRefusals } from "./cases.fixture.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
@@ -115,6 +115,16 @@ test("completes --context with the contexts of the kubeconfig, and without one w
   assert.equal(out, "east\n:4\n");
   const broken = () => Promise.reject(new Error("no kubeconfig"));
   assert.equal((await call(words, { io: { contexts: broken } })).out, ":4\n");
+});
+
+test("completes remove with the registries of the Secret, if the caller may read it", async () => {
+  const cluster = new FakeCluster();
+  cluster.objects.set(additionalPath, pullSecret({ "quay.io": "u:p", "u:pw@a.io": "u:p" }));
+  const words = ["__complete", "remove", "--context", "east", ""];
+  assert.equal((await call(words, { cluster })).out, "quay.io\n:4\n");
+  assert.equal((await call([...words.slice(0, -1), "quay.io", ""], { cluster })).out, ":4\n");
+  cluster.refusals.set(additionalPath, 403);
+  assert.equal((await call(words, { cluster })).out, ":4\n");
 });
 
 test("takes -n for kube-system, and explains why it takes no other namespace", async () => {

@@ -28,6 +28,12 @@ function isPiped(): boolean {
   }
 }
 
+function liveTerminal(): Io["live"] {
+  const { columns } = terminalOf(process.stderr, process.env) ?? {};
+  const write = (text: string) => void process.stderr.write(text);
+  return columns === undefined ? undefined : { columns, write };
+}
+
 const interrupted = interruptOf(process);
 
 const io: Io = {
@@ -40,6 +46,7 @@ const io: Io = {
   },
   confirm: process.stdin.isTTY ? confirm : undefined,
   terminal: terminalOf(process.stdout, process.env),
+  live: liveTerminal(),
   reach: async (how) => (await cluster()).reach(how),
   place: async (how) => (await cluster()).place(how),
   contexts: async (kubeconfig) => (await cluster()).contextsOf(kubeconfig),

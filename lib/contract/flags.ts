@@ -24,7 +24,10 @@ export type ParsedFlags<Value> =
   | Readonly<{ ok: true; value: Value }>
   | Readonly<{ ok: false; errors: readonly string[] }>;
 
-/** What is wrong with values together. One that could not be read is absent: it is told already. */
+/**
+ * What is wrong with values together. A rule that looks at a value that could not be read is not
+ * heard: to it the value is absent, and that one is reported already.
+ */
 export type Rule<Rows extends Table> = (
   values: Readonly<Partial<TableValues<Rows>>>,
 ) => string | undefined;
@@ -42,13 +45,35 @@ export function readFlags<const Rows extends Table>(
     return [name, readRow(name, flag, textsOf(name, flag, sorted, given), given.quote)] as const;
   });
   const values = valuesOf<Rows>(read);
+  const unread = new Set(read.flatMap(([name, one]) => (one.ok ? [] : [name])));
   const errors = [
     ...sorted.unknown.map((one) => unknownFlag(one, Object.keys(flags), given)),
     ...sorted.strays.map((stray) => `${given.quote(stray)}: belongs to no flag; remove it`),
     ...read.flatMap(([, outcome]) => (outcome.ok ? [] : outcome.errors)),
-    ...rules.flatMap((rule) => rule(values) ?? []),
+    ...rules.flatMap((rule) => heard(rule, values, unread)),
   ];
   return errors.length > 0 ? { ok: false, errors } : { ok: true, value: values };
+}
+
+/** What the rule reports, if it looked at no value of `unread`. */
+function heard<Rows extends Table>(
+  rule: Rule<Rows>,
+  values: TableValues<Rows>,
+  unread: ReadonlySet<string>,
+): readonly string[] {
+  let misled = false;
+  const watched = new Proxy(values, {
+    get(target, name) {
+      misled ||= unread.has(String(name));
+      return Reflect.get(target, name) as unknown;
+    },
+    ownKeys(target) {
+      misled ||= unread.size > 0;
+      return Reflect.ownKeys(target);
+    },
+  });
+  const error = rule(watched);
+  return misled || error === undefined ? [] : [error];
 }
 
 function rowsOf(table: Table, ...from: readonly Flag["from"][]): [name: string, flag: Flag][] {

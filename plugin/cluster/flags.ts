@@ -31,7 +31,8 @@ export const clusterFlags = {
     what: "how long an answer of the API server may take; 0 for no limit",
   },
   as: { read: text, what: "the user to impersonate" },
-  "as-group": { read: text, what: "a group to impersonate, beside --as" },
+  "as-group": { read: text, repeated: true, what: "a group to impersonate, beside --as" },
+  cluster: { read: text, what: "the kubeconfig's cluster, instead of its context's" },
   user: { read: text, what: "the kubeconfig's user, instead of its context's" },
   namespace: {
     read: onlyNamespace,
@@ -40,7 +41,7 @@ export const clusterFlags = {
   },
 } as const satisfies Table;
 
-/** Of commands that write one object. */
+/** Of commands that write to a cluster. */
 export const dryRunFlag = {
   "dry-run": {
     read: oneOf("none", "server"),

@@ -17,11 +17,16 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
  * The manager that will undo a write to the field; undefined if there is none. An Apply declares
  * what it owns. An Update owns what it changed, and as a creation also the defaults: it declares
  * the field where what was last applied has it, or, where nobody remembers that, if it is no person
- * with kubectl.
+ * with kubectl. Managers in `ours` do not count.
  */
-export function undoneBy(metadata: V1ObjectMeta | undefined, path: Path): string | undefined {
+export function undoneBy(
+  metadata: V1ObjectMeta | undefined,
+  path: Path,
+  ours: readonly string[] = [manager],
+): string | undefined {
   const owners = (metadata?.managedFields ?? []).filter(
-    (entry) => entry.manager !== manager && entry.subresource === undefined && owns(entry, path),
+    (entry) =>
+      !ours.includes(entry.manager ?? "") && entry.subresource === undefined && owns(entry, path),
   );
   const applied = metadata?.annotations?.[lastApplied];
   const remembers = applied !== undefined && declares(applied, path);

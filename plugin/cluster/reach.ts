@@ -10,16 +10,23 @@ import { manager } from "./names.ts";
 
 /** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
 export const reach = (how: Reach): Cluster => {
-  const { kubeconfig, context, as, user, token, "request-timeout": seconds } = how;
+  const { kubeconfig, as, user, token, "request-timeout": seconds } = how;
   const dryRun = how["dry-run"] === "server";
   return told(kubeconfig, () => {
-    const config = loadKubeConfig(kubeconfig, context);
+    const config = configOf(how);
     refusePlainHttp(config);
     if (user !== undefined) chooseUser(config, user);
     if (token !== undefined) identify(config, token);
-    return connect(config, () => {}, { manager, as, asGroup: how["as-group"], dryRun, seconds });
+    const asGroups = (how["as-group"] ?? []).filter((one) => one !== undefined);
+    return connect(config, () => {}, { manager, as, asGroups, dryRun, seconds });
   });
 };
+
+function configOf({ kubeconfig, context, cluster }: Reach): KubeConfig {
+  const config = loadKubeConfig(kubeconfig, context);
+  if (cluster !== undefined) chooseCluster(config, cluster);
+  return config;
+}
 
 /** As kubectl proxy serves it. The client refuses it with a sentence about its own options. */
 function refusePlainHttp(config: KubeConfig): void {
@@ -30,6 +37,13 @@ function refusePlainHttp(config: KubeConfig): void {
         "of kubectl proxy; credentials go over https:// only, so give --context or --kubeconfig of " +
         "the API server itself",
     );
+}
+
+/** Another cluster of the kubeconfig, as the context's user. Throws where there is none. */
+function chooseCluster(config: KubeConfig, name: string): void {
+  const [cluster, user] = [config.getCluster(name), config.getCurrentUser()];
+  if (cluster === null) throw new Error(`the kubeconfig has no cluster ${JSON.stringify(name)}`);
+  config.loadFromClusterAndUser(cluster, user ?? { name: "none" });
 }
 
 /** The context's cluster, as another user of the kubeconfig. Throws where there is none. */
@@ -61,8 +75,8 @@ export const namespaceOf = ({ kubeconfig, context }: Reach): string =>
   });
 
 /** Where a context leads, as data. Throws Misuse where that needs more than data. */
-export function place({ kubeconfig, context }: Reach): ServerAddress {
-  const cluster = told(kubeconfig, () => loadKubeConfig(kubeconfig, context).getCurrentCluster());
+export function place(how: Reach): ServerAddress {
+  const cluster = told(how.kubeconfig, () => configOf(how).getCurrentCluster());
   const { server = "", caData, caFile, tlsServerName } = cluster ?? {};
   const authority =
     caData ?? (caFile && told(caFile, () => readFileSync(caFile).toString("base64")));

@@ -52,8 +52,10 @@ export async function steer(cluster: Cluster, change: Change): Promise<void> {
 
 function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations }: Change): void {
   const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
+  // Nobody undoes what is declared as it is wanted.
+  const isThere = state === undefined || live?.spec?.managementState === state;
   const paths = [
-    ...(state === undefined ? [] : [["spec", "managementState"]]),
+    ...(isThere ? [] : [["spec", "managementState"]]),
     ...set.map(([name]) => ["metadata", "annotations", name]),
   ];
   for (const path of paths) {

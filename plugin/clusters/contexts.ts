@@ -39,7 +39,7 @@ function wayTo(profile: ClusterProfile, contexts: ReadonlySet<string>, how: Reac
         `your kubeconfig has no context ${name}, nor ${asJoined}; ` +
           "kubectl config rename-context gives one the cluster's name",
       );
-    const cluster = await io.reach({ ...how, context });
+    const cluster = await io.reach({ ...how, context, cluster: undefined });
     await refuseOther(cluster, profile, context);
     return cluster;
   };

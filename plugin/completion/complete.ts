@@ -1,13 +1,14 @@
 /** What may come next on a command line, by the table of commands. Pure. */
 import type { Flag } from "#contract/table.ts";
 import { choicesOf } from "#contract/values.ts";
+import { knownRegistry } from "../document/known-registry.ts";
 import { path } from "../document/path.ts";
 import { named, takesNext, type Command } from "../terminal/command.ts";
 
 type Candidate = readonly [text: string, what: string];
 
-/** `files`: names of files may come as well. */
-type Next = Readonly<{ candidates: readonly Candidate[]; files: boolean }>;
+/** `files`: names of files may come as well. `registries`: those of a Secret as well. */
+type Next = Readonly<{ candidates: readonly Candidate[]; files: boolean; registries?: true }>;
 
 type Commands = Readonly<Record<string, Command>>;
 
@@ -15,18 +16,18 @@ const nothing: Next = { candidates: [], files: false };
 
 /**
  * `words` follow `kubectl pull-secret`; the last is the one to complete, and may be empty.
- * `contexts`: those of the kubeconfig, where one of them comes next.
+ * `others`: contexts of the kubeconfig, or registries of a Secret, where one of them comes next.
  */
 export function complete(
   commands: Commands,
   words: readonly string[],
-  contexts: readonly string[] = [],
+  others: readonly string[] = [],
 ): string {
   const word = words.at(-1) ?? "";
   const { candidates, files } =
-    contexts.length > 0
+    others.length > 0
       ? only(
-          contexts.map((one) => [one, ""]),
+          others.map((one) => [one, ""]),
           word,
         )
       : next(commands, words.slice(0, -1), word);
@@ -35,6 +36,10 @@ export function complete(
     "",
   );
 }
+
+/** Whether a registry of the source's Secret comes next. */
+export const wantsRegistry = (commands: Commands, words: readonly string[]): boolean =>
+  next(commands, words.slice(0, -1), words.at(-1) ?? "").registries === true;
 
 function next(commands: Commands, words: readonly string[], word: string): Next {
   const [name, command, before] = named(commands, words);
@@ -96,6 +101,7 @@ function operandsIn(rows: readonly Row[], before: readonly string[]): number {
 }
 
 function valueOf({ read }: Flag, word: string): Next {
+  if (read === knownRegistry) return { candidates: [], files: false, registries: true };
   const choices = choicesOf(read).map((one) => [one, ""] as const);
   return { ...only(choices, word), files: read === path };
 }

@@ -34,6 +34,8 @@ type Deleting = Readonly<{
   /** For the controller's pods to end. */
   seconds: number;
   signal: AbortSignal;
+  /** The API server deletes nothing, so the controller's pods do not end. */
+  dryRun: boolean;
   /** Told each object that was there and is deleted. */
   deleted: (one: InstalledObject) => void;
 }>;
@@ -44,12 +46,13 @@ type Deleting = Readonly<{
  */
 export async function deleteAll(
   cluster: Cluster,
-  { seconds, signal, deleted }: Deleting,
+  { seconds, signal, dryRun, deleted }: Deleting,
 ): Promise<boolean> {
   for (const one of [...installation, definition]) {
     if (signal.aborted) return false;
     await deleteOne(cluster, one, deleted);
-    if (one === deployment && !(await podsEnd(cluster, seconds, signal))) return false;
+    const waits = one === deployment && !dryRun;
+    if (waits && !(await podsEnd(cluster, seconds, signal))) return false;
   }
   return true;
 }

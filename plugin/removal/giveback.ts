@@ -7,17 +7,21 @@ import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { followObject } from "../cluster/object.ts";
 import { steer } from "../cluster/steer.ts";
 import { conditionOf } from "#kube/conditions.ts";
+import { expectedSeconds } from "../show/expected.ts";
 import { judgeServed } from "../show/presence.ts";
 import { Refused, type Io } from "../terminal/io.ts";
+import type { Live } from "../terminal/live.ts";
 import { isThere } from "./delete.ts";
 import { definition, deployment } from "./objects.ts";
 
 type Answer = Readonly<{ is: "back" | "failed" | "not yet"; why: string }>;
 
+type Giving = Readonly<{ seconds: number; live: Live; dryRun: boolean }>;
+
 /** Withdraws and waits. Where nothing of the controller's is left there is nothing to wait for. */
 export async function giveBack(
   cluster: Cluster,
-  { seconds, signal, err }: Pick<Io, "signal" | "err"> & Readonly<{ seconds: number }>,
+  { seconds, signal, live, dryRun }: Pick<Io, "signal"> & Giving,
 ): Promise<Answer> {
   const [controller, defined] = await Promise.all([
     isThere(cluster, deployment.path),
@@ -31,11 +35,13 @@ export async function giveBack(
   const annotations = { [reasonAnnotation]: "kubectl pull-secret uninstall" };
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
   if (object?.spec?.managementState !== state) await steer(cluster, { state, annotations });
+  // The nodes follow nothing that is not written.
+  if (dryRun) return { is: "back", why: "" };
   let last = "the API server did not answer";
   const each = (object: GlobalPullSecret | undefined): Answer | undefined => {
     const now = judge(object);
     if (now.is !== "not yet") return now;
-    if (now.why !== last) err(now.why);
+    live.show(now.why, object && expectedSeconds(object));
     last = now.why;
     return undefined;
   };

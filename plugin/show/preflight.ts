@@ -6,6 +6,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import type { DeliveryMode } from "#contract/names.ts";
 import { columns } from "../terminal/columns.ts";
 import { span } from "../terminal/age.ts";
+import { stepSeconds, stepsFor } from "./expected.ts";
 import type { Paint } from "../terminal/paint.ts";
 
 type Kind = Readonly<{
@@ -29,15 +30,6 @@ export type Preflight = Readonly<{
   /** Seconds that this takes, with at most 10 % of the nodes at a time. */
   seconds: number;
 }>;
-
-/**
- * Seconds of one step of a rollout with the default probation of 5 s: four nodes, one by one, took
- * 36.8 s (docs/inside/performance.md).
- */
-const stepSeconds = 9;
-
-/** The default of spec.rollout.maxUnavailable. */
-const share = 0.1;
 
 const systemd = { unit: "kubelet.service", restarts: true } as const;
 const cloud = {
@@ -177,14 +169,11 @@ export class Preflighter {
     const groups = [...this.#groups].map(([kind, counts]) => Object.assign({}, kind, counts));
     const nodes = groups.reduce((sum, one) => sum + one.nodes, 0);
     const restarts = groups.reduce((sum, one) => sum + (one.restarts ? one.nodes : 0), 0);
-    const atOnce = Math.max(1, Math.floor(nodes * share));
-    // The first node goes alone.
-    const steps = restarts === 0 ? 0 : 1 + Math.ceil((restarts - 1) / atOnce);
     return {
       nodes,
       groups: groups.toSorted((a, b) => b.nodes - a.nodes),
       restarts,
-      seconds: steps * stepSeconds,
+      seconds: stepsFor(restarts, "10%", nodes) * stepSeconds(),
     };
   }
 }

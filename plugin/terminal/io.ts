@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
+import type { LiveTerminal } from "./live.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
 export type Io = Readonly<{
@@ -21,6 +22,8 @@ export type Io = Readonly<{
   confirm: ((question: string) => Promise<boolean>) | undefined;
   /** The terminal that standard output goes to; undefined for a file or a pipe. */
   terminal: Terminal | undefined;
+  /** Where a live line is drawn; undefined if standard error is not a terminal. */
+  live: LiveTerminal | undefined;
   /** Throws Misuse where the kubeconfig cannot be used. */
   reach(how: Reach): Promise<Cluster>;
   /** Where that leads, for others to connect to. Throws Misuse as `reach`. */
@@ -48,10 +51,11 @@ export type Reach = Readonly<{
   /** Seconds that an answer may take. */
   "request-timeout": number;
   as: string | undefined;
-  "as-group"?: string | undefined;
+  "as-group"?: readonly (string | undefined)[] | undefined;
   /** `server`: writes are judged there, and nothing is stored. */
   "dry-run"?: "none" | "server";
   user?: string | undefined;
+  cluster?: string | undefined;
   /** The token to use in place of the kubeconfig's credential. */
   token?: string;
 }>;

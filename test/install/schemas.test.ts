@@ -71,6 +71,9 @@ const installed: Readonly<Record<string, () => Promise<KubeObject[]> | KubeObjec
     (await charted("--set=role=Fleet", "--set=fleet.clusterResourceSet=true")).filter(
       ({ kind }) => kind !== "Namespace",
     ),
+  "chart, role SyncManagement": () => charted("--set=role=SyncManagement"),
+  "chart, role SyncTenant": () =>
+    charted("--set=role=SyncTenant", "--set=syncTenant.managementNamespace=tenant-a"),
   "chart with everything": () =>
     charted(
       "--set=networkPolicy.enabled=true",
@@ -80,6 +83,11 @@ const installed: Readonly<Record<string, () => Promise<KubeObject[]> | KubeObjec
       "--set=extraSources={team}",
       "--set=imagePullSecrets[0].name=mirror",
       "--set=controller.podLabels.a=b",
+      "--set=policy.rollout.maxUnavailable=2",
+      '--set-json=controller.extraEnv=[{"name":"HTTPS_PROXY","value":"http://proxy:3128"}]',
+      '--set-json=controller.extraVolumes=[{"name":"ca","configMap":{"name":"ca"}}]',
+      '--set-json=controller.extraVolumeMounts=[{"name":"ca","mountPath":"/etc/ca"}]',
+      "--set=serviceAccount.annotations.a=b",
     ),
 };
 

@@ -3,6 +3,7 @@
  * holds no file from outside its folder, and a link to one is refused by some who read charts.
  */
 import { annotationOf, boundsFiles, installed } from "./bounds.ts";
+import { chartReadme } from "./chart-readme.ts";
 import { flags } from "#controller/policy/flags.ts";
 import { monitoringParts } from "./monitoring.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
@@ -10,7 +11,7 @@ import { valueOf, valuesSchema, valuesYaml } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
 type Part = Readonly<{
-  /** Which of the three installations has it. */
+  /** Which of the installations has it. */
   role: Role;
   /** A further condition. */
   when?: string;
@@ -25,6 +26,9 @@ const delegated: Part = { role: "Fleet", when: ".Values.fleet.clusterResourceSet
 
 /** With one controller it would hold up drains. */
 const several = "gt (int .Values.controller.replicas) 1";
+
+const management: Part = { role: "SyncManagement" };
+const tenant: Part = { role: "SyncTenant" };
 
 /** `namespace:` of a kustomization, as a release has it. */
 const place = "namespace: {{ .Release.Namespace }}";
@@ -56,12 +60,28 @@ const ofFlags = (Object.keys(installed) as (keyof typeof installed)[])
 `,
   );
 
+/** Annotations of the account, for it to have an identity of a cloud. */
+const annotations = ".Values.serviceAccount.annotations";
+const annotated = (name: string, more = "") => ({
+  [`metadata:\n  name: ${name}\n`]: `metadata:\n  name: ${name}\n${more}  {{- with ${annotations} }}\n  annotations: {{ toJson . }}\n  {{- end }}\n`,
+});
+const moreAnnotations = `    {{- with ${annotations} }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}\n`;
+
+/** The ports of the API server. */
+const ports = `        - { protocol: TCP, port: 443 }
+        - { protocol: TCP, port: 6443 }
+`;
+const portsOfValues = `        {{- range .Values.networkPolicy.apiServerPorts | default (list 443 6443) }}
+        - { protocol: TCP, port: {{ int . }} }
+        {{- end }}
+`;
+
 /** File of manifests/ → how the chart has it. */
 const copied: Readonly<Record<string, Part>> = {
   "base/serviceaccount.yaml": {
     ...cluster,
     values: {
-      [`${image}global-pull-secret\n`]: `${image}{{ include "global-pull-secret.agentImage" . | quote }}\n${ofFlags.join("")}`,
+      [`${image}global-pull-secret\n`]: `${image}{{ include "global-pull-secret.agentImage" . | quote }}\n${ofFlags.join("")}${moreAnnotations}`,
     },
   },
   "base/role.yaml": {
@@ -85,7 +105,10 @@ const copied: Readonly<Record<string, Part>> = {
     ...optional("monitoring"),
     values: { " docs/": " {{ .Values.monitoring.docs }}/" },
   },
-  "components/network-policy/networkpolicy.yaml": optional("networkPolicy"),
+  "components/network-policy/networkpolicy.yaml": {
+    ...optional("networkPolicy"),
+    values: { [ports]: portsOfValues },
+  },
   "components/admission/policy.yaml": optional("admission"),
   "components/admission/binding.yaml": optional("admission"),
   "components/annotated/audience.yaml": optional("annotated"),
@@ -93,14 +116,14 @@ const copied: Readonly<Record<string, Part>> = {
   "components/annotated/user.yaml": optional("annotated"),
   "components/annotated/policy.yaml": optional("annotated"),
   "components/annotated/binding.yaml": optional("annotated"),
-  "hosted/serviceaccount.yaml": hosted(),
+  "hosted/serviceaccount.yaml": hosted(annotated("global-pull-secret-controller", `  ${place}\n`)),
   "hosted/role.yaml": hosted({
     "[pull-secret]": "[{{ .Values.hosted.original | quote }}]",
     [ownPod]: `{{- if empty ${namesImage} }}\n${ownPod}{{- end }}\n`,
   }),
   "hosted/rolebinding.yaml": hosted({ [account]: `${account}    ${place}\n` }),
   "hosted/poddisruptionbudget.yaml": hosted({}, several),
-  "fleet/serviceaccount.yaml": fleet,
+  "fleet/serviceaccount.yaml": { ...fleet, values: annotated("global-pull-secret-fleet") },
   "fleet/role.yaml": {
     ...fleet,
     values: { "[source-pull-secret]": "{{ toJson .Values.fleet.sources }}" },
@@ -115,23 +138,48 @@ const copied: Readonly<Record<string, Part>> = {
   "fleet/cluster-resource-set/policy-binding.yaml": delegated,
   "fleet/cluster-resource-set/clusterrole.yaml": delegated,
   "fleet/cluster-resource-set/clusterrolebinding.yaml": delegated,
+  "sync/management/serviceaccount.yaml": {
+    ...management,
+    values: annotated("global-pull-secret-sync-management"),
+  },
+  "sync/management/role.yaml": management,
+  "sync/management/rolebinding.yaml": management,
+  "sync/management/clusterrole.yaml": management,
+  "sync/management/clusterrolebinding.yaml": management,
+  "sync/management/policies.yaml": management,
+  "sync/management/policy-bindings.yaml": management,
+  "sync/management/poddisruptionbudget.yaml": { ...management, when: several },
+  "sync/tenant/serviceaccount.yaml": {
+    ...tenant,
+    values: annotated("global-pull-secret-sync-tenant"),
+  },
+  "sync/tenant/role.yaml": tenant,
+  "sync/tenant/rolebinding.yaml": tenant,
+  "sync/tenant/clusterrole.yaml": tenant,
+  "sync/tenant/clusterrolebinding.yaml": tenant,
+  "sync/tenant/poddisruptionbudget.yaml": { ...tenant, when: several },
 };
 
 /** Definition → the file that has it in the chart. */
-const definitions: Readonly<Record<string, Readonly<{ role: Part["role"]; file: string }>>> = {
-  "crds/globalpullsecrets.yaml": { role: "Cluster", file: "crd" },
-  "crds/fleetsecrets/fleetsecrets.yaml": { role: "Fleet", file: "fleet-crd" },
+const definitions: Readonly<Record<string, Readonly<{ roles: readonly Role[]; file: string }>>> = {
+  "crds/globalpullsecrets.yaml": { roles: ["Cluster"], file: "crd" },
+  "crds/fleetsecrets/fleetsecrets.yaml": { roles: ["Fleet"], file: "fleet-crd" },
+  "crds/syncsecrets/syncsecrets.yaml": {
+    roles: ["SyncManagement", "SyncTenant"],
+    file: "sync-crd",
+  },
 };
 
 /** File → its text. */
 export function chartParts(): Readonly<Record<string, string>> {
   const templates = Object.entries(copied).map(([file, { role, when, values = {} }]) => {
-    const condition = given(role, when);
-    return [nameOf(file), `${headOf(file)}${within(condition, valued(file, values))}`] as const;
+    const condition = given([role], when);
+    const text = labelled(valued(file, values));
+    return [nameOf(file), `${headOf(file)}${within(condition, text)}`] as const;
   });
-  const crds = Object.entries(definitions).map(([file, { role, file: name }]) => {
-    const condition = given(role, ".Values.crds.install");
-    const text = `${headOf(file)}${within(condition, kept(file))}`;
+  const crds = Object.entries(definitions).map(([file, { roles, file: name }]) => {
+    const condition = given(roles, ".Values.crds.install");
+    const text = `${headOf(file)}${within(condition, labelled(kept(file)))}`;
     return [`manifests/chart/templates/${name}.yaml`, text] as const;
   });
   return {
@@ -140,13 +188,17 @@ export function chartParts(): Readonly<Record<string, string>> {
     "manifests/chart/templates/_roles.tpl": rolesTemplate(),
     "manifests/chart/values.schema.json": valuesSchema(),
     "manifests/chart/values.yaml": valuesYaml(),
+    "manifests/chart/README.md": chartReadme(),
   };
 }
 
 const headOf = (file: string) => `{{- /* Written from manifests/${file} by npm run docs. */}}\n`;
 
-const given = (role: string, when?: string) =>
-  when === undefined ? `eq .Values.role "${role}"` : `and (eq .Values.role "${role}") (${when})`;
+function given(its: readonly Role[], when?: string): string {
+  const names = its.map((role) => JSON.stringify(role)).join(" ");
+  const isOne = its.length === 1 ? `eq .Values.role ${names}` : `has .Values.role (list ${names})`;
+  return when === undefined ? isOne : `and (${isOne}) (${when})`;
+}
 
 const within = (condition: string, text: string) =>
   `{{- if ${condition} }}\n${text.trimEnd()}\n{{- end }}\n`;
@@ -156,6 +208,17 @@ function valued(file: string, values: Readonly<Record<string, string>>): string 
     if (!text.includes(there)) throw new Error(`manifests/${file}: has no ${there.trim()}`);
     return text.replaceAll(there, () => value);
   }, sourceOf(file));
+}
+
+const labels = `    {{- include "global-pull-secret.labels" $ | nindent 4 }}\n`;
+
+/** With the labels that every object of the chart has, in each document. */
+function labelled(text: string): string {
+  return text.replaceAll(/^metadata:\n((?: .*\n)*)/gm, (_, its: string) =>
+    /^  labels:$/m.test(its)
+      ? `metadata:\n${its.replace(/^  labels:\n/m, (head) => `${head}${labels}`)}`
+      : `metadata:\n  labels:\n${labels}${its}`,
+  );
 }
 
 /** Some files of manifests/ are written from code themselves; the disk may have older ones. */

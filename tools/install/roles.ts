@@ -2,13 +2,14 @@
 import { load } from "js-yaml";
 import { textOf } from "./yaml.ts";
 
-export const roles = ["Cluster", "Hosted", "Fleet"] as const;
+export const roles = ["Cluster", "Hosted", "Fleet", "SyncManagement", "SyncTenant"] as const;
 
 export type Role = (typeof roles)[number];
 
 /** Value → the roles that use it. All roles use the others. */
 export const usedBy: Readonly<Record<string, readonly Role[]>> = {
-  crds: ["Cluster", "Fleet"],
+  crds: ["Cluster", "Fleet", "SyncManagement", "SyncTenant"],
+  policy: ["Cluster"],
   original: ["Cluster"],
   extraSources: ["Cluster"],
   flags: ["Cluster", "Hosted"],
@@ -19,12 +20,13 @@ export const usedBy: Readonly<Record<string, readonly Role[]>> = {
   annotated: ["Cluster"],
   hosted: ["Hosted"],
   fleet: ["Fleet"],
+  syncTenant: ["SyncTenant"],
   uninstall: ["Cluster"],
 };
 
 /** `role Fleet`, or `roles Cluster and Hosted`. */
 export const named = (its: readonly Role[]): string =>
-  `role${its.length > 1 ? "s" : ""} ${its.join(" and ")}`;
+  its.length === 1 ? `role ${its[0]}` : `roles ${its.slice(0, -1).join(", ")} and ${its.at(-1)}`;
 
 /** `Role Fleet: `, of a value that not every role uses. */
 export function prefixOf(value: string): string {

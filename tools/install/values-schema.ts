@@ -2,6 +2,7 @@
 import { flags } from "#controller/policy/flags.ts";
 import type { Flag } from "#contract/table.ts";
 import { flagSchema, namePattern } from "./flag-schema.ts";
+import { policySchema } from "./policy-schema.ts";
 import { prefixOf, roles } from "./roles.ts";
 import { describedValues } from "./values-yaml.ts";
 
@@ -74,7 +75,7 @@ const properties = described({
   global: free("Values that a parent chart shares with its dependencies. Not used here."),
   enabled: toggle("For the condition of a parent chart's dependency. Not used here."),
   role: text(
-    "What this release is: Cluster, the controller of this cluster's nodes; Hosted, that of one guest, in the namespace of its control plane; Fleet, that of FleetSecrets. The description of a value begins with its roles, if not every role uses it. The chart refuses a value that is set for another role.",
+    "What this release installs: Cluster, the controller of this cluster's nodes; Hosted, that of one guest, in the namespace of its control plane; Fleet, that of FleetSecrets; SyncManagement and SyncTenant, the two sides of SyncSecrets. The description of a value begins with its roles, if not every role uses it. The chart refuses a value that is set for another role.",
     { enum: roles },
   ),
   image: group("The one image, of controller and agents.", {
@@ -89,9 +90,12 @@ const properties = described({
     required: ["name"],
     properties: { name },
   }),
-  crds: group("The definition of GlobalPullSecret, or with role Fleet of FleetSecret.", {
-    install: toggle("false: somebody else applies and upgrades it. An uninstall never deletes it."),
+  crds: group("The CRD of GlobalPullSecret, FleetSecret or SyncSecret, by the role.", {
+    install: toggle("false: apply and upgrade it yourself. An uninstall never deletes it."),
   }),
+  policy: policySchema(
+    "The spec of GlobalPullSecret, such as {rollout: {maxUnavailable: 25%}}; docs/reference/globalpullsecret.md lists the fields. A hook declares it after each install and upgrade: a field that you remove goes back to its default. Empty: the chart leaves the object to you.",
+  ),
   original: text(
     "Secret with the original pull secret, NAMESPACE/NAME; empty: each node's own file. The right to read it comes with it.",
     { pattern: "^([a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*)?$" },
@@ -110,18 +114,44 @@ const properties = described({
       type: "integer",
       minimum: 1,
     },
-    resources: free("Requests and limits; Node.js is told to keep 96 MiB of old space."),
+    resources: free(
+      "Requests and limits. The highest peak measured was 121 MiB: Node.js keeps at most 96 MiB of old space (--max-old-space-size), and its program, buffers and TLS need the rest. 256Mi leaves twice that; a lower limit risks an OOM kill in a rollout.",
+    ),
     nodeSelector: free("Labels of the nodes that it may run on."),
     tolerations: list(
       "Taints that its pods bear. Unset: those of control planes, or with role Hosted none.",
       { type: "object" },
     ),
     affinity: free("In the place of the preference for two different nodes."),
+    topologySpreadConstraints: list(
+      "In the place of the preference for two different zones. Unset: topology.kubernetes.io/zone, ScheduleAnyway. []: none.",
+      { type: "object" },
+    ),
+    extraEnv: list("More environment variables, such as HTTPS_PROXY or NODE_EXTRA_CA_CERTS.", {
+      type: "object",
+      required: ["name"],
+    }),
+    extraVolumes: list("More volumes of its pods, such as a ConfigMap with a CA.", {
+      type: "object",
+      required: ["name"],
+    }),
+    extraVolumeMounts: list("Where its container mounts them.", {
+      type: "object",
+      required: ["name", "mountPath"],
+    }),
     podLabels: free("More labels of its pods."),
     podAnnotations: free("More annotations of its pods."),
     priorityClassName: text(
       "PriorityClass of its pods; empty: the cluster's default. Unset: system-cluster-critical, or with role Hosted the cluster's default.",
     ),
+  }),
+  serviceAccount: group("The account of the controller's pods.", {
+    annotations: {
+      ...free("More annotations of it, such as those that give it an identity of a cloud."),
+      additionalProperties: { type: "string" },
+      // These bound what the account may do.
+      propertyNames: { not: { pattern: "^globalpullsecret\\.io/" } },
+    },
   }),
   bounds: group("What the controller's account may do.", {
     enabled: toggle(
@@ -136,6 +166,15 @@ const properties = described({
   }),
   networkPolicy: group("What it may be asked and may ask.", {
     enabled: toggle("Adds a NetworkPolicy: metrics and probes in, the API server's ports out."),
+    apiServerPorts: {
+      ...list("Ports of the API server, behind its Service as well.", {
+        type: "integer",
+        minimum: 1,
+        maximum: 65_535,
+      }),
+      // A rule without ports would allow all.
+      minItems: 1,
+    },
   }),
   admission: group("Wrong Secrets refused at kubectl apply.", {
     enabled: toggle("Adds a ValidatingAdmissionPolicy for the Secrets that are sources."),
@@ -175,6 +214,18 @@ const properties = described({
     },
     ["sources"],
   ),
+  syncTenant: group("One tenant's side of SyncSecrets.", {
+    managementNamespace: text(
+      "The tenant's namespace in the management cluster. Required. Its kubeconfig is in Secret global-pull-secret-sync-management, key kubeconfig.",
+      { pattern: "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$" },
+    ),
+    removalDeadline: text(
+      "How long a deleted SyncSecret waits for its copy to be gone (s, m, h).",
+      {
+        pattern: "^[1-9][0-9]{0,5}(s|m|h)$",
+      },
+    ),
+  }),
   uninstall: group(
     "helm uninstall.",
     {
@@ -190,17 +241,21 @@ const properties = described({
 
 /** Lists, texts and flags may be absent. */
 const required = Object.entries(properties)
-  .filter(([value, { type }]) => value === "role" || (type === "object" && value !== "flags"))
+  .filter(
+    ([value, { type }]) =>
+      value === "role" || (type === "object" && value !== "flags" && value !== "policy"),
+  )
   .map(([value]) => value)
   .filter((value) => value !== "global");
 
-const values = group("Values of the chart.", properties, required);
+/** All of them, as the schema describes them. */
+export const chartValues = group("Values of the chart.", properties, required);
 
 /** The file's text. */
 export function valuesSchema(): string {
-  const schema = { $schema: "http://json-schema.org/draft-07/schema#", ...values };
+  const schema = { $schema: "http://json-schema.org/draft-07/schema#", ...chartValues };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
 /** The text of values.yaml. */
-export const valuesYaml = (): string => describedValues(values);
+export const valuesYaml = (): string => describedValues(chartValues);

@@ -135,22 +135,28 @@ test("a credential that cannot be had is an API server that cannot be reached, a
   rmSync(folder, { recursive: true });
 });
 
-test("asks for a dry run with each write, and impersonates user and group", async () => {
+test("asks for a dry run with each write, and impersonates a user and its groups", async () => {
   const asked: string[] = [];
-  using server = await listening(({ method, url, headers }, response) => {
-    const who = [headers["impersonate-user"], headers["impersonate-group"]].join("/");
+  using server = await listening(({ method, url, headers, rawHeaders }, response) => {
+    const groups = rawHeaders.filter((_, at) =>
+      /^impersonate-group$/i.test(rawHeaders[at - 1] ?? ""),
+    );
+    const who = [headers["impersonate-user"], ...groups].join("/");
     asked.push(`${method} ${url?.replace(/fieldManager=[^&]*&?/, "")} ${who}`);
     response.end("{}");
   });
   const config = new KubeConfig();
   const cluster = { name: "other", server: server.url, skipTLSVerify: true };
   config.loadFromClusterAndUser(cluster, { name: "user" });
-  const api = connect(config, () => {}, { dryRun: true, as: "jane", asGroup: "ops" });
+  const api = connect(config, () => {}, { dryRun: true, as: "jane", asGroups: ["ops"] });
+  const two = connect(config, () => {}, { as: "jane", asGroups: ["a, b", "ops"] });
+  await two.get("/api/v1/a");
   await api.get("/api/v1/a");
   await api.create("/api/v1/a", {});
   await api.replace("/api/v1/a", {});
   await api.remove("/api/v1/a", "uid");
   assert.deepEqual(asked, [
+    "GET /api/v1/a jane/a, b/ops",
     "GET /api/v1/a jane/ops",
     "POST /api/v1/a?dryRun=All jane/ops",
     "PUT /api/v1/a?dryRun=All jane/ops",

@@ -37,8 +37,8 @@ export type Asker = Readonly<{
   as?: string | undefined;
   /** The API server judges each write, and stores none. */
   dryRun?: boolean;
-  /** One of its groups. */
-  asGroup?: string | undefined;
+  /** Its groups. */
+  asGroups?: readonly string[];
   /** Seconds that one answer may take; watches have no such limit. */
   seconds?: number;
   /** Bytes that one answer, or a line of a watch, may have. */
@@ -94,7 +94,7 @@ export function open(
   {
     manager = fieldManager,
     as,
-    asGroup,
+    asGroups = [],
     dryRun = false,
     seconds = requestSeconds,
     largest = largestAnswer,
@@ -119,14 +119,15 @@ export function open(
       // The client makes a pool for each request, which costs a TLS handshake each time. Closing
       // lets running requests finish.
       void connections?.pool?.close();
-      const pool = context.getDispatcher()?.compose(only(url.origin));
+      const pool = context.getDispatcher()?.compose(only(url.origin), inGroups(asGroups));
       const until = fixed ? Number.POSITIVE_INFINITY : performance.now() + connectionSeconds * 1000;
       connections = { pool, until };
     }
     if (connections.pool !== undefined) context.setDispatcher(connections.pool);
     context.setHeaderParam("User-Agent", manager);
     if (as !== undefined) context.setHeaderParam("Impersonate-User", as);
-    if (asGroup !== undefined) context.setHeaderParam("Impersonate-Group", asGroup);
+    const [group] = asGroups;
+    if (group !== undefined) context.setHeaderParam(groupHeader, group);
     context.setHeaderParam("Accept", accept ?? "application/json");
     if (body !== undefined) {
       context.setHeaderParam("Content-Type", type ?? "application/json");
@@ -214,7 +215,29 @@ export async function bounded(response: ResponseContext, largest: number): Promi
   return answer.take();
 }
 
+const groupHeader = "Impersonate-Group";
+
 type Pool = NonNullable<ReturnType<RequestContext["getDispatcher"]>>;
+
+/**
+ * Sends a header for each group where there are several. Kubernetes reads one header as one group,
+ * and over HTTP/2 the library joins them.
+ */
+const inGroups =
+  (groups: readonly string[]) =>
+  (dispatch: Pool["dispatch"]): Pool["dispatch"] =>
+  (options, handler) => {
+    if (groups.length < 2) return dispatch(options, handler);
+    const headers = Object.fromEntries(
+      Object.entries(options.headers ?? {}).filter(
+        ([name]) => name.toLowerCase() !== groupHeader.toLowerCase(),
+      ),
+    ) as Record<string, string>;
+    const each = { ...headers, [groupHeader]: [...groups] };
+    // Agents know the option, though the type of a dispatch does not.
+    const http1 = { ...options, allowH2: false, headers: each };
+    return dispatch(http1, handler);
+  };
 
 /**
  * Follows redirects only within the server. A server that a tenant runs could otherwise make us ask

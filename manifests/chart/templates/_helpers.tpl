@@ -1,8 +1,23 @@
 {{/* Names of templates are shared by all charts of a release: each begins with this chart's. */}}
 
+{{/* The program that the role runs: a file of the image, without its ending. */}}
+{{- define "global-pull-secret.program" -}}
+{{ dict "Cluster" "controller" "Hosted" "controller" "Fleet" "fleet" "SyncManagement" "sync-management" "SyncTenant" "sync-tenant" | dig .Values.role "" }}
+{{- end }}
+
 {{/* Of the Deployment, its account and its Lease. */}}
 {{- define "global-pull-secret.name" -}}
-global-pull-secret-{{ eq .Values.role "Fleet" | ternary "fleet" "controller" }}
+global-pull-secret-{{ include "global-pull-secret.program" . }}
+{{- end }}
+
+{{/* Labels of every object. They are not selectors: those may not change in an upgrade. */}}
+{{- define "global-pull-secret.labels" -}}
+app.kubernetes.io/name: {{ include "global-pull-secret.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: global-pull-secret
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
 {{- define "global-pull-secret.namespace" -}}
@@ -26,6 +41,12 @@ global-pull-secret-{{ eq .Values.role "Fleet" | ternary "fleet" "controller" }}
 - --namespace=$(POD_NAMESPACE)
 - --original=$(POD_NAMESPACE)/{{ .Values.hosted.original }}
 - --guest-kubeconfig=/etc/guest/kubeconfig
+{{- else if eq .Values.role "SyncTenant" }}
+- --management-kubeconfig=/management/kubeconfig
+- --management-namespace={{ .Values.syncTenant.managementNamespace }}
+{{- with .Values.syncTenant.removalDeadline }}
+- --removal-deadline={{ . }}
+{{- end }}
 {{- else }}
 {{- with .Values.original }}
 - --original={{ . }}
@@ -76,6 +97,85 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities:
     drop: [ALL]
+{{- end }}
+
+{{/*
+A hook: a Job that runs commands of the plugin, and an account that lives no longer. Each Job has an
+account of its own, because Argo CD 3.3.0 does not create an account of two hooks a second time. Of a
+dict: root, name, when, retries, verbs (on GlobalPullSecret), command (words), and first (words of a
+command before it).
+*/}}
+{{- define "global-pull-secret.hook" -}}
+{{- $name := printf "global-pull-secret-%s" .name }}
+{{- $plugin := list "/nodejs/bin/node" "/app/plugin.cjs" }}
+{{- $annotations := dict "helm.sh/hook" .when "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" }}
+{{- $first := merge (dict "helm.sh/hook-weight" "-1") $annotations }}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ $name }}
+  namespace: kube-system
+  labels:
+    {{- include "global-pull-secret.labels" .root | nindent 4 }}
+  annotations: {{ toJson $first }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- include "global-pull-secret.labels" .root | nindent 4 }}
+  annotations: {{ toJson $first }}
+rules:
+  - apiGroups: [globalpullsecret.io]
+    resources: [globalpullsecrets]
+    resourceNames: [cluster]
+    verbs: {{ toJson .verbs }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- include "global-pull-secret.labels" .root | nindent 4 }}
+  annotations: {{ toJson $first }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {{ $name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ $name }}
+    namespace: kube-system
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ $name }}
+  namespace: kube-system
+  labels:
+    {{- include "global-pull-secret.labels" .root | nindent 4 }}
+  annotations: {{ toJson $annotations }}
+spec:
+  backoffLimit: {{ .retries }}
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: {{ $name }}
+    spec:
+      serviceAccountName: {{ $name }}
+      restartPolicy: Never
+      {{- include "global-pull-secret.pod" .root | trim | nindent 6 }}
+      {{- with .first }}
+      initContainers:
+        - name: ask
+          {{- include "global-pull-secret.container" $.root | nindent 10 }}
+          command: {{ concat $plugin . | toJson }}
+      {{- end }}
+      containers:
+        - name: {{ .name }}
+          {{- include "global-pull-secret.container" .root | nindent 10 }}
+          command: {{ concat $plugin .command | toJson }}
 {{- end }}
 
 {{/* Paths of the values that differ from their default, one a line. Of a list: path, value, default. */}}

@@ -9,6 +9,7 @@ import {
 } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecret } from "#plugin/cluster/secrets.ts";
+import { knownRegistry } from "#plugin/document/known-registry.ts";
 import { rewrite } from "#plugin/document/rewrite.ts";
 import { protectionOf } from "#plugin/document/verdict.ts";
 import { agree, yesFlag } from "#plugin/terminal/agree.ts";
@@ -24,7 +25,7 @@ export const remove = command(
       "registry of use: then the Secret is deleted, and the nodes get back what they had.",
     flags: {
       REGISTRY: {
-        read: String,
+        read: knownRegistry,
         from: "operand",
         required: true,
         what: "a registry of the Secret, in any spelling of it",

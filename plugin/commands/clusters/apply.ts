@@ -1,6 +1,6 @@
 /** `clusters apply`: manifests to every joined cluster, by the caller's own contexts. */
 import { toggle } from "#contract/values.ts";
-import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { clusterFlags, dryRunFlag } from "#plugin/cluster/flags.ts";
 import { applyTo, isGood, type Outcome } from "#plugin/clusters/apply.ts";
 import { waysTo, type Route } from "#plugin/clusters/contexts.ts";
 import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
@@ -28,6 +28,7 @@ export const apply = command(
       check: { ...toggle, what: "write nothing: say what is missing, differs or is not allowed" },
       "force-conflicts": { ...toggle, what: "take over fields that others manage" },
       ...outputFlag,
+      ...dryRunFlag,
       ...clusterFlags,
     },
     rules: [

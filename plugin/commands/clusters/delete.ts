@@ -1,5 +1,5 @@
 /** `clusters delete`: applied manifests taken away from joined clusters. */
-import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { clusterFlags, dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
 import { waysTo, type Route } from "#plugin/clusters/contexts.ts";
 import { deleteFrom, isDone, type Deletion } from "#plugin/clusters/delete.ts";
 import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
@@ -26,6 +26,7 @@ export const deleteManifests = command(
       ...manifestFlags,
       ...yesFlag,
       ...outputFlag,
+      ...dryRunFlag,
       ...clusterFlags,
     },
   },
@@ -33,8 +34,13 @@ export const deleteManifests = command(
     const manifests = await readManifests(file, io);
     const ways = await waysTo(await io.reach(how), clusters, how, io);
     const names = ways.map(({ name }) => name).join(", ");
+    const isDry = dryRunNote(how) !== "";
     if (ways.length > 0)
-      await agree(yes, `Delete the ${manifests.length} objects of ${file} in ${names}?`, io);
+      await agree(
+        yes || isDry,
+        `Delete the ${manifests.length} objects of ${file} in ${names}?`,
+        io,
+      );
     const all = await Promise.all(ways.map((way) => rowsOf(way, manifests)));
     await print(output, all.flat(), linesOf, io);
     return all.flat().every(isDone) ? 0 : 1;

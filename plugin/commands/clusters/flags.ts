@@ -19,6 +19,7 @@ export const pairFlags = {
 export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefined }>): Reach => ({
   ...how,
   context: how["host-context"],
+  cluster: undefined,
 });
 
 /** One name of a cluster or several, separated by commas. */

@@ -18,7 +18,7 @@ export const join = command(
       "and writes a ClusterProfile and the token's Secret in the host, whose fleet controller\n" +
       "renews the token at half its time. To join again renews rights and token; without --secret it\n" +
       "keeps the Secrets that may be placed there. Where one side refuses, what was made on the other\n" +
-      "is taken away.",
+      "is taken away. There is no --dry-run: each step needs what the step before has made.",
     flags: {
       NAME: {
         read: cluster,

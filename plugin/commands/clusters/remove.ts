@@ -3,6 +3,7 @@ import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined/names.ts";
 import { toggle } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
+import { dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
 import { refuseOther, waysTo } from "#plugin/clusters/contexts.ts";
 import { clusterId } from "#plugin/clusters/profile.ts";
 import { leave } from "#plugin/joining/departure.ts";
@@ -33,6 +34,7 @@ export const remove = command(
       },
       ...yesFlag,
       ...pairFlags,
+      ...dryRunFlag,
       "keep-secrets": { ...toggle, what: "leave the Secrets that FleetSecrets have placed there" },
       forget: { ...toggle, what: "do nothing there: the cluster is gone, or another host's" },
     },
@@ -44,6 +46,7 @@ export const remove = command(
     ],
   },
   async ({ NAME: name, forget, yes, "keep-secrets": keep, ...how }, io) => {
+    const note = dryRunNote(how);
     const host = await io.reach(hostOf(how));
     const profile = await host.get<ClusterProfile>(profilePath(name));
     if (profile === undefined || profile.spec.clusterManager.name !== clusterManager)
@@ -59,16 +62,17 @@ export const remove = command(
       const byHand = `delete there by hand: ${allThatIsMade}; then take it away here with --forget`;
       await refuseForeign(there, joinedBy, byHand);
       const question = `Delete in ${there.identity} the Secrets that FleetSecrets have placed, and take ${name} away?`;
-      await agree(yes || keep, question, io);
+      await agree(yes || keep || note !== "", question, io);
       // That cluster named them.
       for (const line of await leave(there, joinedBy, keep))
-        io.out(`${name}: ${escape(line)} deleted\n`);
+        io.out(`${name}: ${escape(line)} deleted${note}\n`);
     }
     const token = await host.get<Named>(tokenPath(name), { as: "metadata" });
     if (token !== undefined) await host.remove(tokenPath(name), token.metadata?.uid ?? "");
     await host.remove(profilePath(name), profile.metadata.uid ?? "");
-    io.out(`${name}: removed\n`);
-    if (forget) io.err(`${name}: what was made there, and its token, stand until you delete them`);
+    io.out(`${name}: removed${note}\n`);
+    if (forget && note === "")
+      io.err(`${name}: what was made there, and its token, stand until you delete them`);
     return 0;
   },
 );

@@ -54,11 +54,6 @@ const flags = {
     repeated: true,
     what: "CLUSTER=FILE, a cluster's public certificate",
   },
-  cluster: {
-    read: cluster,
-    repeated: true,
-    what: "a joined cluster, whose certificate is fetched with your own context",
-  },
   scope: {
     read: oneOf("strict", "namespace-wide", "cluster-wide"),
     standard: "strict",
@@ -86,6 +81,12 @@ const flags = {
     what: "what its Service is called",
   },
   ...clusterFlags,
+  // Not the kubeconfig's cluster.
+  cluster: {
+    read: cluster,
+    repeated: true,
+    what: "a joined cluster, whose certificate is fetched with your own context",
+  },
 } as const satisfies Table;
 
 const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output, ...given }) => {
@@ -158,7 +159,7 @@ async function readAll(given: readonly Given[], io: Io): Promise<Record<string, 
 type Fetched = Readonly<{ cluster: string }> &
   (Readonly<{ certificate: Certificate }> | Readonly<{ why: string }>);
 
-type How = Reach &
+type How = Omit<Reach, "cluster"> &
   Readonly<{
     cluster: readonly string[];
     "controller-namespace": string;
@@ -167,7 +168,8 @@ type How = Reach &
 
 /** Of each cluster that is named, or of all that are joined, by the caller's own contexts. */
 async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
-  const ways = await waysTo(await io.reach(how), how.cluster, how, io);
+  const host = { ...how, cluster: undefined };
+  const ways = await waysTo(await io.reach(host), how.cluster, host, io);
   const controller = { namespace: how["controller-namespace"], name: how["controller-name"] };
   const now = new Date();
   return await Promise.all(

@@ -11,7 +11,7 @@ import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { fleetHeadline, fleetLines } from "#plugin/show/fleet.ts";
 import { command } from "#plugin/terminal/command.ts";
 import { Refused } from "#plugin/terminal/io.ts";
-import { outputFlag, print } from "#plugin/terminal/output.ts";
+import { home, outputFlag, print } from "#plugin/terminal/output.ts";
 import { paintFor } from "#plugin/terminal/paint.ts";
 
 /** A DNS label. It becomes part of a path, so nothing else is taken. */
@@ -34,7 +34,8 @@ export const fleet = command(
     example: "--watch",
     more:
       "Reads the FleetSecrets of a namespace and nothing else. With -o json or yaml it prints a list\n" +
-      "of them. --watch shows each change: on a terminal in place, else as lines, until interrupted.",
+      "of them. --watch shows each change: on a terminal in place, else as lines, until interrupted.\n" +
+      "fleet rbac prints what a cluster has to grant.",
     flags,
     rules: [
       ({ watch, output }) =>
@@ -76,9 +77,6 @@ export const fleet = command(
     return 0;
   },
 );
-
-/** Moves the cursor home and erases what is below, so that redrawing does not flicker. */
-const home = "\u001b[H\u001b[J";
 
 async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]> {
   const all: FleetSecret[] = [];

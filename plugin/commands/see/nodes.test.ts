@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import type { Terminal } from "#plugin/terminal/io.ts";
 
 type Agent = Readonly<{ ready?: boolean; last?: object }>;
 
@@ -69,6 +70,44 @@ test("`nodes -o json` is a list of a stable shape", async () => {
 test("without any agent `nodes` says so", async () => {
   const { out } = await call(["nodes"]);
   assert.match(out, /^No agent runs/);
+});
+
+/** Follows the pods, of which n3 turns ready; returns what was printed until then. */
+async function watched(argv: readonly string[], terminal?: Terminal): Promise<string> {
+  const fake = cluster();
+  const enough = new AbortController();
+  const events = fake.pages.bind(fake);
+  let looks = 0;
+  fake.pages = async (path, ...rest) => {
+    await events(path, ...rest);
+    looks += Number(path === collections.events);
+  };
+  fake.stream = async (_, __, signal, line) => {
+    pod(fake, "n3", { ready: true });
+    const one = fake.objects.get(`${collections.pods}/n3`) as { metadata: object };
+    const object = { ...one, metadata: { ...one.metadata, resourceVersion: "101" } };
+    line(JSON.stringify({ type: "MODIFIED", object }));
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  };
+  const heard = () => void (looks > 1 && enough.abort());
+  const setting = { cluster: fake, signal: enough.signal, heard, ...(terminal && { terminal }) };
+  const { code, out } = await call(["nodes", "--watch", ...argv], setting);
+  assert.equal(code, 0);
+  return out;
+}
+
+test("`nodes --watch` prints the lines that changed, without a terminal", async () => {
+  const out = await watched([]);
+  assert.equal(out.match(/^ {2}n1 /gm)?.length, 1);
+  assert.match(out, /^ {2}n3 +8 +no [^]*^ {2}n3 +8 +yes$/m);
+});
+
+test("`nodes --watch --not-ready` draws all on a terminal, and drops a node that turned ready", async () => {
+  const out = await watched(["--not-ready"], { columns: 80, colour: false });
+  const [, first = "", second = ""] = out.split("\u001b[H\u001b[J");
+  assert.match(first, /^ {2}n3 [^]*\n1 of 4 agents are ready\n$/m);
+  assert.doesNotMatch(second, /^ {2}n3 /m);
+  assert.match(second, /\n2 of 4 agents are ready\n$/);
 });
 
 test("`nodes --not-ready` leaves the ready ones out, and counts all", async () => {

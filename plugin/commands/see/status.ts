@@ -6,7 +6,7 @@ import { followObject, readObject } from "#plugin/cluster/object.ts";
 import { headline, statusLines, type Screen } from "#plugin/show/status.ts";
 import { command } from "#plugin/terminal/command.ts";
 import type { Io } from "#plugin/terminal/io.ts";
-import { outputFlag, print } from "#plugin/terminal/output.ts";
+import { home, outputFlag, print } from "#plugin/terminal/output.ts";
 import { paintFor } from "#plugin/terminal/paint.ts";
 
 /** Columns where the output is no terminal. */
@@ -58,9 +58,6 @@ function withoutFields(object: GlobalPullSecret): GlobalPullSecret {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
-
-/** Moves the cursor home and erases what is below, so that redrawing does not flicker. */
-const home = "\u001b[H\u001b[J";
 
 function show(object: GlobalPullSecret | undefined, screen: Screen, io: Io): undefined {
   if (object === undefined) {

@@ -5,7 +5,9 @@ import { followObject, peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecret, sourceSecrets, versionOf } from "#plugin/cluster/secrets.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { judgeServed, type PresentSource, type Served } from "#plugin/show/presence.ts";
+import { expectedSeconds } from "#plugin/show/expected.ts";
 import { command } from "#plugin/terminal/command.ts";
+import { liveLine } from "#plugin/terminal/live.ts";
 import type { Io } from "#plugin/terminal/io.ts";
 
 export const wait = command(
@@ -17,7 +19,8 @@ export const wait = command(
       "Compares the version of each source's Secret, as it is now, with the one that the nodes have,\n" +
       "so that it is true also in the instant in which the object is still Ready for the version before.\n" +
       "That needs the right to get these Secrets by name, though their content is not asked for;\n" +
-      "without it the object alone is waited for. Exit codes: 0 served; 1 it will not come, and why;\n" +
+      "without it the object alone is waited for. On a terminal one line shows the elapsed time and the\n" +
+      "time that the nodes may still need. Exit codes: 0 served; 1 it will not come, and why;\n" +
       "3 not in this time.",
     flags: { ...timeoutFlag("10m"), ...sourceFlag, ...clusterFlags },
   },
@@ -25,17 +28,18 @@ export const wait = command(
     const cluster = await io.reach(how);
     const present = await presentVersions(cluster, source, io);
     let last: Served | undefined;
+    const live = liveLine(io.live, io.err);
     const answer = await followObject(cluster, {
       seconds: timeout,
       signal: io.signal,
       each: (object) => {
         const now = judgeServed(object, present);
         if (now.is !== "waiting") return now;
-        if (now.why !== last?.why) io.err(now.why);
+        live.show(now.why, object && expectedSeconds(object));
         last = now;
         return undefined;
       },
-    });
+    }).finally(live.end);
     if (answer?.is === "served") io.out(`${escape(answer.why || "served")}\n`);
     if (answer?.is === "failed") io.err(answer.why);
     if (answer === undefined)

@@ -102,6 +102,15 @@ test("what Git declares is not written: Git would undo it", async () => {
   assert.equal((await call(["retry"], { cluster })).code, 0);
 });
 
+test("writes the reason when Git declares the state that is wanted already", async () => {
+  const fieldsV1 = { "f:spec": { "f:managementState": {} } };
+  const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
+  const spec = { managementState: "Withdrawn" } as const;
+  const cluster = clusterWith(object({ spec, metadata: { managedFields } }));
+  assert.equal((await call(["withdraw", "--yes"], { cluster })).code, 0);
+  assert.equal((await call(["resume"], { cluster })).code, 1);
+});
+
 test("a change by somebody else in between is looked at again", async () => {
   const cluster = clusterWith(object({}));
   let first = true;
@@ -132,6 +141,15 @@ test("`withdraw` asks on a terminal, and needs --yes elsewhere", async () => {
   assert.equal(cluster.writes.length, 1);
   assert.equal(asked[0], "Take the pull secret off every node of fake?");
 });
+
+for (const argv of ["pause", "resume", "withdraw", "retry"])
+  test(`\`${argv} --dry-run=server\` asks nobody, and reports that nothing is written`, async () => {
+    const { code, out } = await call([argv, "--dry-run=server"], {
+      cluster: clusterWith(object({})),
+    });
+    assert.equal(code, 0);
+    assert.match(out, /nothing is written \(server dry run\)\n$/);
+  });
 
 test("an object that nobody made is made", async () => {
   const cluster = new FakeCluster();

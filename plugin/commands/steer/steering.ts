@@ -1,7 +1,7 @@
 /** `pause`, `resume`, `withdraw`, `retry`: each one field of the object, and why. */
 import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
 import { toggle, Wrong } from "#contract/values.ts";
-import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { clusterFlags, dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
 import { steer, type Change } from "#plugin/cluster/steer.ts";
 import { agree, yesFlag } from "#plugin/terminal/agree.ts";
 import { command, type Command } from "#plugin/terminal/command.ts";
@@ -18,13 +18,17 @@ function reason(value: string): string | undefined | Wrong {
 }
 
 const flags = {
-  reason: { read: reason, what: "why, for who reads the object's status" },
+  reason: { read: reason, what: "why, shown in the object's status" },
+  ...dryRunFlag,
   ...clusterFlags,
 } as const;
 
 const more =
   "Writes one field of globalpullsecret/cluster, under the field manager kubectl-pull-secret. Where\n" +
   "somebody else declares that field, such as Git, nothing is written, and the exit code is 1.";
+
+const asked = "asked for; next: kubectl pull-secret wait\n";
+const judged = "the API server accepts it; nothing is written (server dry run)\n";
 
 type Given = Readonly<{ reason: string | undefined }> & Reach;
 
@@ -39,7 +43,7 @@ function steering(
     async ({ reason, ...how }: Given, io) => {
       const annotations = { [reasonAnnotation]: reason, ...change.annotations };
       await steer(await io.reach(how), { ...change, annotations });
-      io.out(`${then}\n`);
+      io.out(dryRunNote(how) === "" ? `${then}\n` : judged);
       return 0;
     },
   );
@@ -71,11 +75,11 @@ export const retry: Command = command(
   },
   async ({ reason, ...how }, io) => {
     // Any new value asks; the time says when.
-    const asked = { [retryAnnotation]: new Date().toISOString() };
+    const now = { [retryAnnotation]: new Date().toISOString() };
     // Without one, why it is paused stays.
-    const annotations = reason === undefined ? asked : { ...asked, [reasonAnnotation]: reason };
+    const annotations = reason === undefined ? now : { ...now, [reasonAnnotation]: reason };
     await steer(await io.reach(how), { annotations });
-    io.out("asked for; next: kubectl pull-secret wait\n");
+    io.out(dryRunNote(how) === "" ? asked : judged);
     return 0;
   },
 );
@@ -94,11 +98,12 @@ export const withdraw = command(
   },
   async ({ reason, now, yes, ...how }, io) => {
     const cluster = await io.reach(how);
-    await agree(yes, `Take the pull secret off every node of ${cluster.identity}?`, io);
+    const isDry = dryRunNote(how) !== "";
+    await agree(yes || isDry, `Take the pull secret off every node of ${cluster.identity}?`, io);
     const haste = now ? "true" : undefined;
     const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: haste };
     await steer(cluster, { state: "Withdrawn", annotations });
-    io.out("asked for; next: kubectl pull-secret wait\n");
+    io.out(isDry ? judged : asked);
     return 0;
   },
 );

@@ -32,7 +32,7 @@ test("the nodes come first, then the controller and its rights, and the definiti
   assert.deepEqual(deletions(fake), [...installation.map(({ path }) => path), definition.path]);
   assert.match(
     out,
-    /^uninstalled: PodDisruptionBudget\/.*CustomResourceDefinition\/\S+\nthe Secrets/,
+    /^PodDisruptionBudget\/\S+ deleted\n[^]*\nCustomResourceDefinition\/\S+ deleted\nthe Secrets/,
   );
   assert.match(err, /60 of 100 nodes/);
   assert.deepEqual(fake.writes[0]?.body, {
@@ -53,6 +53,29 @@ test("what is withdrawn already, in Git even, is not written again", async () =>
   const fake = installed({ ...withdrawn, metadata: { ...withdrawn.metadata, managedFields } });
   assert.equal((await call(["uninstall", "--yes"], { cluster: fake })).code, 0);
   assert.ok(fake.writes.every(({ verb }) => verb === "remove"));
+});
+
+test("shows one live line on a terminal, and prints each deleted object below", async () => {
+  const fake = installed(told(rolling));
+  fake.later.push(withdrawn);
+  const drawn: string[] = [];
+  const live = { columns: 100, write: (text: string) => void drawn.push(text) };
+  const { code, out, err } = await call(["uninstall", "--yes"], { cluster: fake, io: { live } });
+  assert.deepEqual([code, err], [0, ""]);
+  const lines = drawn.map((text) => text.replace("\r\u001b[K", ""));
+  assert.match(lines[0] ?? "", /^0s: RollingOut: 60 of 100 nodes/);
+  assert.match(lines.at(-2) ?? "", /^0s: deleted CustomResourceDefinition\/\S+$/);
+  assert.equal(lines.at(-1), "");
+  assert.equal(out.match(/ deleted\n/g)?.length, installation.length + 1);
+});
+
+test("a dry run asks nobody and waits for nothing, and lists what would be deleted", async () => {
+  const fake = installed(object({}));
+  fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
+  const { code, out, err } = await call(["uninstall", "--dry-run=server"], { cluster: fake });
+  assert.deepEqual([code, err], [0, ""]);
+  const lines = out.match(/ deleted \(server dry run\)\n/g);
+  assert.equal(lines?.length, installation.length + 1);
 });
 
 const refusals: readonly (readonly [

@@ -1,10 +1,11 @@
 /** `uninstall`: the nodes first, then the controller, then the definition of our object. */
-import { clusterFlags, timeoutFlag } from "#plugin/cluster/flags.ts";
+import { clusterFlags, dryRunFlag, dryRunNote, timeoutFlag } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecrets } from "#plugin/cluster/secrets.ts";
 import { deleteAll, refuseOfHelm } from "#plugin/removal/delete.ts";
 import { giveBack } from "#plugin/removal/giveback.ts";
 import { agree, yesFlag } from "#plugin/terminal/agree.ts";
+import { liveLine } from "#plugin/terminal/live.ts";
 import { command } from "#plugin/terminal/command.ts";
 import { outputFlag, print } from "#plugin/terminal/output.ts";
 
@@ -31,6 +32,7 @@ export const uninstall = command(
       ...yesFlag,
       ...timeoutFlag("15m"),
       ...outputFlag,
+      ...dryRunFlag,
       ...clusterFlags,
     },
   },
@@ -38,11 +40,15 @@ export const uninstall = command(
     const cluster = await io.reach(how);
     await refuseOfHelm(cluster);
     const question = `Take the pull secret off every node of ${cluster.identity}, and uninstall?`;
-    await agree(yes, question, io);
+    const dryRun = dryRunNote(how) !== "";
+    await agree(yes || dryRun, question, io);
     const end = performance.now() + timeout * 1000;
     const object = await peekObject(cluster);
-    const { signal, err } = io;
-    const { is, why } = await giveBack(cluster, { seconds: timeout, signal, err });
+    const { signal } = io;
+    const live = liveLine(io.live, io.err);
+    const { is, why } = await giveBack(cluster, { seconds: timeout, signal, live, dryRun }).finally(
+      live.end,
+    );
     if (is !== "back") {
       io.err(is === "failed" ? why : `not given back yet, nothing is deleted: ${why}`);
       return is === "failed" ? 1 : 3;
@@ -51,14 +57,18 @@ export const uninstall = command(
     const gone = await deleteAll(cluster, {
       seconds: (end - performance.now()) / 1000,
       signal,
-      deleted: ({ kind, name }) => void deleted.push(`${kind}/${name}`),
-    });
+      dryRun,
+      deleted: ({ kind, name }) => {
+        deleted.push(`${kind}/${name}`);
+        if (io.live !== undefined) live.show(`deleted ${kind}/${name}`, undefined);
+      },
+    }).finally(live.end);
     if (!gone) {
       io.err(signal.aborted ? interrupted(deleted) : stillRunning);
       return 3;
     }
     const kept = sourceSecrets(object).map(({ secret }) => secret);
-    await print(output, { deleted, kept }, lines, io);
+    await print(output, { deleted, kept }, (one) => lines(one, dryRunNote(how)), io);
     return 0;
   },
 );
@@ -69,9 +79,11 @@ const interrupted = (deleted: readonly string[]): string =>
   `interrupted; deleted: ${deleted.join(", ") || "nothing"}; left is the rest, up to the ` +
   "definition of GlobalPullSecret; uninstall again";
 
-function lines({ deleted, kept }: Answer): string[] {
+function lines({ deleted, kept }: Answer, note: string): string[] {
   return [
-    deleted.length === 0 ? "nothing of it is left" : `uninstalled: ${deleted.join(", ")}`,
+    ...(deleted.length === 0
+      ? ["nothing of it is left"]
+      : deleted.map((one) => `${one} deleted${note}`)),
     `the Secrets that you made stay, where there are any: ${kept.join(", ")}`,
   ];
 }

@@ -1,0 +1,56 @@
+/** What completion has to ask for: the kubeconfig's contexts, the registries of a Secret. */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import { additionalSecretName } from "#contract/names.ts";
+import { redactKey } from "#pullsecret/problems/keypath.ts";
+import { peekObject } from "../cluster/object.ts";
+import { secretPath, sourceSecret } from "../cluster/secrets.ts";
+import type { Command } from "../terminal/command.ts";
+import type { Io } from "../terminal/io.ts";
+import { wantsRegistry } from "./complete.ts";
+
+/** Seconds for the cluster: a person waits with a finger on the Tab key. */
+const seconds = 3;
+
+/** The words that may come next and are not in the table of commands; none where asking fails. */
+export async function othersFor(
+  commands: Readonly<Record<string, Command>>,
+  words: readonly string[],
+  io: Io,
+): Promise<readonly string[]> {
+  try {
+    if (/^--(?:host-)?context$/.test(words.at(-2) ?? ""))
+      return await io.contexts(valueOf(words, "kubeconfig"));
+    return wantsRegistry(commands, words) ? await registriesFor(words, io) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Keys of the source's Secret, if the caller may read it; none that holds a credential itself. */
+async function registriesFor(words: readonly string[], io: Io): Promise<readonly string[]> {
+  const cluster = await io.reach({
+    kubeconfig: valueOf(words, "kubeconfig"),
+    context: valueOf(words, "context"),
+    cluster: valueOf(words, "cluster"),
+    user: valueOf(words, "user"),
+    as: valueOf(words, "as"),
+    "request-timeout": seconds,
+  });
+  const named = valueOf(words, "source");
+  const secret =
+    named === undefined
+      ? additionalSecretName
+      : sourceSecret(await peekObject(cluster), named).secret;
+  const found = await cluster.get<V1Secret>(secretPath(secret));
+  const text = Buffer.from(found?.data?.[".dockerconfigjson"] ?? "", "base64").toString("utf8");
+  const { auths = {} } = JSON.parse(text) as { auths?: object };
+  return Object.keys(auths).filter((key) => redactKey(key) === key && !/\s/.test(key));
+}
+
+/** The value of a flag, given as one word or as two. */
+function valueOf(words: readonly string[], flag: string): string | undefined {
+  const at = words.indexOf(`--${flag}`);
+  const joined = words.find((word) => word.startsWith(`--${flag}=`));
+  return at < 0 ? joined?.slice(flag.length + 3) : words[at + 1];
+}

@@ -1,0 +1,63 @@
+/** One line on a terminal that is drawn again: what is waited for, since when, how long still. */
+import { escape } from "#pullsecret/problems/keypath.ts";
+import { span } from "./age.ts";
+
+/** Where the line is drawn: standard error, if that is a terminal. */
+export type LiveTerminal = Readonly<{ columns: number; write(text: string): void }>;
+
+export type Live = Readonly<{
+  /** What is waited for now, and the seconds that it may still take, if they are known. */
+  show(what: string, seconds: number | undefined): void;
+  /** Erases the line; what is printed next stands in its place. */
+  end(): void;
+}>;
+
+/** To the start of the line, and erases it. */
+const erase = "\r\u001b[K";
+
+/** The time first, because the end is cut where the terminal is narrow. */
+export function liveText(what: string, elapsed: number, left: number | undefined): string {
+  const rest = left === undefined || left <= 0 ? "" : `, about ${span(Math.ceil(left))} left`;
+  return `${span(Math.floor(elapsed))}${rest}: ${escape(what)}`;
+}
+
+/**
+ * Draws the line at each `show` and every second. Without a terminal `tell` gets each new text
+ * once, as a line.
+ */
+export function liveLine(terminal: LiveTerminal | undefined, tell: (line: string) => void): Live {
+  let last = "";
+  if (terminal === undefined)
+    return {
+      show(what) {
+        if (what !== last) tell(what);
+        last = what;
+      },
+      end() {},
+    };
+  const { columns, write } = terminal;
+  const begin = performance.now();
+  let until: number | undefined;
+  const draw = (): void => {
+    const now = performance.now();
+    const left = until === undefined ? undefined : (until - now) / 1000;
+    const text = liveText(last, (now - begin) / 1000, left);
+    // In the last column some terminals begin a new line.
+    write(`${erase}${[...text].slice(0, columns - 1).join("")}`);
+  };
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    show(what, seconds) {
+      last = what;
+      until = seconds === undefined ? undefined : performance.now() + seconds * 1000;
+      timer ??= setInterval(draw, 1000);
+      draw();
+    },
+    end() {
+      if (timer === undefined) return;
+      clearInterval(timer);
+      timer = undefined;
+      write(erase);
+    },
+  };
+}

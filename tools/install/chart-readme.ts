@@ -1,0 +1,52 @@
+/** README.md of the chart, which `helm show readme` prints: how to install it, and its values. */
+import { load } from "js-yaml";
+import { textOf } from "./yaml.ts";
+import { chartValues } from "./values-schema.ts";
+
+type Described = Readonly<{
+  description: string;
+  properties?: Readonly<Record<string, Described>>;
+}>;
+
+type Row = readonly [path: string, value: string, description: string];
+
+/** One row for each value; the fields of `policy` and `flags` have pages of their own. */
+function rowsOf({ properties = {} }: Described, values: unknown, above: string): readonly Row[] {
+  return Object.entries(properties).flatMap(([name, one]) => {
+    const value = (values as Readonly<Record<string, unknown>> | undefined)?.[name];
+    const path = `${above}${name}`;
+    const isGroup = one.properties !== undefined && Object.keys(value ?? {}).length > 0;
+    if (isGroup) return rowsOf(one, value, `${path}.`);
+    const shown = value === undefined ? "unset" : `\`${JSON.stringify(value)}\``;
+    return [[`\`${path}\``, shown, one.description] as const];
+  });
+}
+
+/** A vertical bar would end the cell. */
+const cell = (text: string): string => text.replaceAll("|", "\\|");
+
+/** The file's text. */
+export function chartReadme(): string {
+  const values = load(textOf("chart/values.yaml"));
+  const rows = rowsOf(chartValues, values, "").map((row) => `| ${row.map(cell).join(" | ")} |\n`);
+  return `${intro}\n| value | default | meaning |\n| --- | --- | --- |\n${rows.join("")}`;
+}
+
+const intro = `# global-pull-secret
+
+One registry credential, declared once, reaches every node, and leaves when it is withdrawn. The
+chart installs the same objects as \`kubectl apply -k manifests\`. It requires Kubernetes 1.31 or
+newer.
+
+\`\`\`sh
+helm install gps ./manifests/chart -n kube-system --set image.repository=registry.example.com/public/global-pull-secret
+helm test gps -n kube-system                      # waits until the nodes have the pull secret
+helm uninstall gps -n kube-system --timeout 6m    # the nodes first, then the release
+\`\`\`
+
+The release has to be in kube-system, unless \`role\` is \`Hosted\`. docs/use/install.md explains how to
+upgrade, docs/use/uninstall.md how Helm, Flux and Argo CD uninstall it, and docs/reference/configuration.md
+the controller's flags, which are \`flags.*\` here.
+
+## Values
+`;

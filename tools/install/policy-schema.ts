@@ -1,0 +1,52 @@
+/** What values.schema.json takes for `policy`: the spec of GlobalPullSecret, as the CRD has it. */
+import { onlyVersion, ourCrd, type Schema } from "../definition/crd.ts";
+
+type Rule = Readonly<{ rule: string }>;
+type CrdSchema = Schema & Readonly<{ "x-kubernetes-validations"?: readonly Rule[] }>;
+
+/** The pattern in a rule of CEL. Helm's patterns are of the same kind, RE2. */
+const pattern = /self\.matches\('((?:[^'\\]|\\.)*)'\)/;
+/** A rule of CEL with these bounds for integers. */
+const bounds = /self >= (-?\d+) && self <= (-?\d+)/;
+
+/** Keywords that mean the same in both. */
+const same = ["type", "enum", "minLength", "maxLength", "maxItems", "minimum", "maximum"] as const;
+
+/**
+ * JSON schema of a field: its types, limits and, of its rules in CEL, patterns and bounds. The
+ * other rules, such as that a duration is at most 1h, are the API server's.
+ */
+function fieldSchema(field: CrdSchema): Record<string, unknown> & { description: string } {
+  const { description = "", properties, items, required } = field;
+  const kept = same.flatMap((key) => {
+    const value = (field as Record<string, unknown>)[key];
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  const rules = (field["x-kubernetes-validations"] ?? []).map(({ rule }) => rule);
+  const both = field["x-kubernetes-int-or-string"] === true;
+  const isText = field.type === "string" || both;
+  const texts = isText ? rules.flatMap((rule) => pattern.exec(rule)?.[1] ?? []) : [];
+  const [, least, most] = (both && bounds.exec(rules.join("\n"))) || [];
+  return {
+    description,
+    ...Object.fromEntries(kept),
+    ...(both && { type: ["string", "integer"] }),
+    ...(least !== undefined && { minimum: Number(least), maximum: Number(most) }),
+    // In CEL the pattern is a text in quotes, with its own escapes.
+    ...(texts[0] !== undefined && { pattern: texts[0].replace(/\\(.)/g, "$1") }),
+    ...(items && { items: fieldSchema(items) }),
+    ...(properties && {
+      additionalProperties: false,
+      ...(required && { required }),
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, one]) => [name, fieldSchema(one)]),
+      ),
+    }),
+  };
+}
+
+/** The schema of `policy`, with the description that values.yaml shows. */
+export function policySchema(description: string): ReturnType<typeof fieldSchema> {
+  const spec = onlyVersion(ourCrd()).schema.properties?.["spec"] ?? {};
+  return { ...fieldSchema(spec), description };
+}

@@ -12,10 +12,8 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { Engine } from "./engine.ts";
-import { managementSide } from "./management/side.ts";
+import { managementSide, tenantSide, type Side } from "./side.ts";
 import { syncSecretsIn } from "./objects.ts";
-import type { Side } from "./side.ts";
-import { tenantSide } from "./tenant/side.ts";
 
 test("a clock that is set back makes the pause after a failure no longer", async (t) => {
   const metadata = { name: "one", namespace: "default", uid: "u", resourceVersion: "1" };

@@ -8,17 +8,17 @@ import type { Logger } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { Contest } from "#kube/contest.ts";
+import { Contest } from "#kube/contested-client.ts";
 import { backoff } from "#kube/client/retry.ts";
 import { sooner, type Again } from "#kube/loop.ts";
-import { make, type Writing } from "./make.ts";
 import type { Metrics, Result } from "./metrics.ts";
 import { metadataOf, readObject, writeFinalizer, writeStatus } from "./objects.ts";
 import { judge } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import { sameStatus, statusOf, type Found } from "./rules/status.ts";
-import { stepOf, type Live } from "./rules/step.ts";
+import { stepOf, replacement, type Live } from "./rules/step.ts";
 import { Elsewhere, elsewhere, type Side } from "./side.ts";
+import type { Wanted } from "./rules/copies.ts";
 
 /** Seconds until the next attempt after a conflict. */
 const conflictSeconds = 0.5;
@@ -372,4 +372,29 @@ function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersi
     ...(secretName === undefined ? {} : { secretName }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
+}
+
+type Writing = "create" | "update" | "recreate";
+
+/**
+ * Takes the step. Throws Elsewhere where it is refused, and where the reply is not as wanted:
+ * admission there changes it, and would do so at every further write.
+ */
+async function make(
+  { to, made, noun, propagation }: Side,
+  step: Writing,
+  live: Live | undefined,
+  wanted: Wanted,
+): Promise<void> {
+  const path = `${made}/${wanted.metadata.name}`;
+  if (step === "recreate")
+    return await elsewhere(
+      to.remove(path, live?.metadata.uid ?? "", live?.metadata.resourceVersion, propagation),
+    );
+  const reply = await (live === undefined
+    ? elsewhere(to.create<Live>(made, wanted))
+    : elsewhere(to.replace<Live>(path, replacement(live, wanted))));
+  if (stepOf(reply, wanted, true) === "nothing") return;
+  const found = { reason: "Refused", message: sentence("changed", noun) } as const;
+  throw new Elsewhere(found, { left: reply.metadata });
 }

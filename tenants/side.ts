@@ -1,13 +1,17 @@
 /** A side as a value: where its objects are, where what is made from them goes, and how. */
-import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { V1ObjectMeta, V1Namespace } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import type { SyncContent } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import type { Found } from "./rules/status.ts";
 import type { Live } from "./rules/step.ts";
-import type { Wanted } from "./rules/copies.ts";
+import { isSecretOf, secretOf, copyOf, isCopy, type Wanted } from "./rules/copies.ts";
+import { syncSecretsIn, allSyncSecrets } from "./objects.ts";
+import { isOfCluster } from "./rules/origin.ts";
 
 export type Side = Readonly<{
   /** The cluster that has the SyncSecrets, and the path of their collection. */
@@ -86,3 +90,96 @@ function foundBy({ status, reason }: ApiError): Found {
     ? { reason: "Unreachable", message: sentence("unreachable", why) }
     : { reason: "Refused", message: sentence("refused", why) };
 }
+
+/** An hour. Only a finalizer that somebody else put on a copy lasts so long. */
+const deadline = 3600;
+
+export const managementSide = (
+  cluster: Cluster,
+  namespace: string,
+  leftBehind?: Side["leftBehind"],
+): Side => ({
+  deadline,
+  ...(leftBehind === undefined ? {} : { leftBehind }),
+  from: cluster,
+  objects: syncSecretsIn(namespace),
+  to: cluster,
+  made: secretsIn(namespace),
+  noun: "Secret",
+  propagation: "Background",
+  wanted: secretOf,
+  isOurs: isSecretOf,
+  told: ({ metadata: { name = "", resourceVersion = "" } }) => ({
+    reason: "Synced",
+    message: `Secret ${name} holds what is declared`,
+    secretName: name,
+    resourceVersion,
+  }),
+});
+
+type Options = Readonly<{
+  home: Cluster;
+  management: Cluster;
+  /** The tenant's namespace there. */
+  namespace: string;
+  /** Seconds until a deleted object goes without confirmation from there. */
+  deadline?: number;
+  warning?: () => string | undefined;
+  leftBehind?: Side["leftBehind"];
+}>;
+
+export function tenantSide(options: Options): Side {
+  const { home, management, namespace, deadline = 3600, warning, leftBehind } = options;
+  let id: string | undefined;
+  return {
+    deadline,
+    ...(warning === undefined ? {} : { warning }),
+    ...(leftBehind === undefined ? {} : { leftBehind }),
+    from: home,
+    objects: allSyncSecrets,
+    to: management,
+    made: syncSecretsIn(namespace),
+    noun: "copy",
+    finalizer: "globalpullsecret.io/sync-tenant",
+    // The Secret of a copy goes first, and then the copy.
+    propagation: "Foreground",
+    /**
+     * Reads the id of this cluster, once. Without the right to, nothing left behind is collected.
+     */
+    async prepare() {
+      const path = "/api/v1/namespaces/kube-system";
+      id ??= (await home.get<V1Namespace>(path).catch(() => undefined))?.metadata?.uid;
+    },
+    isOwn: (made) => isCopy(made) && isOfCluster(made, id),
+    wanted: (object, content) => copyOf(object, content, namespace, id),
+    // Only a copy can be named by the UID of the object.
+    isOurs: () => true,
+    isCopy,
+    told,
+  };
+}
+
+/**
+ * What the management side says in the copy's status. A status of a former generation says nothing
+ * of the present content: until it is current, the object waits.
+ */
+function told(copy: Live): Found {
+  const { status, metadata } = copy as SyncSecret;
+  const ready = conditionOf(status, "Ready");
+  if (
+    ready === undefined ||
+    status === undefined ||
+    status.observedGeneration !== metadata.generation
+  )
+    return { reason: "Waiting", message: "the management cluster has the copy, and no Secret yet" };
+  const { secretName, resourceVersion } = status;
+  return {
+    reason: reasons.find((one) => one === ready.reason) ?? "Waiting",
+    message: ready.message ?? "",
+    ...(secretName === undefined ? {} : { secretName }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}
+
+/** The management side's reasons, except Leaving, which the tenant's side gives itself. */
+const reasons = ["Synced", "Invalid", "Foreign", "Refused", "Unreachable"] as const;

@@ -6,9 +6,8 @@ import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { Engine } from "./engine.ts";
-import { managementSide } from "./management/side.ts";
+import { managementSide, tenantSide } from "./side.ts";
 import { syncSecretsIn } from "./objects.ts";
-import { tenantSide } from "./tenant/side.ts";
 
 type Kept = Readonly<{ metadata: Readonly<{ name: string; labels?: object }>; status?: object }>;
 

@@ -1,5 +1,5 @@
 /** What becomes of the Secret: when newer content is published, and what both slots hold. Pure. */
-import { mostRevision } from "#contract/revision.ts";
+import { mostRevision } from "#contract/grant.ts";
 import type { PodFacts, SecretFacts, Snapshot } from "./facts.ts";
 import type { Look } from "./look.ts";
 import type { Action, Cause, View } from "./decision.ts";

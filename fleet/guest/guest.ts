@@ -12,7 +12,7 @@ import { isLasting, sentence } from "../secret/problems.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import type { Placement, Way } from "../way/way.ts";
 import { Link, away, told } from "./link.ts";
-import { Contest } from "#kube/contest.ts";
+import { Contest } from "#kube/contested-client.ts";
 
 /** Most milliseconds until a write that got no answer is tried again. */
 const longestPause = 30_000;

@@ -3,7 +3,7 @@
  * credential. The two secret readers that the inventory names as reference are served without
  * running them: what they read is read here, as data. Pure.
  */
-import { tokenKey } from "#contract/joined/names.ts";
+import { tokenKey } from "#contract/joined.ts";
 import { execExtension, type AccessProvider, type ClusterProfile } from "#api/cluster-profile.ts";
 
 /** A Secret in the profile's own namespace. */

@@ -1,5 +1,5 @@
 /** Whether the admission policies that hold a joined cluster's account to its task are there. */
-import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
+import { joinedGuards, objectsOf } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 

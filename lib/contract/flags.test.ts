@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asksForHelp } from "./arguments.ts";
-import { readFlags, type Rule } from "./flags.ts";
+import { readFlags, nearest, type Rule } from "./flags.ts";
 import { usage, type Table } from "./table.ts";
 import { integer, oneOf, text, toggle } from "./values.ts";
 
@@ -162,3 +162,19 @@ test("takes nothing of an argument that begins with an unknown letter for anothe
   const read = readFlags(table, { argv: ["-ppl4nted"], quote: JSON.stringify });
   assert.deepEqual(read, { ok: false, errors: ["-p: is no flag; --help names all"] });
 });
+
+const words = ["listen", "kubeconfig", "max-unavailable", "max-failures"];
+const cases: readonly (readonly [word: string, meant: string | undefined])[] = [
+  ["listen", "listen"],
+  ["listn", "listen"],
+  ["lisstenn", "listen"],
+  ["kube-config", "kubeconfig"],
+  ["max-failure", "max-failures"],
+  ["maxunavailble", "max-unavailable"],
+  ["colour", undefined],
+  ["l", undefined],
+  ["", undefined],
+];
+for (const [word, meant] of cases)
+  test(`"${word}" means ${meant ?? "none of the known"}`, () =>
+    assert.equal(nearest(word, words), meant));

@@ -5,8 +5,7 @@
  *
  *     GPS200 the revision is in force; … (revision 7) [proved 7/DIGEST/SINCE 7]
  */
-import type { GrantKey } from "./grant.ts";
-import { revisionOf } from "./revision.ts";
+import { revisionOf, type GrantKey } from "./grant.ts";
 
 /**
  * proved: the kubelet runs with what was granted · failed: it did not, and the old file is back ·

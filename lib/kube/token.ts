@@ -7,7 +7,7 @@ import {
   joinedName,
   tokenKey,
   tokenSeconds,
-} from "#contract/joined/names.ts";
+} from "#contract/joined.ts";
 import { namespace } from "#contract/names.ts";
 import type { Cluster } from "./client/cluster.ts";
 

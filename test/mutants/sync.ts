@@ -5,19 +5,19 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L1",
     effect: "the tenant's side takes the Secrets themselves for what is wrapped",
-    file: "tenants/tenant/side.ts",
+    file: "tenants/side.ts",
     text: "objects: allSyncSecrets,",
     instead: 'objects: "/api/v1/secrets",',
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
     breaks: "L2",
     effect: "a copy is asked for in the namespace that it comes from",
-    file: "tenants/tenant/side.ts",
+    file: "tenants/side.ts",
     text: "copyOf(object, content, namespace, id)",
     instead: "copyOf(object, content, object.metadata.namespace ?? namespace)",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -26,7 +26,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: "blockOwnerDeletion: true }]",
     instead: "blockOwnerDeletion: false as true }]",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -44,13 +44,13 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: "      name: uid,\n      namespace,\n      labels,",
     instead: "      name,\n      namespace,\n      labels,",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
     breaks: "L5",
     effect: "no copy is ever made",
-    file: "tenants/make.ts",
+    file: "tenants/engine.ts",
     text: "const path = `${made}/${wanted.metadata.name}`;",
     instead: 'if (step === "create") return;\n  const path = `${made}/${wanted.metadata.name}`;',
     test: "tenants/undone.test.ts",
@@ -80,7 +80,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: 'type: opaque ? "Opaque" : type,\n    data,',
     instead: 'type: opaque ? "Opaque" : type,\n    data: {},',
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -89,7 +89,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: 'ownerReferences: [{ apiVersion, kind: "SyncSecret", name, uid, blockOwnerDeletion: true }],',
     instead: "",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -134,7 +134,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: "const opaque = type === accountToken;",
     instead: "const opaque = type === undefined;",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -143,7 +143,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: "immutable: object.immutable ?? false,",
     instead: "immutable: false,",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -187,7 +187,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L19",
     effect: "a copy is deleted in the background, and goes before its Secret",
-    file: "tenants/tenant/side.ts",
+    file: "tenants/side.ts",
     text: 'propagation: "Foreground",',
     instead: 'propagation: "Background",',
     test: "tenants/engine.test.ts",
@@ -243,7 +243,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L24",
     effect: "what is there already is never updated",
-    file: "tenants/make.ts",
+    file: "tenants/engine.ts",
     text: ": elsewhere(to.replace<Live>(path, replacement(live, wanted))));",
     instead: ": Promise.resolve(wanted as Live));",
     test: "tenants/undone.test.ts",
@@ -318,7 +318,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: 'const managedBy = { "app.kubernetes.io/managed-by": syncManager };',
     instead: 'const managedBy = { "app.kubernetes.io/part-of": syncManager };',
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -352,10 +352,10 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L33",
     effect: "status does not name the Secret, and no Ingress can",
-    file: "tenants/management/side.ts",
+    file: "tenants/side.ts",
     text: "secretName: name,",
     instead: 'secretName: "",',
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
 ];

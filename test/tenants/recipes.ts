@@ -1,7 +1,7 @@
 /** What the page tells to run when something is wrong, each with the fault that it is for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { managementAccount } from "#contract/sync-names.ts";
+import { managementAccount } from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { blocksBelow, deskFor, recipes } from "./page.ts";
 import type { Rig } from "./rig.ts";

@@ -17,8 +17,8 @@ const programs: Programs = {
   hidden: "agent/hidden.ts",
   controller: "controller/main.ts",
   fleet: "fleet/main.ts",
-  "sync-tenant": "tenants/tenant/main.ts",
-  "sync-management": "tenants/management/main.ts",
+  "sync-tenant": "tenants/tenant.ts",
+  "sync-management": "tenants/management.ts",
 };
 
 /** Runs on users' machines, on Node 20 or newer. */

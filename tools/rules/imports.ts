@@ -12,14 +12,12 @@ import { effectIn, effectOf, isPure, isPureImport, saysPure } from "./purity.ts"
 /** The shipped rooms, each after those that it may import. */
 const order: readonly string[] = [
   "lib/contract",
-  "lib/contract/joined",
   "lib/pullsecret/problems",
   "lib/pullsecret/json",
   "lib/pullsecret/registry",
   "lib/pullsecret/document",
   "lib/pullsecret/kubelet",
   "lib/pullsecret/merge",
-  "lib/pullsecret/provider",
   "lib/pullsecret",
   "lib/kube/kubeconfig",
   "lib/kube/client",
@@ -67,8 +65,6 @@ const order: readonly string[] = [
   "fleet",
   "tenants/rules",
   "tenants",
-  "tenants/tenant",
-  "tenants/management",
   "plugin/terminal",
   "plugin/login",
   "plugin/cluster",

@@ -4,8 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { Credential, decodeAuth } from "./auth.ts";
-import { fold } from "../json/fold.ts";
-import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { fold, isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { Steps } from "../problems/keypath.ts";
 import type { Findings } from "../problems/findings.ts";
 

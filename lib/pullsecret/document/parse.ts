@@ -2,8 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
-import { fold } from "../json/fold.ts";
-import { isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
+import { fold, isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
 import { isUnusual, meaningOf, readKey, spellingsOf } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem, type ProblemKind } from "../problems/problems.ts";

@@ -5,7 +5,7 @@
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { Fault, readText } from "./text.ts";
-import { doubleOf, type JsonFault, type Values, valuesOf } from "./values.ts";
+import { doubleOf, valuesOf, type JsonFault, type Values } from "./values.ts";
 
 /** A value whose numbers are doubles. */
 export type Json = Values<number>;
@@ -68,4 +68,12 @@ function badByte(bytes: Uint8Array): number {
 function position(text: string, at: number): string {
   const before = text.slice(0, at).split("\n");
   return `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
+}
+
+/**
+ * The lower-case form of a name, with U+017F for s and U+212A for k: two names with the same form
+ * are one field.
+ */
+export function fold(name: string): string {
+  return name.replaceAll("\u017f", "s").replaceAll("\u212a", "k").toLowerCase();
 }

@@ -5,7 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import { decodeAuth } from "../document/auth.ts";
-import { fold } from "../json/fold.ts";
+import { fold } from "../json/json.ts";
 import { formatPath, type Steps } from "../problems/keypath.ts";
 import type { ProblemKind } from "../problems/problems.ts";
 import { Fault, JsonMembers, readText, type Tree } from "../json/text.ts";

@@ -1,10 +1,5 @@
 /** `tenant`: what a tenant's namespace of the management cluster needs. */
-import {
-  managementAccount,
-  tenantAccount,
-  tenantBound,
-  tenantLabel,
-} from "#contract/sync-names.ts";
+import { managementAccount, tenantAccount, tenantBound, tenantLabel } from "#contract/names.ts";
 import { integer, Wrong } from "#contract/values.ts";
 import { command } from "#plugin/terminal/command.ts";
 

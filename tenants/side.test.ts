@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { managementSide } from "./management/side.ts";
+import { managementSide, tenantSide } from "./side.ts";
 import { allSyncSecrets, syncSecretsIn } from "./objects.ts";
 import type { Live } from "./rules/step.ts";
-import { tenantSide } from "./tenant/side.ts";
 
 const cluster = {} as unknown as Cluster;
 const tenant = tenantSide({ home: cluster, management: cluster, namespace: "tenant-a" });

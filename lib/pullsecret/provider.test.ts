@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { answerable, answerOf, script } from "./answer.ts";
-import { judgeConfig, providerConfig, rowsFor } from "./config.ts";
+import { answerable, answerOf, script, judgeConfig, providerConfig, rowsFor } from "./provider.ts";
 
 const everyHost = rowsFor([]);
 
@@ -93,7 +92,7 @@ for (const [change, why] of refused)
   });
 
 test("the page shows the script, the configuration and an empty answer as they are", () => {
-  const page = new URL("../../../docs/delivery-node.md", import.meta.url);
+  const page = new URL("../../docs/delivery-node.md", import.meta.url);
   const shown = readFileSync(page, "utf8").replaceAll(/^ +/gm, "");
   for (const one of [script, providerConfig([], "All"), answerOf(new Map()).toString()])
     assert.ok(shown.includes(one.replaceAll(/^ +/gm, "")), one);

@@ -1,15 +1,53 @@
 /** The tenant's side: copies SyncSecrets to the tenant's namespace of the management cluster. */
+import { readFlags, type ParsedFlags } from "#contract/flags.ts";
+import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
+import { duration, file, Wrong } from "#contract/values.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { common } from "#program/flags.ts";
 import { connect } from "#kube/client/client.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
 import { runProgram } from "#program/run.ts";
-import { createAlarm, createExpiry, createMetrics } from "../metrics.ts";
-import { syncManager } from "../rules/copies.ts";
-import { serveSide } from "../service.ts";
-import { parseTenantConfig, tenantUsage } from "./flags.ts";
+import { createAlarm, createExpiry, createMetrics } from "./metrics.ts";
+import { syncManager } from "./rules/copies.ts";
+import { serveSide } from "./service.ts";
 import { createRenewal } from "./renewal.ts";
 import { tenantSide } from "./side.ts";
+
+function namespace(value: string): string | Wrong {
+  const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);
+  return fits ? value : new Wrong("is no name of a namespace; give one such as tenant-a");
+}
+
+const flags = {
+  ...common,
+  "management-kubeconfig": {
+    read: file,
+    required: true,
+    what: "kubeconfig of the tenant's account in the management cluster",
+  },
+  "management-namespace": {
+    read: namespace,
+    required: true,
+    what: "the tenant's namespace there",
+  },
+  "removal-deadline": {
+    read: duration,
+    standard: "1h",
+    what: "how long a deleted SyncSecret waits for its copy to be gone",
+  },
+} as const satisfies Table;
+
+type TenantConfig = TableValues<typeof flags>;
+
+/** Reads the arguments. Every error is reported, not only the first. */
+const parseTenantConfig = (argv: readonly string[]): ParsedFlags<TenantConfig> =>
+  readFlags(flags, { argv, quote });
+
+/** The text of `--help`. */
+const tenantUsage = (): string =>
+  `Brings the SyncSecrets of this cluster to a namespace of the management cluster.\n${usageOf(flags)}`;
 
 /** An answer of the management cluster may take 10 s: one that hangs must not stop all others. */
 const patience = { manager: syncManager, seconds: 10 };

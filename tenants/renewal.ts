@@ -7,23 +7,18 @@ import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Logger } from "pino";
-import {
-  kubeconfigKey,
-  managementSecret,
-  tenantAccount,
-  tenantBound,
-} from "#contract/sync-names.ts";
+import { kubeconfigKey, managementSecret, tenantAccount, tenantBound } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { otherManager } from "#kube/client/ownership.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
-import { Contest } from "#kube/contest.ts";
+import { Contest } from "#kube/contested-client.ts";
 import { createLoop, type Again } from "#kube/loop.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { ageOfToken, requestToken, timesIn } from "#kube/token.ts";
-import { syncManager } from "../rules/copies.ts";
-import { sentence } from "../rules/problems.ts";
+import { syncManager } from "./rules/copies.ts";
+import { sentence } from "./rules/problems.ts";
 
 type Options = Readonly<{
   /** The tenant's cluster, which has the Secret. */

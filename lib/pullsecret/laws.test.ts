@@ -13,10 +13,9 @@ import {
   twinned,
 } from "./arbitrary.fixture.ts";
 import { canonical, sourcesOf } from "./merge/canonical.ts";
-import { explain } from "./kubelet/explain.ts";
+import { explain, match } from "./kubelet/match.ts";
 import { readAsKubelet } from "./kubelet/kubelet.ts";
 import { imagesOf, meaningOf } from "./registry/key.ts";
-import { match } from "./kubelet/match.ts";
 import { merge, type Merged, type MergePolicy } from "./merge/merge.ts";
 import { agree, isOriginal, offersOf, type MergeSource } from "./merge/offer.ts";
 import { parse, type Accepted } from "./document/parse.ts";

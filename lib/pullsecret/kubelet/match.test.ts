@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { explain, type Explanation } from "./explain.ts";
+import { explain, type Explanation } from "./match.ts";
 import { repositoryOf } from "../registry/image.ts";
 import { readAsKubelet } from "./kubelet.ts";
 

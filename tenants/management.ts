@@ -17,7 +17,7 @@ import { syncManager } from "./rules/copies.ts";
 
 type ManagementConfig = TableValues<typeof flags>;
 
-/** Reads the arguments. Every error is reported, not only the first. */
+/** Reads the arguments. Reports every error, not only the first. */
 const parseManagementConfig = (argv: readonly string[]): ParsedFlags<ManagementConfig> =>
   readFlags(flags, { argv, quote });
 
@@ -43,7 +43,7 @@ function serveTenants(
     const names = new Set(found.flatMap(({ name }) => name ?? []));
     for (const [name, { stop }] of tenants) {
       if (names.has(name)) continue;
-      log.info({ namespace: name }, "no tenant's any more: nothing is changed there");
+      log.info({ namespace: name }, "no longer a tenant's namespace: nothing is changed there");
       stop.abort();
       tenants.delete(name);
     }
@@ -62,7 +62,7 @@ function serveTenants(
     run,
     failed(error, failures) {
       const message = (error as Error).message;
-      log.error({ failures, error: message }, "the namespaces cannot be listed; tried again");
+      log.error({ failures, error: message }, "the namespaces cannot be listed; trying again");
       return undefined;
     },
   });

@@ -1,4 +1,4 @@
-/** A side as a value: where its objects are, where what is made from them goes, and how. */
+/** A side as a value: where its objects are, where the results go, and how they are made. */
 import type { V1ObjectMeta, V1Namespace } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -18,49 +18,49 @@ export type Side = Readonly<{
   from: Cluster;
   objects: string;
   /**
-   * The cluster in which something is made from each of them, and the path of that collection. A
-   * SyncSecret's UID is the name there.
+   * The cluster in which something is made from each of them, and the path of that collection. Its
+   * name there is the SyncSecret's UID.
    */
   to: Cluster;
   made: string;
-  /** What is made, in the log's words: `copy` or `Secret`. */
+  /** What is made, for the log: `copy` or `Secret`. */
   noun: string;
   /** Finalizer that keeps a deleted object until what was made from it is gone. */
   finalizer?: string;
-  /** Whether what depends on what was made goes before it or after it. */
+  /** Whether the dependents of what was made are deleted before it or after it. */
   propagation: "Foreground" | "Background";
   wanted: (object: SyncSecret, content: SyncContent) => Wanted;
-  /** True when the live one was made from the object with that UID, whatever was edited on it. */
+  /** True if the live object was made from the object with that UID, whatever was edited on it. */
   isOurs: (live: V1ObjectMeta, uid: string) => boolean;
   /** True for a copy, which this side must not copy again. */
   isCopy?: (metadata: V1ObjectMeta) => boolean;
-  /** What the object's status says when the live one is as wanted. */
+  /** The object's status when the live object is as wanted. */
   told: (live: Live) => Found;
   /** Called before each run. */
   prepare?: () => Promise<void>;
   /**
-   * True for something made by this side, of an object of its own cluster. Without that object it
-   * was left behind, and is deleted.
+   * True for something that this side made from an object of its own cluster. Without that object
+   * it is left behind, and is deleted.
    */
   isOwn?: (made: V1ObjectMeta) => boolean;
   /**
-   * Seconds after a deletion when the finalizer goes without confirmation, and finalizers of others
-   * where there is none of ours.
+   * Seconds after a deletion until our finalizer is removed without confirmation, or, if we have
+   * none, until foreign finalizers are.
    */
   deadline: number;
   /** Tells people what was left behind. */
   leftBehind?: (object: V1ObjectMeta, message: string) => Promise<void>;
-  /** What will soon keep this side from its work; undefined: nothing. */
+  /** What will soon prevent this side from working; undefined: nothing. */
   warning?: () => string | undefined;
 }>;
 
 /**
- * What is made could not be made. The object itself can usually still be written, so its status
- * reports why.
+ * The object could not be made in the other cluster. The source object can usually still be
+ * written, so its status reports why.
  */
 export class Elsewhere extends Error {
   readonly found: Found;
-  /** What a write left that did not do what it was to do. */
+  /** What a write left behind that did not have the intended effect. */
   readonly left: V1ObjectMeta | undefined;
 
   /** `message` is for the log alone. */
@@ -71,7 +71,7 @@ export class Elsewhere extends Error {
   }
 }
 
-/** Turns a failed request into Elsewhere, except a conflict, after which one looks again. */
+/** Turns a failed request into Elsewhere, except a conflict, after which the caller reads again. */
 export async function elsewhere<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -91,7 +91,7 @@ function foundBy({ status, reason }: ApiError): Found {
     : { reason: "Refused", message: sentence("refused", why) };
 }
 
-/** An hour. Only a finalizer that somebody else put on a copy lasts so long. */
+/** An hour. Only a foreign finalizer on a copy takes that long. */
 const deadline = 3600;
 
 export const managementSide = (
@@ -111,7 +111,7 @@ export const managementSide = (
   isOurs: isSecretOf,
   told: ({ metadata: { name = "", resourceVersion = "" } }) => ({
     reason: "Synced",
-    message: `Secret ${name} holds what is declared`,
+    message: `Secret ${name} has the declared content`,
     secretName: name,
     resourceVersion,
   }),
@@ -141,10 +141,11 @@ export function tenantSide(options: Options): Side {
     made: syncSecretsIn(namespace),
     noun: "copy",
     finalizer: "globalpullsecret.io/sync-tenant",
-    // The Secret of a copy goes first, and then the copy.
+    // The Secret of a copy is deleted first, and then the copy.
     propagation: "Foreground",
     /**
-     * Reads the id of this cluster, once. Without the right to, nothing left behind is collected.
+     * Reads the id of this cluster, once. Without the right to read it, objects left behind are not
+     * collected.
      */
     async prepare() {
       const path = "/api/v1/namespaces/kube-system";
@@ -152,7 +153,7 @@ export function tenantSide(options: Options): Side {
     },
     isOwn: (made) => isCopy(made) && isOfCluster(made, id),
     wanted: (object, content) => copyOf(object, content, namespace, id),
-    // Only a copy can be named by the UID of the object.
+    // Only a copy can have the UID of the object as its name.
     isOurs: () => true,
     isCopy,
     told,
@@ -160,8 +161,8 @@ export function tenantSide(options: Options): Side {
 }
 
 /**
- * What the management side says in the copy's status. A status of a former generation says nothing
- * of the present content: until it is current, the object waits.
+ * Reads the management side's status of the copy. The status of a former generation does not apply
+ * to the present content: until it is current, the object waits.
  */
 function told(copy: Live): Found {
   const { status, metadata } = copy as SyncSecret;
@@ -171,7 +172,7 @@ function told(copy: Live): Found {
     status === undefined ||
     status.observedGeneration !== metadata.generation
   )
-    return { reason: "Waiting", message: "the management cluster has the copy, and no Secret yet" };
+    return { reason: "Waiting", message: "the management cluster has the copy, but no Secret yet" };
   const { secretName, resourceVersion } = status;
   return {
     reason: reasons.find((one) => one === ready.reason) ?? "Waiting",
@@ -181,5 +182,5 @@ function told(copy: Live): Found {
   };
 }
 
-/** The management side's reasons, except Leaving, which the tenant's side gives itself. */
+/** The management side's reasons, except Leaving, which the tenant's side sets itself. */
 const reasons = ["Synced", "Invalid", "Foreign", "Refused", "Unreachable"] as const;

@@ -17,7 +17,7 @@ import { tenantSide } from "./side.ts";
 
 function namespace(value: string): string | Wrong {
   const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);
-  return fits ? value : new Wrong("is no name of a namespace; give one such as tenant-a");
+  return fits ? value : new Wrong("is not a valid namespace name (example: tenant-a)");
 }
 
 const flags = {
@@ -35,13 +35,13 @@ const flags = {
   "removal-deadline": {
     read: duration,
     standard: "1h",
-    what: "how long a deleted SyncSecret waits for its copy to be gone",
+    what: "how long a deleted SyncSecret waits until its copy is gone",
   },
 } as const satisfies Table;
 
 type TenantConfig = TableValues<typeof flags>;
 
-/** Reads the arguments. Every error is reported, not only the first. */
+/** Reads the arguments. Reports every error, not only the first. */
 const parseTenantConfig = (argv: readonly string[]): ParsedFlags<TenantConfig> =>
   readFlags(flags, { argv, quote });
 
@@ -49,7 +49,7 @@ const parseTenantConfig = (argv: readonly string[]): ParsedFlags<TenantConfig> =
 const tenantUsage = (): string =>
   `Brings the SyncSecrets of this cluster to a namespace of the management cluster.\n${usageOf(flags)}`;
 
-/** An answer of the management cluster may take 10 s: one that hangs must not stop all others. */
+/** Seconds for an answer of the management cluster: one that hangs must not stop all others. */
 const patience = { manager: syncManager, seconds: 10 };
 
 runProgram({
@@ -63,7 +63,7 @@ runProgram({
       flag: "--management-kubeconfig",
       log,
       connected: (access) => connect(kubeConfigOf(access), () => {}, patience),
-      // Versions that were seen in one cluster mean nothing in another: start anew.
+      // Versions seen in one cluster mean nothing in another, so the process starts again.
       moved: () => process.exit(1),
     });
     const namespace = config["management-namespace"];

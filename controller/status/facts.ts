@@ -11,7 +11,7 @@ export type SourceFacts = Omit<SourceStatus, "servedResourceVersion"> &
   Readonly<{ extra: boolean }>;
 
 export type Stage =
-  /** No run has finished looking yet. */
+  /** No run has finished reading the cluster yet. */
   | Readonly<{ kind: "starting" }>
   /** Nothing is declared, and nothing of ours is there. */
   | Readonly<{ kind: "nothing" }>

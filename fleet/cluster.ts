@@ -11,7 +11,7 @@ import { isPlacedBy, ownerMark, type Content, has } from "./rules/content.ts";
 import { isLasting, sentence } from "./rules/problems.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import type { Placement, Transport } from "./transport/transport.ts";
-import { Contest } from "#kube/contest.ts";
+import { Contest } from "#kube/contested-client.ts";
 
 /** Longest pause, in milliseconds, before a write without an answer is repeated. */
 const longestPause = 30_000;

@@ -1,5 +1,5 @@
 /** The flags of the fleet's controller. */
-import { clustersNamespace } from "#contract/joined/names.ts";
+import { clustersNamespace } from "#contract/joined.ts";
 import { namespace } from "#contract/names.ts";
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";

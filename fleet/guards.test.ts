@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
+import { joinedGuards, objectsOf } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { covers, isGuarded } from "./joined.ts";
 

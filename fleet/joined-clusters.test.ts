@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { pino } from "pino";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
-import { clusterManager } from "#contract/joined/names.ts";
+import { clusterManager } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
 

@@ -2,7 +2,7 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
-import { clusterManager } from "#contract/joined/names.ts";
+import { clusterManager } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { inLanes } from "#kube/lanes.ts";

@@ -8,7 +8,7 @@ import {
   systemRootsAnnotation,
   expiresAnnotation,
   issuedAnnotation,
-} from "#contract/joined/names.ts";
+} from "#contract/joined.ts";
 import type { Age } from "#kube/token.ts";
 import { isReported, statusOf, type FoundCluster, ageOf } from "./joined-status.ts";
 

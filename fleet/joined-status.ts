@@ -9,7 +9,7 @@ import {
   systemRootsAnnotation,
   expiresAnnotation,
   issuedAnnotation,
-} from "#contract/joined/names.ts";
+} from "#contract/joined.ts";
 import { conditionOf, timed, timeOf } from "#kube/conditions.ts";
 import { ageOfToken, type Age } from "#kube/token.ts";
 

@@ -10,7 +10,7 @@ import { requestToken, tokenSecret } from "#kube/token.ts";
 import type { AccessReading } from "./inventory/access.ts";
 import { fleetManager } from "./connection.ts";
 import type { FoundCluster } from "./joined-status.ts";
-import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
+import { joinedGuards, objectsOf } from "#contract/joined.ts";
 
 /** Limits of an answer: seconds, and bytes. */
 const answerSeconds = 10;

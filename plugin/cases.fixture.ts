@@ -188,7 +188,7 @@ const badLines = (name: string) =>
     `GPS116 ${name}: auths["c.io"].auth: no colon in the decoded text; give base64 of user:password`,
     "",
   ].join("\n");
-const newest = '--conflicts "newest": is none of the choices; give additional, original\n';
+const newest = '--conflicts "newest": is not one of the choices; give additional, original\n';
 const tooMuch =
   "GPS308 sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
   "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB\n";
@@ -196,7 +196,7 @@ const joinn = '"clusters joinn": is not a command; give clusters join; --help li
 const chek = '"chek": is not a command; give check; --help lists all\n';
 const onlyFlags = "only flags are given; name a command; --help lists all\n";
 const conflictLine =
-  'GPS164 additional: auths["a.io"]: another credential than in the original; no action needed if intended: the additional\'s is used\n';
+  'GPS164 additional: auths["a.io"]: differs from the credential in the original; no action needed if intended: the additional\'s is used\n';
 
 /**
  * argv (and input), exit code, standard output, standard error; a pattern where only a part
@@ -276,7 +276,7 @@ const cases: readonly (readonly [
     `merge --show-credentials --additional ${good} --protect a.io/*`,
     2,
     "",
-    /^--protect "a\.io\/\*": is no registry; .*\n$/,
+    /^--protect "a\.io\/\*": is not a registry; .*\n$/,
   ],
   [
     `merge --show-credentials --original ${good}`,
@@ -288,13 +288,13 @@ const cases: readonly (readonly [
     `merge --show-credentials --additional ${good} --force`,
     2,
     "",
-    "--force: is no flag; --help names all\n",
+    "--force: is not a flag; --help names all\n",
   ],
   [
     `merge --show-credentials --additionl ${good}`,
     2,
     "",
-    /^--additionl: is no flag; give --additional\n--additional: is missing; .*\n$/,
+    /^--additionl: is not a flag; give --additional\n--additional: is missing; .*\n$/,
   ],
   [
     "merge --show-credentials --original --additional",
@@ -473,7 +473,7 @@ const cases: readonly (readonly [
     `explain a.io/x --file ${good} -o wide`,
     2,
     "",
-    /^--output "wide": is none of the choices; give text, json, yaml\n$/,
+    /^--output "wide": is not one of the choices; give text, json, yaml\n$/,
   ],
   [`explain a.io/x --file ${good} -ojson`, 0, /^\{\n  "image": "a\.io\/x"/, ""],
   [`explain a.io/x --file ${good} -oyaml`, 0, /^image: a\.io\/x\n/, ""],
@@ -533,7 +533,7 @@ const cases: readonly (readonly [
   [`-f=${good} -o=json check`, 0, /^\{\s+"accepted": true/, ""],
   [`--login=false check ${good}`, 0, "accepted: 1 registry\n", ""],
   ["-h check", 0, /^Usage: kubectl pull-secret check \[F\] \[flags\]\n/, ""],
-  ["--no-such check -", 2, "", "--no-such: is no flag; --help names all\n"],
+  ["--no-such check -", 2, "", "--no-such: is not a flag; --help names all\n"],
   ["--context east", 2, "", onlyFlags],
   ["-o", 2, "", onlyFlags],
   ["-o json", 2, "", onlyFlags],

@@ -1,6 +1,6 @@
 /** The command line as a function of its words: everything but the process around it. */
 import { asksForHelp } from "#contract/arguments.ts";
-import { nearest } from "#contract/nearest.ts";
+import { nearest } from "#contract/flags.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { tellApiError } from "./cluster/failure.ts";

@@ -1,4 +1,4 @@
-/** Pauses of the engine, of a side that is scripted: no real API server fails at a chosen call. */
+/** Pauses of the engine, with a scripted side: no real API server fails at a chosen call. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { readFileSync } from "node:fs";
@@ -12,12 +12,10 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { Engine } from "./engine.ts";
-import { managementSide } from "./management/side.ts";
+import { managementSide, tenantSide, type Side } from "./side.ts";
 import { syncSecretsIn } from "./objects.ts";
-import type { Side } from "./side.ts";
-import { tenantSide } from "./tenant/side.ts";
 
-test("a clock that is set back makes the pause after a failure no longer", async (t) => {
+test("does not lengthen the pause after a failure when the clock is set back", async (t) => {
   const metadata = { name: "one", namespace: "default", uid: "u", resourceVersion: "1" };
   const cluster = {
     async pages(path: string, _query: object, each: (page: readonly object[]) => void) {
@@ -59,7 +57,7 @@ function pairOf() {
 }
 const quiet = pino({ level: "silent" });
 
-test("the tenant's side deletes a copy in the foreground, so that its Secret goes first", async () => {
+test("deletes a copy in the foreground on the tenant's side, so that its Secret goes first", async () => {
   const { management, here, there, object, create } = pairOf();
   await create("one");
   const engine = new Engine(
@@ -77,14 +75,14 @@ test("the tenant's side deletes a copy in the foreground, so that its Secret goe
   assert.equal(object("one"), undefined);
 });
 
-test("the management side puts no finalizer on a copy", async () => {
+test("puts no finalizer on a copy on the management side", async () => {
   const { here, object, create } = pairOf();
   await create("one");
   await new Engine(managementSide(here, "default"), quiet, { looked() {} }).run();
   assert.deepEqual(object("one")?.metadata.finalizers ?? [], []);
 });
 
-test("a token that ends soon is a condition of each object of the tenant, until it is renewed", async () => {
+test("reports a token that ends soon in a condition of each object of the tenant, until it is renewed", async () => {
   const { home, here, there, create } = pairOf();
   await create("one");
   let warning: string | undefined;
@@ -108,7 +106,7 @@ test("a token that ends soon is a condition of each object of the tenant, until 
   assert.deepEqual([said()?.status, said()?.reason], ["False", "None"]);
 });
 
-/** What the tenant's side does with the object `one` and its copy, and the clocks of the test. */
+/** How the tenant's side treats the object `one` and its copy, and the clocks of the test. */
 async function leaving(t: TestContext) {
   const pair = pairOf();
   const { management, here, there, object, create } = pair;
@@ -118,7 +116,7 @@ async function leaving(t: TestContext) {
   const metadata = { name: "kube-system" };
   await here.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
   const told: string[] = [];
-  /** As in a cluster into which a backup is being restored: no object is there yet. */
+  /** A cluster into which a backup is being restored: no object exists yet. */
   let hidden = false;
   const hide = (wanted: boolean) => (hidden = wanted);
   const pages: Cluster["pages"] = async (path, query, each, how) =>
@@ -151,11 +149,11 @@ async function leaving(t: TestContext) {
 const reasons: readonly (readonly [what: string, status: number, reason: string])[] = [
   ["its namespace, and so its account, is gone", 401, "Unauthorized"],
   ["its rights are gone", 403, "Forbidden"],
-  ["the definition is gone", 404, "NotFound"],
+  ["the CRD is gone", 404, "NotFound"],
   ["the cluster does not work", 500, "InternalError"],
 ];
 for (const [what, status, reason] of reasons)
-  test(`L20: where ${what} in the management cluster, a deleted object ends after its deadline, is told, and its copy is collected later`, async (t) => {
+  test(`L20: ends and reports a deleted object after its deadline if ${what} in the management cluster, and collects its copy later`, async (t) => {
     const { management, object, told, copy, pass, leave } = await leaving(t);
     management.refuses = () => refuse(status, reason, "no");
     await leave();
@@ -168,14 +166,15 @@ for (const [what, status, reason] of reasons)
     assert.ok(copy());
     management.refuses = () => undefined;
     await pass(1);
-    // As long as the deadline: what looks left behind may be half of a backup that is restored.
+    // As long as the deadline: an object that looks left behind may belong to a backup that is half
+    // restored.
     await pass(3500);
     assert.ok(copy(), "its object has time to come back");
     await pass(101);
     assert.equal(copy(), undefined);
   });
 
-test("a copy whose object comes back, as from a backup, is not deleted, and has the whole time again", async (t) => {
+test("keeps a copy whose object comes back, as from a backup, and counts the whole time again", async (t) => {
   const { management, hide, copy, pass } = await leaving(t);
   const before = copy()?.metadata.uid;
   for (const hidden of [true, false, true, false]) {
@@ -187,7 +186,7 @@ test("a copy whose object comes back, as from a backup, is not deleted, and has 
   assert.ok(!management.asked.some(({ verb }) => verb === "delete"));
 });
 
-test("a copy that comes back without its object, as from a backup, has the whole time again", async (t) => {
+test("counts the whole time again for a copy that comes back without its object, as from a backup", async (t) => {
   const { there, hide, copy, pass } = await leaving(t);
   hide(true);
   await pass(1);
@@ -208,7 +207,7 @@ for (const [status, reason] of [
   [409, "Conflict"],
   [500, "InternalError"],
 ] as const)
-  test(`an overdue object whose finalizer cannot be removed (${status}) stops no other, and is counted once it could`, async (t) => {
+  test(`counts an overdue object whose finalizer cannot be removed (${status}) once it could, and serves the others`, async (t) => {
     const { home, management, object, told, copy, create, pass, leave } = await leaving(t);
     const uid = copy()?.metadata.name ?? assert.fail("there is no copy");
     management.refuses = ({ path }) =>
@@ -228,7 +227,7 @@ for (const [status, reason] of [
     assert.equal(told.length, 1);
   });
 
-test("L20: a finalizer that somebody planted on the copy holds neither side beyond its deadline", async (t) => {
+test("L20: waits on neither side beyond the deadline for a foreign finalizer on the copy", async (t) => {
   const { management, there, object, told, copy, pass, leave } = await leaving(t);
   const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");
   const finalizers = ["planted.example/f"];
@@ -251,7 +250,7 @@ test("L20: a finalizer that somebody planted on the copy holds neither side beyo
   );
 });
 
-test("a copy of another cluster, or of somebody else, in the same namespace is not collected", async (t) => {
+test("does not collect a copy of another cluster, or of another program, in the same namespace", async (t) => {
   const { management, there, pass } = await leaving(t);
   const names = { "origin-name": "x", "origin-namespace": "y" };
   const others = { ...names, "origin-cluster": "another" };
@@ -269,7 +268,7 @@ test("a copy of another cluster, or of somebody else, in the same namespace is n
     assert.ok(management.object(`${syncSecretsIn("tenant-a")}/${name}`), name);
 });
 
-test("an object with a copy's marks says that it is not copied on, once, and does not fight for it", async () => {
+test("reports once that an object with a copy's marks is not copied, and does not fight for it", async () => {
   const { home, management, here, there, object } = pairOf();
   const marks = { "origin-name": "x", "origin-namespace": "y" };
   const annotations = Object.fromEntries(

@@ -1,53 +1,53 @@
 /**
  * Reconciles the objects of one side; both sides use it. A run lists only metadata. It reads an
- * object, and takes one step, when the resourceVersion of the object or of what is made from it has
- * changed since nothing was left to do. No content is kept between two runs.
+ * object, and takes one step, if the resourceVersion of the object or of what is made from it has
+ * changed since it was last in sync. No content is kept between two runs.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { Contest } from "#kube/contest.ts";
+import { Contest } from "#kube/contested-client.ts";
 import { backoff } from "#kube/client/retry.ts";
 import { sooner, type Again } from "#kube/loop.ts";
-import { make, type Writing } from "./make.ts";
 import type { Metrics, Result } from "./metrics.ts";
 import { metadataOf, readObject, writeFinalizer, writeStatus } from "./objects.ts";
 import { judge } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import { sameStatus, statusOf, type Found } from "./rules/status.ts";
-import { stepOf, type Live } from "./rules/step.ts";
+import { stepOf, replacement, type Live } from "./rules/step.ts";
 import { Elsewhere, elsewhere, type Side } from "./side.ts";
+import type { Wanted } from "./rules/copies.ts";
 
 /** Seconds until the next attempt after a conflict. */
 const conflictSeconds = 0.5;
 /** Seconds until an object that waits for others is read again, in case a watch missed a change. */
 const waitSeconds = 10;
 /**
- * Writes of one content. Ten edits that are repaired at once are nothing special; what needs more
- * than one a minute, for ever, has another writer.
+ * Writes of one content. Repairing ten edits at once is normal. If the same content needs more than
+ * one write a minute forever, there is another writer.
  */
 const writes = { perSecond: 1 / 60, atOnce: 10 };
 
 /**
- * Least milliseconds for which a process has tried to end an object before it gives up: one that
+ * Least milliseconds for which a process tries to end an object before it gives up. A process that
  * starts after the deadline tries first.
  */
 const leastTrial = 60_000;
 /** Finalizers of the garbage collector, which it removes itself. */
 const collectors: ReadonlySet<string> = new Set(["foregroundDeletion", "orphan"]);
 
-/** What is remembered of an object between runs: versions, and no content. */
+/** What is kept of an object between runs: versions, and no content. */
 type Known = {
-  /** Versions of the object and of what is made from it at which nothing was left to do. */
+  /** Versions of the object and of what is made from it when they were last in sync. */
   seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
-  /** By generation: what its user changes is written at once. */
+  /** By generation: a change by the user is written at once. */
   contest: Contest<number>;
-  /** Since when this process knows that it is being deleted, by performance.now(). */
+  /** When this process noticed the deletion, by performance.now(). */
   leaving: number | undefined;
-  /** The generation at which its status says that it is a copy. */
+  /** The generation for which its status reports that it is a copy. */
   refused: number | undefined;
 };
 
@@ -56,7 +56,7 @@ export class Engine {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #known = new Map<string, Known>();
-  /** Uid of what was made and has no object → since when, by performance.now(). */
+  /** UID of something made without its object → since when, by performance.now(). */
   readonly #orphans = new Map<string | undefined, number>();
 
   constructor(side: Side, log: Logger, metrics: Metrics) {
@@ -65,7 +65,7 @@ export class Engine {
     this.#metrics = metrics;
   }
 
-  /** Reconciles every object once. Rejects where one of the two collections cannot be listed. */
+  /** Reconciles every object once. Rejects if one of the two collections cannot be listed. */
   async run(): Promise<Again | undefined> {
     const { from, objects, to, made, prepare } = this.#side;
     await prepare?.();
@@ -83,9 +83,9 @@ export class Engine {
   }
 
   /**
-   * Deletes what an object left behind that ended without confirmation. It waits for as long as the
-   * deadline first: after a backup was restored in either cluster, objects come back one by one,
-   * and what is used there must not lose its Secret before its object is back.
+   * Deletes what an object left behind that ended without confirmation, but only after the deadline
+   * has passed once more. After a backup was restored in either cluster, objects come back one by
+   * one, and a Secret in use must not be deleted before its object is back.
    */
   async #collect(
     there: readonly V1ObjectMeta[],
@@ -103,7 +103,7 @@ export class Engine {
       const since = this.#orphans.get(uid);
       if (since === undefined) {
         this.#orphans.set(uid, now);
-        const message = `a ${noun} without its object is deleted unless that comes back`;
+        const message = `a ${noun} without its object will be deleted unless the object comes back`;
         this.#log.warn({ made: name, seconds: deadline }, message);
       }
       const wait = (since ?? now) + deadline * 1000 - now;
@@ -122,7 +122,7 @@ export class Engine {
     return again;
   }
 
-  /** Reconciles one object. Never rejects, so that one that fails delays no other. */
+  /** Reconciles one object. Never rejects, so that a failing object delays no other. */
   async #serve(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
     const known = this.#knownOf(metadata);
     const at = this.#versions(metadata, made);
@@ -142,14 +142,14 @@ export class Engine {
       this.#metrics.looked(namespace, result, (performance.now() - started) / 1000);
     try {
       const again = await this.#look(metadata, made);
-      // A write is no success before a look has found that it lasts.
+      // A write is a success only after a later read has found that it lasts.
       if (again?.seconds !== 0) known.failed = undefined;
       count("success");
       return again;
     } catch (error) {
       if (error instanceof ApiError && error.status === 409) {
         count("conflict");
-        this.#log.debug({ namespace, name }, "changed meanwhile; it is looked at again");
+        this.#log.debug({ namespace, name }, "changed meanwhile; reading it again");
         return { seconds: conflictSeconds };
       }
       count("error");
@@ -159,7 +159,7 @@ export class Engine {
         if (await this.#ended(metadata, error.found)) return undefined;
       }
       const pause = backoff(times);
-      // What the write itself has changed is no reason to try again before the pause is over.
+      // The change made by the write itself is not a reason to try again before the pause is over.
       const left = error instanceof Elsewhere ? error.left : undefined;
       known.failed = {
         at: left ? this.#versions(metadata, left) : at,
@@ -171,7 +171,7 @@ export class Engine {
   }
 
   /**
-   * Says once of a copy that it is not copied on. In a management cluster its own program writes
+   * Reports once that a copy is not copied further. In a management cluster its own program writes
    * another status, which is right there and stays.
    */
   async #refuseCopy(metadata: V1ObjectMeta, known: Known): Promise<void> {
@@ -216,7 +216,7 @@ export class Engine {
     return { seconds: 0 };
   }
 
-  /** Deletes what was made, and removes the finalizer only when that is gone. */
+  /** Deletes what was made, and removes the finalizer only after that is gone. */
   async #leave(object: SyncSecret): Promise<Again | undefined> {
     const { from, to, finalizer, isOurs, noun, propagation } = this.#side;
     // Without a finalizer the garbage collector deletes what was made.
@@ -240,7 +240,7 @@ export class Engine {
     return { seconds: 1 };
   }
 
-  /** Removes what others put on a deleted copy to keep it, once its deadline is over. */
+  /** Removes foreign finalizers from a deleted copy, once its deadline is over. */
   async #release(object: SyncSecret): Promise<Again | undefined> {
     const { from, leftBehind } = this.#side;
     const { metadata } = object;
@@ -256,7 +256,9 @@ export class Engine {
     return undefined;
   }
 
-  /** Removes our finalizer without confirmation, once the deadline is over. Whether it did. */
+  /**
+   * Removes our finalizer without confirmation, once the deadline is over. Returns whether it did.
+   */
   async #giveUp(metadata: V1ObjectMeta, why: string): Promise<boolean> {
     const { from, finalizer, leftBehind } = this.#side;
     if (finalizer === undefined || !this.#isOverdue(metadata)) return false;
@@ -269,7 +271,10 @@ export class Engine {
     return true;
   }
 
-  /** Whether an object that failed was given up. If not, status tells why, as far as it can. */
+  /**
+   * Whether an object that failed was given up. If not, its status reports the reason, if it can be
+   * written.
+   */
   async #ended(metadata: V1ObjectMeta, found: Found): Promise<boolean> {
     const ended = await this.#giveUp(metadata, found.message).catch((error: Error) => {
       const { namespace, name } = metadata;
@@ -289,7 +294,9 @@ export class Engine {
     return Date.now() >= since + this.#side.deadline * 1000 && now - known.leaving >= leastTrial;
   }
 
-  /** Writes what was found to status, and remembers that nothing is left to do until a change. */
+  /**
+   * Writes the result to status, and remembers that the object is in sync until the next change.
+   */
   async #report(
     object: SyncSecret,
     made: V1ObjectMeta | undefined,
@@ -315,14 +322,15 @@ export class Engine {
     return written;
   }
 
-  /** Reports a failure in status, if it can. It is in the log already. */
+  /** Reports a failure in status, if possible. It is in the log already. */
   async #reportOf(metadata: V1ObjectMeta, found: Found): Promise<void> {
     try {
       const object = await readObject(this.#side.from, metadata);
       const ready = conditionOf(object?.status, "Ready");
       const current = ready?.observedGeneration === object?.metadata.generation;
       const isCurrent = object?.metadata.deletionTimestamp === undefined && current;
-      // An object in sync says so while the other cluster is away: its Secret is still right.
+      // The status of an object in sync stays while the other cluster is away: its Secret is still
+      // right.
       if (object === undefined || (found.reason === "Unreachable" && isCurrent)) return;
       await this.#writeStatus(object, found);
     } catch (error) {
@@ -360,16 +368,41 @@ export class Engine {
 const done: Readonly<Record<Writing, (side: Side) => string>> = {
   create: ({ noun }) => `the ${noun} is created`,
   update: ({ noun }) => `the ${noun} is updated`,
-  recreate: ({ noun }) => `the ${noun} cannot be changed: it is deleted, and made anew`,
+  recreate: ({ noun }) => `the ${noun} cannot be changed: it is deleted, and created again`,
 };
 
 const uidOf = ({ metadata }: SyncSecret): string => metadata.uid ?? "";
 
-/** The Secret that the former status named: a status without it would lose it. */
+/** The Secret that the former status named: without it the new status would lose the name. */
 function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {
   const { secretName, resourceVersion } = status ?? {};
   return {
     ...(secretName === undefined ? {} : { secretName }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
+}
+
+type Writing = "create" | "update" | "recreate";
+
+/**
+ * Takes the step. Throws Elsewhere where it is refused, and where the reply is not as wanted:
+ * admission there changes it, and would do so at every further write.
+ */
+async function make(
+  { to, made, noun, propagation }: Side,
+  step: Writing,
+  live: Live | undefined,
+  wanted: Wanted,
+): Promise<void> {
+  const path = `${made}/${wanted.metadata.name}`;
+  if (step === "recreate")
+    return await elsewhere(
+      to.remove(path, live?.metadata.uid ?? "", live?.metadata.resourceVersion, propagation),
+    );
+  const reply = await (live === undefined
+    ? elsewhere(to.create<Live>(made, wanted))
+    : elsewhere(to.replace<Live>(path, replacement(live, wanted))));
+  if (stepOf(reply, wanted, true) === "nothing") return;
+  const found = { reason: "Refused", message: sentence("changed", noun) } as const;
+  throw new Elsewhere(found, { left: reply.metadata });
 }

@@ -6,7 +6,7 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { createAlarm, createExpiry } from "./metrics.ts";
 
-test("L20: what a deadline ended is counted by namespace, and named in an Event on the object", async () => {
+test("L20: counts by namespace what a deadline ended, and names it in an Event on the object", async () => {
   const api = new FakeApi();
   const registry = new Registry();
   const alarm = createAlarm(directly(api, "global-pull-secret-sync"), registry);
@@ -25,7 +25,7 @@ test("L20: what a deadline ended is counted by namespace, and named in an Event 
   });
 });
 
-test("the end of the tenant's token is a metric", async () => {
+test("reports the end of the tenant's token as a metric", async () => {
   const registry = new Registry();
   createExpiry(registry)(1_800_000_000);
   assert.match(

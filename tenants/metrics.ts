@@ -17,13 +17,13 @@ export function createMetrics(registry: Registry): Metrics {
   collectDefaultMetrics({ register: registry });
   const looks = new Counter({
     name: "global_pull_secret_sync_secret_reconcile_total",
-    help: "Reconciles of a SyncSecret by the namespace that it is in, and by result",
+    help: "Reconciles of a SyncSecret by its namespace and by result",
     labelNames: ["namespace", "result"],
     registers,
   });
   const durations = new Histogram({
     name: "global_pull_secret_sync_secret_reconcile_duration_seconds",
-    help: "Duration of such a reconcile, failed ones included",
+    help: "Duration of a reconcile, failed ones included",
     labelNames: ["namespace"],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers,
@@ -36,9 +36,7 @@ export function createMetrics(registry: Registry): Metrics {
   };
 }
 
-/**
- * What tells people of an object that was left behind: a metric by namespace, and an Event on it.
- */
+/** Reports an object that was left behind: a metric by namespace, and an Event on it. */
 export function createAlarm(cluster: Cluster, registry: Registry) {
   const counter = new Counter({
     name: "global_pull_secret_sync_left_behind_total",
@@ -63,7 +61,7 @@ export function createAlarm(cluster: Cluster, registry: Registry) {
 export function createExpiry(registry: Registry): (seconds: number) => void {
   const gauge = new Gauge({
     name: "global_pull_secret_sync_token_expiry_timestamp_seconds",
-    help: "When the token for the management cluster ends, in seconds since 1970; 0: not known",
+    help: "When the token for the management cluster ends, in seconds since 1970; 0: unknown",
     registers: [registry],
   });
   return (seconds) => gauge.set(seconds);

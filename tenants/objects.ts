@@ -30,7 +30,7 @@ export async function metadataOf(
   return found;
 }
 
-/** The object with that uid; undefined when it is gone, or when another one has its name now. */
+/** The object with that UID; undefined if it is gone, or if another object has its name now. */
 export async function readObject(
   cluster: Cluster,
   metadata: V1ObjectMeta,
@@ -39,7 +39,9 @@ export async function readObject(
   return object?.metadata.uid === metadata.uid ? object : undefined;
 }
 
-/** Adds or removes the finalizer, and returns the object. Writes nothing where it is so already. */
+/**
+ * Adds or removes the finalizer, and returns the object. Writes nothing if it is already as wanted.
+ */
 export async function writeFinalizer(
   cluster: Cluster,
   object: SyncSecret,

@@ -8,7 +8,7 @@ import { Engine } from "./engine.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Side } from "./side.ts";
 
-/** `hint`: something that the watches do not show has changed. */
+/** `hint`: reports a change that the watches do not show. */
 type ServedSide = ServedProgram & Readonly<{ hint: () => void }>;
 
 export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedSide {
@@ -17,7 +17,7 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedSide
     run: () => engine.run(),
     failed(error, failures) {
       const message = (error as Error).message;
-      log.error({ failures, error: message }, "a run failed; it is tried again");
+      log.error({ failures, error: message }, "a run failed; trying again");
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
   });

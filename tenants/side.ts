@@ -1,62 +1,66 @@
-/** A side as a value: where its objects are, where what is made from them goes, and how. */
-import type { V1ObjectMeta } from "@kubernetes/client-node";
+/** A side as a value: where its objects are, where the results go, and how they are made. */
+import type { V1ObjectMeta, V1Namespace } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import type { SyncContent } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import type { Found } from "./rules/status.ts";
 import type { Live } from "./rules/step.ts";
-import type { Wanted } from "./rules/copies.ts";
+import { isSecretOf, secretOf, copyOf, isCopy, type Wanted } from "./rules/copies.ts";
+import { syncSecretsIn, allSyncSecrets } from "./objects.ts";
+import { isOfCluster } from "./rules/origin.ts";
 
 export type Side = Readonly<{
   /** The cluster that has the SyncSecrets, and the path of their collection. */
   from: Cluster;
   objects: string;
   /**
-   * The cluster in which something is made from each of them, and the path of that collection. A
-   * SyncSecret's UID is the name there.
+   * The cluster in which something is made from each of them, and the path of that collection. Its
+   * name there is the SyncSecret's UID.
    */
   to: Cluster;
   made: string;
-  /** What is made, in the log's words: `copy` or `Secret`. */
+  /** What is made, for the log: `copy` or `Secret`. */
   noun: string;
   /** Finalizer that keeps a deleted object until what was made from it is gone. */
   finalizer?: string;
-  /** Whether what depends on what was made goes before it or after it. */
+  /** Whether the dependents of what was made are deleted before it or after it. */
   propagation: "Foreground" | "Background";
   wanted: (object: SyncSecret, content: SyncContent) => Wanted;
-  /** True when the live one was made from the object with that UID, whatever was edited on it. */
+  /** True if the live object was made from the object with that UID, whatever was edited on it. */
   isOurs: (live: V1ObjectMeta, uid: string) => boolean;
   /** True for a copy, which this side must not copy again. */
   isCopy?: (metadata: V1ObjectMeta) => boolean;
-  /** What the object's status says when the live one is as wanted. */
+  /** The object's status when the live object is as wanted. */
   told: (live: Live) => Found;
   /** Called before each run. */
   prepare?: () => Promise<void>;
   /**
-   * True for something made by this side, of an object of its own cluster. Without that object it
-   * was left behind, and is deleted.
+   * True for something that this side made from an object of its own cluster. Without that object
+   * it is left behind, and is deleted.
    */
   isOwn?: (made: V1ObjectMeta) => boolean;
   /**
-   * Seconds after a deletion when the finalizer goes without confirmation, and finalizers of others
-   * where there is none of ours.
+   * Seconds after a deletion until our finalizer is removed without confirmation, or, if we have
+   * none, until foreign finalizers are.
    */
   deadline: number;
   /** Tells people what was left behind. */
   leftBehind?: (object: V1ObjectMeta, message: string) => Promise<void>;
-  /** What will soon keep this side from its work; undefined: nothing. */
+  /** What will soon prevent this side from working; undefined: nothing. */
   warning?: () => string | undefined;
 }>;
 
 /**
- * What is made could not be made. The object itself can usually still be written, so its status
- * reports why.
+ * The object could not be made in the other cluster. The source object can usually still be
+ * written, so its status reports why.
  */
 export class Elsewhere extends Error {
   readonly found: Found;
-  /** What a write left that did not do what it was to do. */
+  /** What a write left behind that did not have the intended effect. */
   readonly left: V1ObjectMeta | undefined;
 
   /** `message` is for the log alone. */
@@ -67,7 +71,7 @@ export class Elsewhere extends Error {
   }
 }
 
-/** Turns a failed request into Elsewhere, except a conflict, after which one looks again. */
+/** Turns a failed request into Elsewhere, except a conflict, after which the caller reads again. */
 export async function elsewhere<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -86,3 +90,97 @@ function foundBy({ status, reason }: ApiError): Found {
     ? { reason: "Unreachable", message: sentence("unreachable", why) }
     : { reason: "Refused", message: sentence("refused", why) };
 }
+
+/** An hour. Only a foreign finalizer on a copy takes that long. */
+const deadline = 3600;
+
+export const managementSide = (
+  cluster: Cluster,
+  namespace: string,
+  leftBehind?: Side["leftBehind"],
+): Side => ({
+  deadline,
+  ...(leftBehind === undefined ? {} : { leftBehind }),
+  from: cluster,
+  objects: syncSecretsIn(namespace),
+  to: cluster,
+  made: secretsIn(namespace),
+  noun: "Secret",
+  propagation: "Background",
+  wanted: secretOf,
+  isOurs: isSecretOf,
+  told: ({ metadata: { name = "", resourceVersion = "" } }) => ({
+    reason: "Synced",
+    message: `Secret ${name} has the declared content`,
+    secretName: name,
+    resourceVersion,
+  }),
+});
+
+type Options = Readonly<{
+  home: Cluster;
+  management: Cluster;
+  /** The tenant's namespace there. */
+  namespace: string;
+  /** Seconds until a deleted object goes without confirmation from there. */
+  deadline?: number;
+  warning?: () => string | undefined;
+  leftBehind?: Side["leftBehind"];
+}>;
+
+export function tenantSide(options: Options): Side {
+  const { home, management, namespace, deadline = 3600, warning, leftBehind } = options;
+  let id: string | undefined;
+  return {
+    deadline,
+    ...(warning === undefined ? {} : { warning }),
+    ...(leftBehind === undefined ? {} : { leftBehind }),
+    from: home,
+    objects: allSyncSecrets,
+    to: management,
+    made: syncSecretsIn(namespace),
+    noun: "copy",
+    finalizer: "globalpullsecret.io/sync-tenant",
+    // The Secret of a copy is deleted first, and then the copy.
+    propagation: "Foreground",
+    /**
+     * Reads the id of this cluster, once. Without the right to read it, objects left behind are not
+     * collected.
+     */
+    async prepare() {
+      const path = "/api/v1/namespaces/kube-system";
+      id ??= (await home.get<V1Namespace>(path).catch(() => undefined))?.metadata?.uid;
+    },
+    isOwn: (made) => isCopy(made) && isOfCluster(made, id),
+    wanted: (object, content) => copyOf(object, content, namespace, id),
+    // Only a copy can have the UID of the object as its name.
+    isOurs: () => true,
+    isCopy,
+    told,
+  };
+}
+
+/**
+ * Reads the management side's status of the copy. The status of a former generation does not apply
+ * to the present content: until it is current, the object waits.
+ */
+function told(copy: Live): Found {
+  const { status, metadata } = copy as SyncSecret;
+  const ready = conditionOf(status, "Ready");
+  if (
+    ready === undefined ||
+    status === undefined ||
+    status.observedGeneration !== metadata.generation
+  )
+    return { reason: "Waiting", message: "the management cluster has the copy, but no Secret yet" };
+  const { secretName, resourceVersion } = status;
+  return {
+    reason: reasons.find((one) => one === ready.reason) ?? "Waiting",
+    message: ready.message ?? "",
+    ...(secretName === undefined ? {} : { secretName }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}
+
+/** The management side's reasons, except Leaving, which the tenant's side sets itself. */
+const reasons = ["Synced", "Invalid", "Foreign", "Refused", "Unreachable"] as const;

@@ -1,4 +1,6 @@
-/** Writes of both sides that do not last. The API server is in memory, and others act in it. */
+/**
+ * Writes of both sides that do not last. The API server is in memory, and other clients act in it.
+ */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Logger } from "pino";
@@ -6,9 +8,8 @@ import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { Engine } from "./engine.ts";
-import { managementSide } from "./management/side.ts";
+import { managementSide, tenantSide } from "./side.ts";
 import { syncSecretsIn } from "./objects.ts";
-import { tenantSide } from "./tenant/side.ts";
 
 type Kept = Readonly<{ metadata: Readonly<{ name: string; labels?: object }>; status?: object }>;
 
@@ -21,7 +22,7 @@ const relabel = (object: Kept): Kept => ({
   },
 });
 
-/** One object of a side, in an API server where every write makes another version. */
+/** One object of a side, in an API server where every write creates another version. */
 function engineOf(t: TestContext, side: "management" | "tenant") {
   const objects = new Map<string, Kept>();
   const others = { admit: (object: Kept) => object, afterwards: (object: Kept) => object };
@@ -73,7 +74,7 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
   return {
     others,
     writes: () => writes,
-    /** When the engine wants to look again by itself. */
+    /** When the engine requests its next run. */
     run: () => engine.run(),
     /** What the condition Ready says. */
     ready: () => {
@@ -81,7 +82,7 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
         conditionOf((objects.get(own) as SyncSecret).status, "Ready") ?? assert.fail("no status");
       return `${reason} ${message}`;
     },
-    /** Lets so much time pass, with a run each second and after each change. */
+    /** Lets that much time pass, with a run each second and after each change. */
     pass: async (seconds: number) => {
       for (let left = seconds * 5; left > 0; left -= 1) {
         await engine.run();
@@ -91,14 +92,14 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
   };
 }
 
-/** Which side, what admission does, and how many writes are all right in a minute. */
+/** The side, what admission does, and how many writes are acceptable in a minute. */
 const admissions = [
   ["management", relabel, 10],
   ["management", freeze, 20],
   ["tenant", relabel, 10],
 ] as const;
 for (const [side, admit, most] of admissions)
-  test(`${side}: what admission changes (${admit.name}) is written again in growing pauses, the object says so, and is served when the policy has gone`, async (t) => {
+  test(`${side}: writes again in growing pauses what admission changes (${admit.name}), reports it, and recovers when the policy is gone`, async (t) => {
     const { others, writes, ready, run, pass } = engineOf(t, side);
     others.admit = admit;
     await pass(60);
@@ -110,11 +111,11 @@ for (const [side, admit, most] of admissions)
     const served = writes();
     await pass(60);
     assert.equal(writes(), served);
-    assert.equal(await run(), undefined, "at rest it waits for a change alone");
+    assert.equal(await run(), undefined, "at rest it only waits for a change");
   });
 
 for (const side of ["management", "tenant"] as const)
-  test(`${side}: what another undoes at once is repaired ten times, then once a minute, and the object says so`, async (t) => {
+  test(`${side}: repairs what another client undoes ten times, then once a minute, and reports it`, async (t) => {
     const { others, writes, ready, pass } = engineOf(t, side);
     others.afterwards = relabel;
     await pass(60);

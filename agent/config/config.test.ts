@@ -54,43 +54,46 @@ test("every flag is read", () => {
 const wrong: readonly (readonly [argv: string, error: string])[] = [
   [
     "--unit kubelet",
-    '--unit "kubelet": is no systemd service; give auto, or one such as kubelet.service',
+    '--unit "kubelet": is not a systemd service; give auto, or a name such as kubelet.service',
   ],
   [
     "--unit ../x.service",
-    '--unit "../x.service": is no systemd service; give auto, or one such as kubelet.service',
+    '--unit "../x.service": is not a systemd service; give auto, or a name such as kubelet.service',
   ],
   [
     "--delivery Restart",
-    '--delivery "Restart": is none of the choices; give ConfigFile, CredentialProvider',
+    '--delivery "Restart": is not one of the choices; give ConfigFile, CredentialProvider',
   ],
-  ["--scope annotated", '--scope "annotated": is none of the choices; give All, Annotated'],
-  ["--restart never", '--restart "never": is none of the choices; give Always, Never'],
+  ["--scope annotated", '--scope "annotated": is not one of the choices; give All, Annotated'],
+  ["--restart never", '--restart "never": is not one of the choices; give Always, Never'],
   [
     "--restart-control-plane no",
-    '--restart-control-plane "no": is none of the choices; give Always, Never',
+    '--restart-control-plane "no": is not one of the choices; give Always, Never',
   ],
-  ["--hidden-files look", '--hidden-files "look": is none of the choices; give Look, Ignore'],
-  ["--probation -1s", '--probation "-1s": is no duration from 0s to 3600s; give one such as 5s'],
-  ["--probation=5", '--probation "5": is no duration from 0s to 3600s; give one such as 5s'],
+  ["--hidden-files look", '--hidden-files "look": is not one of the choices; give Look, Ignore'],
+  [
+    "--probation -1s",
+    '--probation "-1s": is not a duration from 0s to 3600s; give a value such as 5s',
+  ],
+  ["--probation=5", '--probation "5": is not a duration from 0s to 3600s; give a value such as 5s'],
   [
     "--probation=3601s",
-    '--probation "3601s": is no duration from 0s to 3600s; give one such as 5s',
+    '--probation "3601s": is not a duration from 0s to 3600s; give a value such as 5s',
   ],
   ["--probation=1s --probation=2s", "--probation: given 2 times; give it once"],
   ["--probation", "--probation: has no value; write --probation=VALUE"],
-  ["--healthz-port=0", '--healthz-port "0": is no whole number from 1 to 65535'],
-  ["--probe-port=1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
+  ["--healthz-port=0", '--healthz-port "0": is not a whole number from 1 to 65535'],
+  ["--probe-port=1023", '--probe-port "1023": is not a whole number from 1024 to 65535'],
   [
     "--kubelet-directory=var",
-    '--kubelet-directory "var": is no absolute path of a directory without . and .. in it',
+    '--kubelet-directory "var": is not an absolute path of a directory without . and ..',
   ],
   [
     "--termination-log=log",
-    '--termination-log "log": is no absolute path of a file without . and .. in it',
+    '--termination-log "log": is not an absolute path of a file without . and ..',
   ],
-  ["--nope", "--nope: is no flag; --help names all"],
-  ["--probaton=1", "--probaton: is no flag; give --probation"],
+  ["--nope", "--nope: is not a flag; --help names all"],
+  ["--probaton=1", "--probaton: is not a flag; give --probation"],
   ["extra", '"extra": belongs to no flag; remove it'],
 ];
 for (const [argv, error] of wrong)
@@ -98,9 +101,9 @@ for (const [argv, error] of wrong)
 
 test("all that is wrong is named at once, flags and variables", () =>
   assert.deepEqual(errorsOf(["--restart=No", "--nope", "--probation=x"]), [
-    "--nope: is no flag; --help names all",
-    '--restart "No": is none of the choices; give Always, Never',
-    '--probation "x": is no duration from 0s to 3600s; give one such as 5s',
+    "--nope: is not a flag; --help names all",
+    '--restart "No": is not one of the choices; give Always, Never',
+    '--probation "x": is not a duration from 0s to 3600s; give a value such as 5s',
   ]));
 
 test("the usage names every flag and variable once", () => {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import { type Intent, servedKeys } from "#contract/names.ts";
-import { revisionOf } from "#contract/revision.ts";
+import { revisionOf } from "#contract/grant.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { mostRevision } from "#contract/revision.ts";
+import { mostRevision } from "#contract/grant.ts";
 import { rolledBack } from "../facts/facts.fixture.ts";
 import { readJournal } from "./read.ts";
 import { firstJournal, type Journal, type Owned, previousPrefix, writeJournal } from "./journal.ts";

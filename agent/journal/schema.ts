@@ -1,6 +1,6 @@
 /** What a journal says, field by field, and how a file stands in one. */
 import * as z from "zod/mini";
-import { isRevision } from "#contract/revision.ts";
+import { isRevision } from "#contract/grant.ts";
 
 /** config.json as it is put in place: off V8's heap, which is small. */
 export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number }>;

@@ -160,6 +160,6 @@ test("a line is one line, and fits an Event", () => {
   assert.ok(!line.includes("\n") && line.length < 1024);
   assert.match(
     line,
-    /^GPS206 config.json cannot be replaced safely \(first second x+\); nothing is changed/,
+    /^GPS206 config.json cannot be replaced safely \(first second x+\); nothing changes/,
   );
 });

@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { pino } from "pino";
-import { clusterManager, clustersNamespace } from "#contract/joined/names.ts";
+import { clusterManager, clustersNamespace } from "#contract/joined.ts";
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { keepJoinedClusters } from "#fleet/joined-clusters.ts";

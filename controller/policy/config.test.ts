@@ -125,7 +125,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ],
   [
     "--delivery-modes Restart,Sometimes",
-    '--delivery-modes "Restart,Sometimes": is none of the choices; give Restart, Reread, CredentialProvider',
+    '--delivery-modes "Restart,Sometimes": is not one of the choices; give Restart, Reread, CredentialProvider',
   ],
   [
     "--max-unavailable-limit 0",
@@ -137,23 +137,23 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ],
   [
     "--kubelet-unit kubelet",
-    '--kubelet-unit "kubelet": is no systemd service; give auto, or one such as kubelet.service',
+    '--kubelet-unit "kubelet": is not a systemd service; give auto, or a name such as kubelet.service',
   ],
   [
     "--kubelet-unit ../x.service",
-    '--kubelet-unit "../x.service": is no systemd service; give auto, or one such as kubelet.service',
+    '--kubelet-unit "../x.service": is not a systemd service; give auto, or a name such as kubelet.service',
   ],
   [
     "--kubelet-directory var/lib",
-    '--kubelet-directory "var/lib": is no absolute path of a directory without . and .. in it',
+    '--kubelet-directory "var/lib": is not an absolute path of a directory without . and ..',
   ],
   [
     "--kubelet-directory /",
-    '--kubelet-directory "/": is no absolute path of a directory without . and .. in it',
+    '--kubelet-directory "/": is not an absolute path of a directory without . and ..',
   ],
   [
     "--dbus-directory /run/../x",
-    '--dbus-directory "/run/../x": is no absolute path of a directory without . and .. in it',
+    '--dbus-directory "/run/../x": is not an absolute path of a directory without . and ..',
   ],
   ["--probe-port 1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
   [
@@ -162,16 +162,16 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ],
   [
     "--protect quay.io/*",
-    '--protect "quay.io/*": is no registry; name it as image names have it, such as quay.io',
+    '--protect "quay.io/*": is not a registry; give it as in image names, such as quay.io',
   ],
   [
     "--protect quay.io:0x",
-    '--protect "quay.io:[redacted]": is no registry; name it as image names have it, such as quay.io',
+    '--protect "quay.io:[redacted]": is not a registry; give it as in image names, such as quay.io',
   ],
-  ["--listen 8080", '--listen "8080": is no HOST:PORT; give one such as :8080'],
+  ["--listen 8080", '--listen "8080": is not HOST:PORT; give a value such as :8080'],
   [
     "--log-level loud",
-    '--log-level "loud": is none of the choices; give trace, debug, info, warn, error',
+    '--log-level "loud": is not one of the choices; give trace, debug, info, warn, error',
   ],
   ["--original-kubeconfig /k", "--original-kubeconfig: also needs --original NAMESPACE/NAME"],
   ["--namespace a", "--namespace: without --guest-kubeconfig, it must be kube-system"],
@@ -230,8 +230,8 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--agent-requests cpu=1 --agent-limits cpu=900m",
     "--agent-requests cpu=1: exceeds --agent-limits; give 900m or less",
   ],
-  ["--colour red", "--colour: is no flag; --help names all"],
-  ["--hidden-file=Look", "--hidden-file: is no flag; give --hidden-files"],
+  ["--colour red", "--colour: is not a flag; --help names all"],
+  ["--hidden-file=Look", "--hidden-file: is not a flag; give --hidden-files"],
   ["stray", '"stray": belongs to no flag; remove it'],
   ["robot:t0ken", '"robot:[redacted]": belongs to no flag; remove it'],
   ["--kubeconfig --listen :1", "--kubeconfig: has no value; write --kubeconfig=VALUE"],
@@ -275,10 +275,10 @@ test("reports all errors at once", () =>
       ..."--hidden-files No --probe-port x --healthz-port y --colour red --listen".split(" "),
     ),
     [
-      "--colour: is no flag; --help names all",
-      '--hidden-files "No": is none of the choices; give Look, Ignore',
-      '--probe-port "x": is no whole number from 1024 to 65535',
-      '--healthz-port "y": is no whole number from 1 to 65535',
+      "--colour: is not a flag; --help names all",
+      '--hidden-files "No": is not one of the choices; give Look, Ignore',
+      '--probe-port "x": is not a whole number from 1024 to 65535',
+      '--healthz-port "y": is not a whole number from 1 to 65535',
       "--listen: has no value; write --listen=VALUE",
     ],
   ));

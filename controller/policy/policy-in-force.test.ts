@@ -73,7 +73,7 @@ test("F54: keeps sources and protection of an accepted spec when one of its regi
   assert.deepEqual(
     found.problems.map((line) => line.replace(/;.*/, "")),
     [
-      "spec.protectedRegistries[1]: means only hosts without a dot, because * stays in one part of a name",
+      "spec.protectedRegistries[1]: means only hosts without a dot, because * matches one part of a name",
       "spec.protectedRegistries[2]: is a range of addresses, which protects none of them",
     ],
   );

@@ -26,7 +26,7 @@ import { recordOutcomes, retryOrHalt, takeGrantsBack, promote } from "./halt.ts"
 import { Survey, settlePlaces, idleView, viewOf, type SurveyedPod } from "./survey.ts";
 import { updatePodless, retrySeconds } from "./node-state.ts";
 import { replacePods, fillWindow, raiseSync } from "./budget.ts";
-import { mostRevision } from "#contract/revision.ts";
+import { mostRevision } from "#contract/grant.ts";
 
 /**
  * Decides what to do now. `memory` is the memory of the previous decision, with the answers to its

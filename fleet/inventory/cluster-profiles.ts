@@ -15,7 +15,7 @@ import { readKubeconfig } from "#kube/remote.ts";
 import { sentence } from "../rules/problems.ts";
 import { reading, type AccessReading } from "./access.ts";
 import { queryOf } from "./selector.ts";
-import { tokenKey } from "#contract/joined/names.ts";
+import { tokenKey } from "#contract/joined.ts";
 
 /** `NAMESPACE/NAME` of each selected profile. */
 export async function profilesOf(

@@ -1,6 +1,6 @@
 /**
  * ClusterProfile of SIG Multicluster's cluster inventory (KEP-4322, access by KEP-5339), as far as
- * it is read and written here. Its definition is not ours.
+ * we read and write it. Its CRD is not ours.
  */
 import type { V1Condition, V1ObjectMeta } from "@kubernetes/client-node";
 import type { JoinedConditionType } from "./fleet-reasons.ts";
@@ -17,15 +17,15 @@ export type ClusterProfileStatus = Readonly<{
   /** Ours; others may have written more. */
   conditions?: readonly ProfileCondition[];
   version?: Readonly<{ kubernetes?: string }>;
-  /** How the cluster is reached; of each only what is asked for by name is believed. */
+  /** How to reach the cluster. Each entry's name is checked before use. */
   accessProviders?: readonly AccessProvider[];
-  /** What the former field is called; what `accessProviders` names as well is taken from there. */
+  /** The field's former name; an entry that `accessProviders` also names is taken from there. */
   credentialProviders?: readonly AccessProvider[];
 }>;
 
 type ProfileCondition = V1Condition & Readonly<{ type: JoinedConditionType }>;
 
-/** `cluster` is a kubeconfig's cluster, of which nothing has been judged. */
+/** `cluster` is a kubeconfig's cluster, not validated yet. */
 export type AccessProvider = Readonly<{
   name: string;
   cluster?: Readonly<Record<string, unknown>>;
@@ -33,5 +33,5 @@ export type AccessProvider = Readonly<{
 
 export const clusterProfileVersion = "multicluster.x-k8s.io/v1alpha1";
 
-/** The extension in which a profile tells a secret reader what to read. */
+/** The extension in which a profile states what a secret reader must read. */
 export const execExtension = "client.authentication.k8s.io/exec";

@@ -1,6 +1,6 @@
 /**
- * The conditions of FleetSecret and of joined clusters' ClusterProfiles, and their reasons: as
- * reasons.ts has those of GlobalPullSecret.
+ * The conditions of FleetSecret and of joined clusters' ClusterProfiles, and their reasons, like
+ * reasons.ts for GlobalPullSecret.
  */
 
 /** Conditions of a FleetSecret → what it means when it is True. */
@@ -28,7 +28,7 @@ export const fleetStalledReasons = {
   SourceUnreadable: "The program may not read the source; copies stay.",
   SourceRefused: "The source is invalid, or of a type that is not copied; copies stay.",
   Halted:
-    "The canary and one more cluster, or more than `spec.rollout.maxFailures`, refuse the content; no other gets it.",
+    "The canary and one more cluster, or more than `spec.rollout.maxFailures`, refuse the content; no other cluster gets it.",
   TooManyClusters: "More clusters are selected than one object serves.",
 } as const;
 

@@ -6,25 +6,25 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { FleetConditionType } from "./fleet-reasons.ts";
 
-/** One Secret, brought to many clusters and kept there, and how far that is. */
+/** Places one Secret in many clusters, keeps it there, and reports the progress. */
 export type FleetSecret = Readonly<{
   /** globalpullsecret.io/v1alpha1. */
   apiVersion: "globalpullsecret.io/v1alpha1";
   /** FleetSecret. */
   kind: "FleetSecret";
   metadata: V1ObjectMeta;
-  /** Which Secret goes where, and how carefully. */
+  /** Which Secret goes to which clusters, and how carefully. */
   spec: FleetSecretSpec;
-  /** How far it is. No credential is in it. */
+  /** The progress. It contains no credential. */
   status?: FleetSecretStatus;
 }>;
 
-/** Which Secret goes where, and how carefully. */
+/** Which Secret goes to which clusters, and how carefully. */
 export type FleetSecretSpec = Readonly<{
-  /** The Secret of this namespace that is brought to the clusters. It may be created later. */
+  /** The Secret of this namespace that the clusters get. It may be created later. */
   secretRef: FleetSecretReference;
   /**
-   * The clusters, as Cluster API declares them: of each namespace that is selected, the one whose
+   * The clusters, as Cluster API declares them: in each selected namespace, the one whose
    * kubeconfig is in its Secret NAMESPACE-kubeconfig under the key value.
    */
   clusterAPI?: ClusterAPISource;
@@ -41,21 +41,22 @@ export type FleetSecretSpec = Readonly<{
    */
   via?: "Direct" | "ClusterResourceSet";
   /**
-   * The Secret that the clusters get. kube-system/fleet-pull-secret is handed over to the
-   * GlobalPullSecret of a cluster that lists it as a source; then its nodes' proof is awaited.
+   * The Secret that the clusters get. kube-system/fleet-pull-secret is passed on to the
+   * GlobalPullSecret of a cluster that lists it as a source; then the controller waits until the
+   * cluster's nodes have proved it.
    */
   target: FleetSecretTarget;
-  /** How many clusters get a change at a time, in Open Cluster Management's words. */
+  /** How many clusters get a change at a time, with Open Cluster Management's field names. */
   rollout?: FleetRollout;
   /**
-   * Whether the clusters follow the Secret. Paused holds every change in them, a removal included,
+   * Whether the clusters follow the Secret. Paused holds every change in them, even a removal,
    * until the object is deleted. Default: Managed.
    */
   managementState?: "Managed" | "Paused";
   /**
-   * What becomes of a Secret that is at the target already and that this object has not placed.
-   * Refuse: it is reported and left alone. Adopt: this object takes it over, replaces its content,
-   * and later deletes it as its own. Default: Refuse.
+   * How to treat a Secret that exists at the target but that this object has not placed. Refuse: it
+   * is reported and not touched. Adopt: this object takes it over, replaces its content, and later
+   * deletes it as its own. Default: Refuse.
    */
   conflicts?: "Refuse" | "Adopt";
   /**
@@ -67,15 +68,15 @@ export type FleetSecretSpec = Readonly<{
   removal?: FleetRemoval;
 }>;
 
-/** The Secret of this namespace that is brought to the clusters. It may be created later. */
+/** The Secret of this namespace that the clusters get. It may be created later. */
 export type FleetSecretReference = Readonly<{
   /** Its name. */
   name: string;
 }>;
 
 /**
- * The clusters, as Cluster API declares them: of each namespace that is selected, the one whose
- * kubeconfig is in its Secret NAMESPACE-kubeconfig under the key value.
+ * The clusters, as Cluster API declares them: in each selected namespace, the one whose kubeconfig
+ * is in its Secret NAMESPACE-kubeconfig under the key value.
  */
 export type ClusterAPISource = Readonly<{
   /**
@@ -91,8 +92,8 @@ export type ClusterAPISource = Readonly<{
    */
   namespaceSelector: NamespaceSelector;
   /**
-   * Which Clusters of these namespaces are served, by the labels of the Cluster objects. Left out,
-   * all of them.
+   * Which Clusters of these namespaces are served, by the labels of the Cluster objects. All, if
+   * left out.
    */
   clusterSelector?: ClusterSelector;
 }>;
@@ -120,8 +121,8 @@ export type LabelExpression = Readonly<{
 }>;
 
 /**
- * Which Clusters of these namespaces are served, by the labels of the Cluster objects. Left out,
- * all of them.
+ * Which Clusters of these namespaces are served, by the labels of the Cluster objects. All, if left
+ * out.
  */
 export type ClusterSelector = Readonly<{
   /** The labels that a Cluster must have, all of them. */
@@ -136,18 +137,18 @@ export type ClusterSelector = Readonly<{
  * who gets the Secret.
  */
 export type ClusterProfilesSource = Readonly<{
-  /** The namespaces whose ClusterProfiles are looked at. */
+  /** The namespaces whose ClusterProfiles are read. */
   namespaces: readonly string[];
-  /** Which of them are served; {} in full is all of them. */
+  /** Which of them are served; {} selects all of them. */
   selector: ClusterProfileSelector;
   /**
-   * The managers whose ClusterProfiles are believed, by spec.clusterManager.name. That of clusters
-   * that were joined is globalpullsecret.io.
+   * The managers whose ClusterProfiles are trusted, by spec.clusterManager.name. The manager of
+   * joined clusters is globalpullsecret.io.
    */
   clusterManagers: readonly string[];
 }>;
 
-/** Which of them are served; {} in full is all of them. */
+/** Which of them are served; {} selects all of them. */
 export type ClusterProfileSelector = Readonly<{
   /** The labels that a ClusterProfile must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
@@ -156,37 +157,39 @@ export type ClusterProfileSelector = Readonly<{
 }>;
 
 /**
- * The Secret that the clusters get. kube-system/fleet-pull-secret is handed over to the
- * GlobalPullSecret of a cluster that lists it as a source; then its nodes' proof is awaited.
+ * The Secret that the clusters get. kube-system/fleet-pull-secret is passed on to the
+ * GlobalPullSecret of a cluster that lists it as a source; then the controller waits until the
+ * cluster's nodes have proved it.
  */
 export type FleetSecretTarget = Readonly<{
-  /** Its namespace, which must be there. Default: kube-system. */
+  /** Its namespace, which must exist in the cluster. Default: kube-system. */
   namespace?: string;
   /** Its name. */
   name: string;
 }>;
 
-/** How many clusters get a change at a time, in Open Cluster Management's words. */
+/** How many clusters get a change at a time, with Open Cluster Management's field names. */
 export type FleetRollout = Readonly<{
-  /** How many clusters must have a change before any other gets it. Default: 1. */
+  /** How many clusters must have a change before any other cluster gets it. Default: 1. */
   canary?: number;
   /**
-   * How many clusters are changed at a time, a number or a percentage of those that can be reached;
-   * one at least. Default: 10%.
+   * How many clusters are changed at a time, a number or a percentage of the reachable clusters; at
+   * least one. Default: 10%.
    */
   maxConcurrency?: number | string;
-  /** How long a cluster must have a change before another one takes its place. Default: 0s. */
+  /** How long a cluster must have a change before the next cluster starts. Default: 0s. */
   minSuccessTime?: string;
   /**
-   * How long a cluster that answers may take to prove a change. Then it is reported as failed, and
-   * the next cluster gets its turn. None: as long as it wants. Default: 30m.
+   * How long a reachable cluster may take to prove a change. Then it is reported as failed, and the
+   * next cluster starts. None: no limit. Default: 30m.
    */
   progressDeadline?: string;
   /**
-   * How many clusters may refuse the content before no other gets it, a number or a percentage of
-   * those that can be reached, one at least. A percentage is one while no cluster has the content;
-   * a number counts from the start. A cluster that cannot take it for a reason of its own, such as
-   * its rights or its admission, does not count. Default: 5%.
+   * How many clusters may refuse the content before no other cluster gets it, a number or a
+   * percentage of the reachable clusters, at least one. While no cluster has the content, a
+   * percentage counts as one; a number counts from the start. A cluster that cannot take the
+   * content for a reason of its own, such as its rights or its admission, does not count. Default:
+   * 5%.
    */
   maxFailures?: number | string;
 }>;
@@ -194,55 +197,55 @@ export type FleetRollout = Readonly<{
 /** How long a removal waits. */
 export type FleetRemoval = Readonly<{
   /**
-   * How long a cluster must be out of the selection before anything is taken away there; a label
-   * that comes back meanwhile changes nothing. Default: 5m.
+   * How long a cluster must be out of the selection before the Secret is removed there; if the
+   * label comes back in that time, nothing changes. Default: 5m.
    */
   grace?: string;
   /**
-   * How long a removal waits, beyond the grace, for clusters that cannot be reached or refuse it;
-   * then they keep the Secret. Default: 1h.
+   * How long a removal waits, after the grace period, for clusters that cannot be reached or refuse
+   * it; then they keep the Secret. Default: 1h.
    */
   deadline?: string;
 }>;
 
-/** How far it is. No credential is in it. */
+/** The progress. It contains no credential. */
 export type FleetSecretStatus = Readonly<{
-  /** The generation of spec that this speaks of. */
+  /** The generation of spec that this describes. */
   observedGeneration?: number;
-  /** The version of the source that the clusters' states speak of. */
+  /** The version of the source that the clusters' states refer to. */
   sourceResourceVersion?: string;
-  /** Clusters that have it, of those that should. */
+  /** Clusters that have it, out of those that should. */
   summary?: string;
-  /** The clusters by state; selected are all but those that leave. */
+  /** The clusters by state; selected counts all except the leaving ones. */
   counts?: FleetCounts;
-  /** Every cluster that is served, or was and is not yet given up. */
+  /** Every cluster that is served, or was and is not given up yet. */
   clusters?: readonly ClusterStatus[];
   /**
-   * The clusters that failed, and then those that became unreachable or did not take it up; of each
-   * the newest first, ten of them at most. counts has all. One goes when its cluster has the
+   * The clusters that failed, then those that became unreachable or did not start the change, each
+   * group newest first, ten at most. counts has all. An entry disappears when its cluster has the
    * content.
    */
   failures?: readonly FleetFailure[];
   /**
    * The clusters that were given up at removal.deadline and may keep the Secret, the newest first,
-   * 100 of them at most. One goes when it is selected again, and after 30 days.
+   * 100 at most. An entry disappears when its cluster is selected again, and after 30 days.
    */
   givenUp?: readonly FleetFailure[];
   /** Ready, Reconciling and Stalled, as kstatus reads them, and Warning. */
   conditions?: readonly FleetCondition[];
 }>;
 
-/** The clusters by state; selected are all but those that leave. */
+/** The clusters by state; selected counts all except the leaving ones. */
 export type FleetCounts = Readonly<{
   /** Clusters that should have it. */
   selected: number;
   /** Clusters that have it. */
   done: number;
-  /** Clusters whose turn it is not yet, or that do not take it up. */
+  /** Clusters that wait for their turn, or do not start the change. */
   waiting: number;
   /** Clusters that are being changed, or have not proved it yet. */
   progressing: number;
-  /** Clusters that refuse it, or were too late. */
+  /** Clusters that refuse it, or took too long. */
   failed: number;
   /** Clusters that do not answer. */
   unreachable: number;
@@ -264,7 +267,7 @@ export type ClusterStatus = Readonly<{
    * when it does. Leaving: it is no longer selected.
    */
   state: "Waiting" | "Progressing" | "Done" | "Failed" | "Unreachable" | "Leaving";
-  /** Why, with a code where there is one. */
+  /** The reason, with a code if there is one. */
   reason?: string;
   /** Since when it is in this state. */
   since: string;
@@ -281,7 +284,7 @@ export type FleetFailure = Readonly<{
    * never its body.
    */
   message: string;
-  /** Since when it fails so. */
+  /** Since when it has been failing like this. */
   since: string;
 }>;
 
@@ -289,14 +292,14 @@ export type FleetFailure = Readonly<{
 export type FleetCondition = Readonly<{
   /** Ready, Reconciling, Stalled or Warning. */
   type: FleetConditionType;
-  /** Whether it is so. */
+  /** True, False or Unknown. */
   status: "True" | "False" | "Unknown";
-  /** Why, in one word. */
+  /** The reason, in one word. */
   reason: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   message?: string;
-  /** The generation of spec that this speaks of. */
+  /** The generation of spec that this describes. */
   observedGeneration?: number;
-  /** When status last changed. */
+  /** When the condition last changed its status. */
   lastTransitionTime: string;
 }>;

@@ -17,20 +17,22 @@ export type GlobalPullSecret = Readonly<{
   kind: "GlobalPullSecret";
   metadata: V1ObjectMeta;
   /**
-   * Policy, in force seconds after it is written. Every field has a default, so that what is read
-   * back is the whole policy; deleting the object means the defaults, never a withdrawal.
+   * The policy, in force seconds after it is written. Every field has a default, so reading the
+   * object shows the whole policy. Deleting the object restores the defaults, and never withdraws
+   * anything.
    */
   spec?: GlobalPullSecretSpec;
   /**
-   * What the controller sees, written by it alone. Holds no credential, and nothing that is
-   * computed from one.
+   * The state that the controller observes, written by the controller only. It contains no
+   * credential, and nothing computed from one.
    */
   status?: GlobalPullSecretStatus;
 }>;
 
 /**
- * Policy, in force seconds after it is written. Every field has a default, so that what is read
- * back is the whole policy; deleting the object means the defaults, never a withdrawal.
+ * The policy, in force seconds after it is written. Every field has a default, so reading the
+ * object shows the whole policy. Deleting the object restores the defaults, and never withdraws
+ * anything.
  */
 export type GlobalPullSecretSpec = Readonly<{
   /**
@@ -41,20 +43,20 @@ export type GlobalPullSecretSpec = Readonly<{
    */
   managementState?: "Managed" | "Paused" | "Withdrawn";
   /**
-   * Whose credential is used where the original and another source have one for the same registry.
+   * Whose credential is used if the original and another source have one for the same registry.
    * PreferOriginal makes the original the highest source instead of the lowest. Default:
    * PreferAdditional.
    */
   conflictPolicy?: "PreferAdditional" | "PreferOriginal";
   /**
-   * Registries whose images no source but the original may serve. They add to those of the
-   * controller's --protect, and never take one away.
+   * Registries whose images only the original may serve. They add to the controller's --protect,
+   * and never remove one of its registries.
    */
   protectedRegistries?: readonly string[];
   /**
    * More Secrets of kube-system, merged with additional-pull-secret, which is higher than all of
    * them, and with the original, which is lower. A source that is refused or cannot be read keeps
-   * its last accepted entries and holds up no other.
+   * its last accepted entries, and does not block other sources.
    */
   sources?: readonly SourceSpec[];
   /**
@@ -62,16 +64,16 @@ export type GlobalPullSecretSpec = Readonly<{
    * the modes.
    */
   delivery?: DeliverySpec;
-  /** How fast a change goes over the nodes, and what stops it. */
+  /** How fast a change reaches the nodes, and when it stops. */
   rollout?: RolloutSpec;
   /** How entries leave the nodes after a source is deleted. */
   withdrawal?: WithdrawalSpec;
 }>;
 
-/** A further source of credentials. */
+/** An extra source of credentials. */
 export type SourceSpec = Readonly<{
   /**
-   * What the source is called in status, Events and metrics. A DNS label, other than additional,
+   * The source's name in status, Events and metrics. A DNS label, other than additional,
    * additional-pull-secret and original.
    */
   name: string;
@@ -102,11 +104,11 @@ export type SecretReference = Readonly<{
  */
 export type DeliverySpec = Readonly<{
   /**
-   * Restart: the kubelet is restarted and proved, seconds a node. Reread: nothing is restarted, and
-   * the kubelet reads its file again by itself, within five minutes. CredentialProvider: the
-   * kubelet asks a provider of ours at each pull, so that a rotation restarts nothing and counts at
-   * once; nodes must be made with the provider, a node without it is unfit and not touched, and the
-   * installer must allow the mode by name. Default: Restart.
+   * Restart: the agent restarts the kubelet and checks its health, within seconds per node. Reread:
+   * nothing is restarted; the kubelet reads its file again by itself, within five minutes.
+   * CredentialProvider: the kubelet calls a provider of ours at each pull, so a rotation needs no
+   * restart and takes effect at once. The nodes must be created with the provider; a node without
+   * it is unfit, and is not touched. The installer must allow this mode by name. Default: Restart.
    */
   mode?: "Restart" | "Reread" | "CredentialProvider";
   /** Which pods the provider of mode CredentialProvider serves. Only with that mode. */
@@ -116,19 +118,19 @@ export type DeliverySpec = Readonly<{
 /** Which pods the provider of mode CredentialProvider serves. Only with that mode. */
 export type CredentialProviderSpec = Readonly<{
   /**
-   * All: every pod's images. Annotated: only those of pods whose ServiceAccount carries the
-   * annotation globalpullsecret.io/use, as far as they are the sources' own; the original's stay
-   * every pod's. Nodes need a right for it that the installer grants. Default: All.
+   * All: every pod's images. Annotated: for the sources' own registries, only images of pods whose
+   * ServiceAccount has the annotation globalpullsecret.io/use; the original's registries are served
+   * for every pod. Nodes need a right for this scope, which the installer grants. Default: All.
    */
   scope?: "All" | "Annotated";
 }>;
 
-/** How fast a change goes over the nodes, and what stops it. */
+/** How fast a change reaches the nodes, and when it stops. */
 export type RolloutSpec = Readonly<{
   /**
    * Nodes that may change at a time: a number, or a percentage of the nodes, rounded up. It also
    * limits how many agents' pods an upgrade replaces at a time. 100%: no node goes first. The
-   * installer's --max-unavailable-limit bounds it. Default: 10%.
+   * installer's --max-unavailable-limit is the upper limit. Default: 10%.
    */
   maxUnavailable?: number | string;
   /**
@@ -143,9 +145,9 @@ export type RolloutSpec = Readonly<{
    */
   probation?: string;
   /**
-   * Least time from the publication of one revision to the next one's. It keeps a writer of a
-   * Secret from restarting kubelets all day. The withdrawal of a source, repairs and retries do not
-   * wait. The rollout under way continues. Default: 0s.
+   * Least time between the publications of two revisions. It prevents a program that keeps writing
+   * a Secret from restarting kubelets all day. The withdrawal of a source, repairs and retries do
+   * not wait. The rollout under way continues. Default: 0s.
    */
   minInterval?: string;
 }>;
@@ -171,13 +173,13 @@ export type WithdrawalSpec = Readonly<{
 }>;
 
 /**
- * What the controller sees, written by it alone. Holds no credential, and nothing that is computed
- * from one.
+ * The state that the controller observes, written by the controller only. It contains no
+ * credential, and nothing computed from one.
  */
 export type GlobalPullSecretStatus = Readonly<{
   /**
-   * The generation of spec that this status speaks of. While it is behind metadata.generation, the
-   * policy has not been read yet; -1 before the first look.
+   * The generation of spec that this status describes. While it is lower than metadata.generation,
+   * the controller has not read the policy yet; -1 before it has read the object at all.
    */
   observedGeneration?: number;
   /**
@@ -193,7 +195,7 @@ export type GlobalPullSecretStatus = Readonly<{
    * long. Absent when all are.
    */
   registriesOmitted?: number;
-  /** Nodes, counted by what became of them with the published revision. */
+  /** Nodes, counted by their state with the published revision. */
   nodes?: NodesStatus;
   /** Nodes that failed, then nodes that cannot be served, ten of them at most; nodes counts all. */
   failures?: readonly NodeFailure[];
@@ -207,11 +209,11 @@ export type GlobalPullSecretStatus = Readonly<{
 /** Revisions of the merged pull secret: integers that only grow, one for each different content. */
 export type RevisionStatus = Readonly<{
   /**
-   * The last revision that every node could have, and that joining nodes got. Absent before the
+   * The last revision that was offered to every node, and that joining nodes got. Absent before the
    * first.
    */
   inForce?: number;
-  /** The revision that is being rolled out. Absent when none is. */
+  /** The revision that is being rolled out. Absent if there is none. */
   pending?: number;
   /**
    * The revision that halted. Nodes keep what they have until you request a retry or change the
@@ -229,42 +231,42 @@ export type RefusedRevision = Readonly<{
   revision: number;
   /** When it halted. */
   since: string;
-  /** Why, in one word such as RestartFailed. */
+  /** The reason, in one word such as RestartFailed. */
   reason: string;
 }>;
 
 /** A source and whether it is accepted. */
 export type SourceStatus = Readonly<{
-  /** Of spec.sources, or additional-pull-secret, or original. */
+  /** The source's name: one of spec.sources, or additional-pull-secret, or original. */
   name: string;
-  /** The version of the Secret that this verdict is of. Absent while there is no Secret. */
+  /** The version of the Secret that was judged. Absent while there is none. */
   resourceVersion?: string;
   /**
    * The version whose content every node that can be served has. Compare it as a number with the
    * Secret's own metadata.resourceVersion.
    */
   servedResourceVersion?: string;
-  /** Whether this version is what the nodes get. Unknown: it could not be read. */
+  /** Whether the nodes get this version. Unknown: it could not be read. */
   accepted: "True" | "False" | "Unknown";
-  /** Why, in one word. */
+  /** The reason, in one word. */
   reason: string;
   /** Why, in a sentence with what to do. Codes are those of docs/reference/errors.md. */
   message: string;
 }>;
 
-/** A registry and who serves it. */
+/** A registry and the source that serves it. */
 export type RegistryStatus = Readonly<{
   /** The registry, as the merged pull secret names it. */
   registry: string;
   /** The source whose credential is used, as in status.sources. */
   source: string;
-  /** The sources that have a credential for this registry, too, which is not used. */
+  /** Other sources with a credential for this registry, which is not used. */
   shadows?: readonly string[];
   /** When the credential expires, if it contains that: a JWT, or a token of Amazon ECR. */
   expires?: string;
 }>;
 
-/** Nodes, counted by what became of them with the published revision. */
+/** Nodes, counted by their state with the published revision. */
 export type NodesStatus = Readonly<{
   /** updated/desired, for people. */
   summary: string;
@@ -274,7 +276,10 @@ export type NodesStatus = Readonly<{
   updated: number;
   /** Nodes whose agent is available, whatever revision they have. */
   available: number;
-  /** Nodes that their agent refuses to touch. No rollout waits for them. */
+  /**
+   * Nodes that do not support the revision, and that their agent does not touch. No rollout waits
+   * for them.
+   */
   unfit: number;
   /**
    * Nodes that cannot be served for another reason: away, without a pod, or their agent does not
@@ -305,16 +310,16 @@ export type NodeFailure = Readonly<{
 
 /** A condition, as Kubernetes defines it. */
 export type StatusCondition = Readonly<{
-  /** What is said of. */
+  /** The type of the condition. */
   type: ConditionType;
-  /** Whether it is so. */
+  /** True, False or Unknown. */
   status: "True" | "False" | "Unknown";
-  /** The generation of spec that the condition speaks of. */
+  /** The generation of spec that the condition describes. */
   observedGeneration?: number;
-  /** When status changed last. */
+  /** When the condition last changed its status. */
   lastTransitionTime: string;
-  /** Why, in one word. */
+  /** The reason, in one word. */
   reason: string;
-  /** Why, in words for people. */
+  /** The reason, for people. */
   message: string;
 }>;

@@ -1,7 +1,7 @@
 /**
- * The conditions of GlobalPullSecret, the reasons they have, and the reasons of Events: each name
- * with what it means. Scripts and alerts compare them, so a name is never changed and never used
- * for anything else. docs/reference/reasons.md is made from these tables.
+ * The conditions of GlobalPullSecret, their reasons, and the reasons of Events: each name with its
+ * meaning. Scripts and alerts compare the names, so a name never changes and is never reused.
+ * docs/reference/reasons.md is made from these tables.
  */
 
 /** Condition → what it means when it is True. */
@@ -35,7 +35,7 @@ export const reconcilingReasons = {
   RollingOut: "A revision is granted to the other nodes.",
   RollingOutLater: "A change waits until `spec.rollout.minInterval` is over.",
   NodesOutOfReach:
-    "A rollout cannot begin, because every node is away; it begins by itself when one returns.",
+    "A rollout cannot begin, because every node is away; it begins by itself when a node returns.",
   WithdrawalAwaited:
     "The Secret is deleted, and may be created again until the grace period is over.",
   Withdrawing: "The agents remove our entries, or our objects are being deleted.",
@@ -50,7 +50,7 @@ export const stalledReasons = {
   SourceRejected:
     "`additional-pull-secret` or the original is refused; the last accepted content stays in force.",
   NotAllowed:
-    "The spec asks for what the installer does not allow; the previous policy stays in force.",
+    "The spec requests something that the installer does not allow; the previous policy stays in force.",
   UnsupportedCluster: "Another operator owns the nodes' pull secrets.",
   ForeignObject: "An object with one of our names was made by another client.",
   RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",
@@ -97,13 +97,13 @@ export const newsReasons = {
   NodesLeftBehind: "The removal ended without nodes that may keep the entries.",
 } as const;
 
-/** Reasons of Events that are repeated every half hour, for as long as the state lasts. */
+/** Reasons of Events that are repeated every half hour while the state lasts. */
 export const troubleReasons = {
   Rejected: "additional-pull-secret is refused.",
   OriginalRejected: "The original is refused or missing.",
   OriginalUnknown: "The original cannot be read.",
   SourceRejected: "One of `spec.sources` is refused, missing, left out or cannot be read.",
-  PolicyNotAllowed: "The spec asks for what the installer does not allow.",
+  PolicyNotAllowed: "The spec requests something that the installer does not allow.",
   UnsupportedCluster: "Another operator owns the nodes' file.",
   ForeignObject: "An object with one of our names was made by another client.",
   RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",

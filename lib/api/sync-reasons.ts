@@ -1,4 +1,4 @@
-/** The conditions of SyncSecret and their reasons: as reasons.ts has those of GlobalPullSecret. */
+/** The conditions of SyncSecret and their reasons, like reasons.ts for GlobalPullSecret. */
 
 /** Condition → what it means when it is True. */
 export const syncConditions = {

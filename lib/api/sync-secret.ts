@@ -7,8 +7,8 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncConditionType } from "./sync-reasons.ts";
 
 /**
- * A Secret that a tenant hands to the management cluster on purpose; whatever is not wrapped so
- * stays where it is. Whoever reads this object reads the Secret.
+ * A Secret that a tenant shares with the management cluster. Secrets without a SyncSecret stay
+ * where they are. Users who can read this object can read the content of the Secret.
  */
 export type SyncSecret = Readonly<{
   /** globalpullsecret.io/v1alpha1. */
@@ -16,13 +16,15 @@ export type SyncSecret = Readonly<{
   /** SyncSecret. */
   kind: "SyncSecret";
   metadata: V1ObjectMeta;
-  /** As a Secret's, base64. */
+  /** The content, in base64, as in a Secret. */
   data?: Readonly<Record<string, string>>;
-  /** As a Secret's, plain text; it goes over data, and stays here as it is written. */
+  /**
+   * The content in plain text, as in a Secret. It overrides data, and stays here as it is written.
+   */
   stringData?: Readonly<Record<string, string>>;
   /**
-   * As a Secret's; it cannot be changed. A service-account-token becomes an Opaque Secret with the
-   * annotation globalpullsecret.io/original-type. Default: Opaque.
+   * The type, as in a Secret; it cannot be changed. A service-account-token becomes an Opaque
+   * Secret with the annotation globalpullsecret.io/original-type. Default: Opaque.
    */
   type?:
     | "Opaque"
@@ -31,19 +33,19 @@ export type SyncSecret = Readonly<{
     | "kubernetes.io/basic-auth"
     | "kubernetes.io/ssh-auth"
     | "kubernetes.io/service-account-token";
-  /** As a Secret's; neither data nor this can be changed any more. */
+  /** As in a Secret: once true, neither data nor this field can be changed. */
   immutable?: boolean;
-  /** How far it is. Nothing of the content is in it. */
+  /** The progress. It contains nothing of the content. */
   status?: SyncSecretStatus;
 }>;
 
-/** How far it is. Nothing of the content is in it. */
+/** The progress. It contains nothing of the content. */
 export type SyncSecretStatus = Readonly<{
-  /** The generation that this speaks of. */
+  /** The generation that this describes. */
   observedGeneration?: number;
   /** Name of the Secret in the management cluster, in the tenant's namespace. */
   secretName?: string;
-  /** That Secret's, when it was last seen as declared. */
+  /** The resourceVersion of that Secret when it last had the declared content. */
   resourceVersion?: string;
   /** Ready and Stalled, as kstatus reads them, and Warning. */
   conditions?: readonly SyncSecretCondition[];
@@ -53,14 +55,14 @@ export type SyncSecretStatus = Readonly<{
 export type SyncSecretCondition = Readonly<{
   /** Ready, Stalled or Warning. */
   type: SyncConditionType;
-  /** Whether it is so. */
+  /** True, False or Unknown. */
   status: "True" | "False" | "Unknown";
-  /** Why, in one word. */
+  /** The reason, in one word. */
   reason: string;
-  /** Why, for people. */
+  /** The reason, for people. */
   message?: string;
-  /** The generation that this speaks of. */
+  /** The generation that this describes. */
   observedGeneration?: number;
-  /** When status last changed. */
+  /** When the condition last changed its status. */
   lastTransitionTime: string;
 }>;

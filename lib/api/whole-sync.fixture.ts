@@ -5,7 +5,7 @@ const condition: Required<SyncSecretCondition> = {
   type: "Ready",
   status: "True",
   reason: "Synced",
-  message: "Secret 0e9d holds what is declared",
+  message: "Secret 0e9d has the declared content",
   observedGeneration: 1,
   lastTransitionTime: "2026-11-23T09:00:00Z",
 };

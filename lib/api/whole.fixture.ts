@@ -1,6 +1,6 @@
 /**
- * A GlobalPullSecret with every field of the CRD in it. A test holds it to the CRD, so that the
- * types below accept what the CRD has, and nothing else.
+ * A GlobalPullSecret with every field of the CRD in it. A test compares it with the CRD, so that
+ * the types below accept exactly the CRD's fields.
  */
 import type {
   CredentialProviderSpec,

@@ -1,15 +1,17 @@
-/** The arguments of a program, sorted: which text belongs to which flag, and which to none. */
+/** The arguments of a program, sorted by the flag or operand that each text belongs to. */
 import { parseArgs } from "node:util";
 
-/** Flag → its one-letter form, if it has one, and whether it stands without a value. */
+/** Flag → its one-letter form, if it has one, and whether it takes no value. */
 type KnownFlags = Readonly<Record<string, Readonly<{ short?: string; switch?: true }>>>;
 
 export type Arguments = Readonly<{
-  /** Flag or operand → its texts in order; undefined where a flag stands without a value. */
+  /** Flag or operand → its texts in order; undefined if a flag has no value. */
   texts: ReadonlyMap<string, readonly (string | undefined)[]>;
-  /** Looks like a flag and is none. The name holds no value; the whole argument may. */
+  /**
+   * An argument that looks like an unknown flag. The name holds no value; the whole argument may.
+   */
   unknown: readonly Readonly<{ name: string; argument: string }>[];
-  /** Belongs to no flag and fills no operand's place. */
+  /** An argument that belongs to no flag and to no operand. */
   strays: readonly string[];
 }>;
 
@@ -22,14 +24,16 @@ type Token = Readonly<{
   inlineValue?: boolean | undefined;
 }>;
 
-/** Whether help is asked for; what follows `--` asks for nothing. */
+/** Whether the arguments ask for help. Texts after `--` do not count. */
 export function asksForHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   const before = end < 0 ? argv : argv.slice(0, end);
   return before.includes("--help") || before.includes("-h");
 }
 
-/** Sorts by the flags that the program knows; `places` are its operands' names, in order. */
+/**
+ * Sorts arguments by the flags that the program knows; `places` are its operands' names, in order.
+ */
 export function sortArguments(
   argv: readonly string[],
   flags: KnownFlags,
@@ -39,7 +43,7 @@ export function sortArguments(
   const of = (wanted: Token["kind"]) => tokens.filter(({ kind }) => kind === wanted);
   const isKnown = ({ name = "" }: Token) => Object.hasOwn(flags, name);
   const unknown = of("option").filter((token) => !isKnown(token));
-  // What else such an argument holds, `-psecret` with a known -s, is most likely its value.
+  // The rest of such an argument, `-psecret` with a known -s, is most likely its value.
   const odd = new Set(unknown.map(({ index }) => index));
   const positional = of("positional");
   const filled = places.slice(0, positional.length);
@@ -55,7 +59,7 @@ export function sortArguments(
   };
 }
 
-/** `-o=json` as `--output=json`: Node would take the value for `=json`. */
+/** Reads `-o=json` as `--output=json`. Node would take `=json` for the value. */
 function withoutShort(argv: readonly string[], flags: KnownFlags): string[] {
   const rows = Object.entries(flags);
   const end = argv.indexOf("--");
@@ -66,7 +70,9 @@ function withoutShort(argv: readonly string[], flags: KnownFlags): string[] {
   });
 }
 
-/** Node's tokens, but no flag is another one's value: `--kubeconfig --listen :1` is two flags. */
+/**
+ * Node's tokens, but no flag becomes another flag's value: `--kubeconfig --listen :1` is two flags.
+ */
 function tokenize(argv: readonly string[], flags: KnownFlags, from: number): Token[] {
   const how = { strict: false, allowPositionals: true, tokens: true } as const;
   const parsed = parseArgs({ args: argv.slice(from), options: typed(flags), ...how });
@@ -78,7 +84,7 @@ function tokenize(argv: readonly string[], flags: KnownFlags, from: number): Tok
   return [...tokens.slice(0, at), { ...flag, value: undefined }, ...rest];
 }
 
-/** As parseArgs wants it: each flag takes a text, but for the switches. */
+/** The options for parseArgs: each flag takes a text, except switches. */
 function typed(flags: KnownFlags) {
   const rows = Object.entries(flags).map(([name, { short, switch: on }]) => {
     const type = on ? ("boolean" as const) : ("string" as const);
@@ -97,7 +103,7 @@ function swallowsFlag({ inlineValue, value = "" }: Token, flags: KnownFlags): bo
   return inlineValue === false && looksLikeFlag(value, flags);
 }
 
-/** `-1` and `-dash.json` do not: one dash begins many a value. */
+/** False for `-1` and `-dash.json`: many values begin with one dash. */
 function looksLikeFlag(value: string, flags: KnownFlags): boolean {
   return value.startsWith("--") || Object.values(flags).some(({ short }) => value === `-${short}`);
 }
@@ -109,14 +115,17 @@ function textsOf(given: readonly Pick<Token, "name" | "value">[]): Arguments["te
   return texts;
 }
 
-/** What follows an unknown flag is most likely its value, told with it, and may be a secret. */
+/**
+ * The text after an unknown flag is most likely its value. It belongs to that flag, and may be a
+ * secret.
+ */
 function strays(left: readonly Token[], unknown: readonly Token[]): string[] {
   const waiting = unknown.filter(({ inlineValue }) => inlineValue !== true);
   const values = new Set(waiting.map(({ index }) => index + 1));
   return left.filter(({ index }) => !values.has(index)).map(({ value = "" }) => value);
 }
 
-/** Node takes `-psecret` for seven flags: told as one, by its first letter. */
+/** Node reads `-psecret` as seven flags. This reports one flag, by its first letter. */
 function onePerArgument(tokens: readonly Token[], argv: readonly string[]): Arguments["unknown"] {
   const first = tokens.filter(({ index }, at) => tokens[at - 1]?.index !== index);
   return first.map(({ rawName = "", index }) => ({ name: rawName, argument: argv[index] ?? "" }));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asksForHelp } from "./arguments.ts";
-import { readFlags, type Rule } from "./flags.ts";
+import { readFlags, nearest, type Rule } from "./flags.ts";
 import { usage, type Table } from "./table.ts";
 import { integer, oneOf, text, toggle } from "./values.ts";
 
@@ -84,32 +84,32 @@ const refused: readonly (readonly [line: string, ...errors: string[]])[] = [
   ["w --note -f=f", "--note: has no value; write --note=VALUE"],
   ["-f= w", "--file: is empty; give the file to paint"],
   ["w --file --", "--file: has no value; write --file=VALUE"],
-  ["-f f w --coats -1", '--coats "-1": is no whole number from 1 to 9'],
-  ["-f f w --coats s3cret", '--coats "***": is no whole number from 1 to 9'],
+  ["-f f w --coats -1", '--coats "-1": is not a whole number from 1 to 9'],
+  ["-f f w --coats s3cret", '--coats "***": is not a whole number from 1 to 9'],
   ["-f f w --coats 1 --coats 2", "--coats: given 2 times; give it once"],
   [
     "-f f w --tag a --tag c --tag d",
-    '--tag "c": is none of the choices; give a, b',
-    '--tag "d": is none of the choices; give a, b',
+    '--tag "c": is not one of the choices; give a, b',
+    '--tag "d": is not one of the choices; give a, b',
   ],
   ["-f f w --dry=no", '--dry "no": is neither true nor false'],
   ["-f f w --dry --dry", "--dry: given 2 times; give it once"],
   ["-f f --dry true w x", '"x": belongs to no flag; remove it'],
-  ["-f f w --color blue", "--color: is no flag; give --colour"],
-  ["-f f w --color=s3cret", "--color: is no flag; give --colour"],
-  ["-f f w d --password s3cret", "--password: is no flag; --help names all"],
-  ["-f f w -ps3cret", "-p: is no flag; --help names all"],
-  ["-f f w -colour", "-c: is no flag; give --colour"],
-  ["-f f w --hlp", "--hlp: is no flag; give --help"],
-  ["-f f w --s3cret@host", '"--***@host": is no flag; --help names all'],
+  ["-f f w --color blue", "--color: is not a flag; give --colour"],
+  ["-f f w --color=s3cret", "--color: is not a flag; give --colour"],
+  ["-f f w d --password s3cret", "--password: is not a flag; --help names all"],
+  ["-f f w -ps3cret", "-p: is not a flag; --help names all"],
+  ["-f f w -colour", "-c: is not a flag; give --colour"],
+  ["-f f w --hlp", "--hlp: is not a flag; give --help"],
+  ["-f f w --s3cret@host", '"--***@host": is not a flag; --help names all'],
   [
     "-f f w --__proto__=x --constructor",
-    '"--__proto__": is no flag; --help names all',
-    "--constructor: is no flag; --help names all",
+    '"--__proto__": is not a flag; --help names all',
+    "--constructor: is not a flag; --help names all",
   ],
-  ["-f f w --no-note", "--no-note: is no flag; --help names all"],
+  ["-f f w --no-note", "--no-note: is not a flag; --help names all"],
   ["-f f w --colour blue --coats 1", "--coats 1: is too few for --colour blue; give 2"],
-  ["-f f w --colour blue --coats x", '--coats "x": is no whole number from 1 to 9'],
+  ["-f f w --colour blue --coats x", '--coats "x": is not a whole number from 1 to 9'],
 ];
 for (const [line, ...errors] of refused)
   test(`refused: ${line}`, () => assert.deepEqual(read(line), { ok: false, errors }));
@@ -126,11 +126,11 @@ test("a variable is named by itself, set or not; a flag of its name is none", ()
   assert.deepEqual(read("-f f w", {}), { ok: false, errors });
   assert.deepEqual(read("-f f w", { PLACE: "" }), {
     ok: false,
-    errors: ['PLACE "": is no whole number from 0 to 99'],
+    errors: ['PLACE "": is not a whole number from 0 to 99'],
   });
   assert.deepEqual(read("-f f w --PLACE=1"), {
     ok: false,
-    errors: ["--PLACE: is no flag; --help names all"],
+    errors: ["--PLACE: is not a flag; --help names all"],
   });
 });
 
@@ -160,5 +160,21 @@ test("the usage has a line for each row, with what is needed to fill it in", () 
 test("takes nothing of an argument that begins with an unknown letter for another flag's value", () => {
   const table = { name: { read: text, short: "n", what: "a name" } } as const;
   const read = readFlags(table, { argv: ["-ppl4nted"], quote: JSON.stringify });
-  assert.deepEqual(read, { ok: false, errors: ["-p: is no flag; --help names all"] });
+  assert.deepEqual(read, { ok: false, errors: ["-p: is not a flag; --help names all"] });
 });
+
+const words = ["listen", "kubeconfig", "max-unavailable", "max-failures"];
+const cases: readonly (readonly [word: string, meant: string | undefined])[] = [
+  ["listen", "listen"],
+  ["listn", "listen"],
+  ["lisstenn", "listen"],
+  ["kube-config", "kubeconfig"],
+  ["max-failure", "max-failures"],
+  ["maxunavailble", "max-unavailable"],
+  ["colour", undefined],
+  ["l", undefined],
+  ["", undefined],
+];
+for (const [word, meant] of cases)
+  test(`"${word}" means ${meant ?? "none of the known"}`, () =>
+    assert.equal(nearest(word, words), meant));

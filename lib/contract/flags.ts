@@ -3,11 +3,10 @@
  * would cost a Deployment rollout each.
  */
 import { sortArguments, type Arguments } from "./arguments.ts";
-import { nearest } from "./nearest.ts";
 import { titleOf, type Flag, type Table, type TableValues } from "./table.ts";
 import { Wrong } from "./values.ts";
 
-/** Quotes a text for people, without what may be a secret in it. */
+/** Quotes a text for people, and removes what may be a secret in it. */
 type Quote = (text: string) => string;
 
 export type Invocation = Readonly<{
@@ -15,11 +14,11 @@ export type Invocation = Readonly<{
   argv: readonly string[];
   environment?: Readonly<Record<string, string | undefined>>;
   quote: Quote;
-  /** What to say of a flag that is none any more; an own answer to what would be unknown. */
+  /** Messages for flags that were removed, in place of "is not a flag". */
   moved?: Readonly<Record<string, string>>;
 }>;
 
-/** An error is one line: the flag and its value, what is wrong; what to give instead. */
+/** An error is one line: the flag and its value, what is wrong; what to do instead. */
 export type ParsedFlags<Value> =
   | Readonly<{ ok: true; value: Value }>
   | Readonly<{ ok: false; errors: readonly string[] }>;
@@ -32,7 +31,7 @@ export type Rule<Rows extends Table> = (
   values: Readonly<Partial<TableValues<Rows>>>,
 ) => string | undefined;
 
-/** Reads what is given, row by row, then rule by rule. */
+/** Reads the arguments row by row, then applies the rules. */
 export function readFlags<const Rows extends Table>(
   table: Rows,
   given: Invocation,
@@ -85,7 +84,7 @@ function valuesOf<Rows extends Table>(read: readonly (readonly [string, ParsedFl
   return Object.fromEntries(good) as TableValues<Rows>;
 }
 
-/** What is given for one row; undefined where a flag stands without a value. */
+/** The texts for one row; undefined if a flag has no value. */
 type Texts = readonly (string | undefined)[];
 
 function textsOf(name: string, { from }: Flag, { texts }: Arguments, given: Invocation): Texts {
@@ -119,7 +118,7 @@ function tell(title: string, text: string | undefined, { message }: Wrong, quote
 
 type Unknown = Arguments["unknown"][number];
 
-/** Names no value, and no flag that is too odd to be a misspelt one. */
+/** The error for an unknown flag. It names no value, and suggests a flag only for a likely typo. */
 function unknownFlag(
   { name, argument }: Unknown,
   known: readonly string[],
@@ -129,5 +128,28 @@ function unknownFlag(
   const word = argument.replace(/^-+/, "").replace(/=.*$/s, "");
   if (Object.hasOwn(moved, word)) return `${shown}: ${moved[word]}`;
   const meant = nearest(word, [...known, "help"]);
-  return `${shown}: is no flag; ${meant === undefined ? "--help names all" : `give --${meant}`}`;
+  return `${shown}: is not a flag; ${meant === undefined ? "--help names all" : `give --${meant}`}`;
+}
+
+/**
+ * The word with the fewest changed letters; undefined if more than every third letter would change.
+ */
+export function nearest(word: string, words: readonly string[]): string | undefined {
+  const ranked = words.map((known) => ({ known, changes: distance(word, known) }));
+  const [best] = ranked.toSorted((a, b) => a.changes - b.changes);
+  return best !== undefined && best.changes * 3 <= word.length ? best.known : undefined;
+}
+
+/** The Levenshtein distance: letters to add, drop or replace, row by row of the usual table. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (const [index, letter] of [...from].entries()) {
+    const next = [index + 1];
+    for (let column = 1; column <= to.length; column++) {
+      const replaced = (row[column - 1] ?? 0) + (letter === to[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
 }

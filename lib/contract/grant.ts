@@ -1,6 +1,22 @@
 /** A grant: what a pod may apply, by its annotations, which the agent reads as files. */
 import { digestAnnotation, revisionAnnotation, sinceAnnotation, wordAnnotation } from "./names.ts";
-import { revisionOf } from "./revision.ts";
+
+/**
+ * The highest valid revision: 34,000 years at one revision a second. A higher number is damage: a
+ * controller that accepted it could publish nothing above it.
+ */
+export const mostRevision = 2 ** 40 - 1;
+
+/** Whether this is a revision number; 0 means no revision. */
+export function isRevision(number: unknown): number is number {
+  return Number.isInteger(number) && Number(number) >= 0 && Number(number) <= mostRevision;
+}
+
+/** Parses a revision; undefined for any other text. */
+export function revisionOf(text: string): number | undefined {
+  const number = /^\d{1,13}$/.test(text) ? Number(text) : undefined;
+  return isRevision(number) ? number : undefined;
+}
 
 /** A part of a grant → the pod's annotation. The volume has each as the file `grant.PART`. */
 export const grantAnnotations = {
@@ -19,20 +35,20 @@ export const grantFiles = {
 } as const;
 
 export type Grant = Readonly<{
-  /** 0: the grant is taken back, and the node keeps what it has. */
+  /** 0: the grant is withdrawn, and the node keeps what it has. */
   revision: number;
   /**
-   * Of the content. Where the grant is taken back: the decimal number of the revision that the node
+   * Digest of the content. In a withdrawn grant: the decimal number of the revision that the node
    * is excused from, or empty.
    */
   digest: string;
-  /** Transition time of the pod's ContainersReady condition when the grant was written. */
+  /** When the pod's ContainersReady condition last changed before the grant was written. */
   since: string;
   /** The proof is a termination message. */
   word: boolean;
 }>;
 
-/** One grant from another: the same content with another `since` is a new grant. */
+/** Identifies a grant: the same content with another `since` is a new grant. */
 export type GrantKey = Pick<Grant, "revision" | "digest" | "since">;
 
 type Part = keyof typeof grantAnnotations;
@@ -43,8 +59,8 @@ const forms = {
 } as const;
 
 /**
- * The grant of these texts. Undefined where one of them is not of our form: a pod that another
- * version has made has no `since`, and is never granted anything by its annotations.
+ * Parses a grant. Undefined if a part has another form: a pod that another version has created has
+ * no `since`, and is never granted anything by its annotations.
  */
 export function readGrant(texts: Readonly<Partial<Record<Part, string>>>): Grant | undefined {
   const { digest = "", since = "", word = "" } = texts;

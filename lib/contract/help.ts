@@ -6,21 +6,21 @@ export function helpOf(code: string): string {
   return `${codesPage}#${code.toLowerCase()}`;
 }
 
-/** The place that explains the first code in the text; undefined when it has none. */
+/** The link for the first code in the text; undefined if the text has none. */
 export function helpIn(text: string): string | undefined {
   const [code] = /\bGPS\d{3}\b/.exec(text) ?? [];
   return code && helpOf(code);
 }
 
 /**
- * Most characters of a condition's message: enough for five troubles of an Event's length, and far
- * under the 32 KiB that a condition may hold.
+ * Most characters of a condition's message: enough for five problems of an Event's length, and far
+ * below the 32 KiB that a condition may hold.
  */
 const longestCondition = 4096;
 
 /**
- * The text, cut to so many characters, with the place that explains its first code at the end. A
- * cut never takes the place away.
+ * The text, cut to this many characters, with the link for its first code at the end. A cut never
+ * removes the link.
  */
 export function withHelp(text: string, longest = longestCondition): string {
   const help = helpIn(text);

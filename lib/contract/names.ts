@@ -1,14 +1,15 @@
 /**
- * The names that agent, controller and users share. They are the product's public face: the three
- * kubectl checks, the DaemonSet's template and the agent's mounts all rest on them, so none may
- * change without a migration.
+ * The names that agent, controller and users share. They are the product's public interface: the
+ * three kubectl checks, the DaemonSet's template and the agent's mounts all depend on them, so none
+ * may change without a migration.
  */
 
-/** The only namespace that the product reads or writes in (its nodes apart). */
+/** The only namespace in which the product reads and writes (besides its nodes). */
 export const namespace = "kube-system";
 
 /**
- * What an administrator creates; type `kubernetes.io/dockerconfigjson`, key `.dockerconfigjson`.
+ * The Secret that an administrator creates; type `kubernetes.io/dockerconfigjson`, key
+ * `.dockerconfigjson`.
  */
 export const additionalSecretName = "additional-pull-secret";
 
@@ -16,8 +17,8 @@ export const additionalSecretName = "additional-pull-secret";
 export const globalSecretName = "global-pull-secret";
 
 /**
- * What the controller remembers: last accepted documents, last served revision. Never mounted;
- * removed last of all.
+ * The controller's memory: last accepted documents and last published revision. Never mounted;
+ * deleted last.
  */
 export const stateSecretName = "global-pull-secret-state";
 
@@ -31,14 +32,14 @@ export const agentContainer = "agent";
 export const agentLabels = { name: agentName } as const;
 
 /**
- * Type of both Secrets: the API server demands the key `.dockerconfigjson` and a JSON document in
+ * Type of both Secrets: the API server requires the key `.dockerconfigjson` and a JSON document in
  * it.
  */
 export const secretType = "kubernetes.io/dockerconfigjson";
 
 /**
- * Keys of global-pull-secret, and file names in the agent's mount. All of them always exist: a
- * volume whose item has no key starts no pod, and never changes for the pods that run.
+ * Keys of global-pull-secret, and file names in the agent's mount. All of them always exist: if a
+ * key of a volume's item is missing, no pod starts, and running pods' volumes no longer update.
  */
 export const secretKeys = {
   /** The merged document, canonical. The additional Secret uses the same key. */
@@ -46,24 +47,24 @@ export const secretKeys = {
   /** A decimal integer that only grows. */
   revision: "revision",
   /**
-   * 32 random bytes, new with each revision: with them a digest of the document tells nobody what
-   * is in it.
+   * 32 random bytes, new with each revision: with them a digest of the document reveals nothing
+   * about it.
    */
   salt: "salt",
   /**
-   * What the nodes are to do with the document: an `Intent`. Said by the controller, never
-   * inferred.
+   * What the nodes must do with the document: an `Intent`. The controller states it; agents never
+   * infer it.
    */
   intent: "intent",
   /** JSON object: registry → id of its source. Holds no credential. */
   sources: "sources",
-  /** A `DeliveryMode`. Agents of another mode take nothing from the Secret but a release. */
+  /** A `DeliveryMode`. Agents of another mode take nothing from the Secret except a release. */
   mode: "mode",
 } as const;
 
 /**
- * Keys of the content that new nodes may take, beside the newest content. `revision` is 0 while
- * nothing may be given to them, lower than the newest revision during a rollout, and equal to it
+ * Keys of the content that new nodes may take, beside the newest content. `revision` is 0 while new
+ * nodes may take nothing, lower than the newest revision during a rollout, and equal to it
  * afterwards; at 0 and when equal, the other keys are empty.
  */
 export const servedKeys = {
@@ -79,46 +80,45 @@ export const deliveryModes = ["Restart", "Reread", "CredentialProvider"] as cons
 export type DeliveryMode = (typeof deliveryModes)[number];
 
 /**
- * Ids of the two sources that are always meant, as `sources` and the controller's state have them;
- * any other id is the name of an extra source.
+ * Ids of the two sources that always exist, as `sources` and the controller's state use them; any
+ * other id is the name of an extra source.
  */
 export const sourceIds = { additional: "additional", original: "original" } as const;
 
-/** `apply`: put the document in force. `release`: take back whatever is ours. */
+/** `apply`: put the document in force. `release`: remove everything of ours. */
 export type Intent = "apply" | "release";
 
 /**
- * What a revision says, whatever its number: the canonical document, and each registry's source.
+ * The content of a revision, without its number: the canonical document, and each registry's
+ * source.
  */
 export type RevisionContent = Readonly<{ document: string; sources: string; intent: Intent }>;
 
-/**
- * On a pod, its grant: the one revision that it applies. `0` takes a grant back.
- */
+/** On a pod, its grant: the one revision that it applies. `0` withdraws a grant. */
 export const revisionAnnotation = "globalpullsecret.io/revision";
 
 /**
- * On a pod, its grant: salted digest of what the revision says (`digest.ts`). A number
- * may come back with other content when etcd is restored or the product is installed again; a
- * number and this digest never do.
+ * On a pod, its grant: salted digest of the revision's content (`digest.ts`). A number may come
+ * back with other content when etcd is restored or the product is installed again; a number with
+ * this digest never does.
  */
 export const digestAnnotation = "globalpullsecret.io/digest";
 
 /**
  * On a pod, its grant: when the pod's condition ContainersReady last changed before the grant.
- * Without it nothing is a grant.
+ * Without it there is no grant.
  */
 export const sinceAnnotation = "globalpullsecret.io/since";
 
 /** On a pod, its grant: `true` asks for a termination message as the proof. */
 export const wordAnnotation = "globalpullsecret.io/word";
 
-/** On a pod: another value makes the kubelet sync the pod's volume. Nobody reads it. */
+/** On a pod: another value makes the kubelet sync the pod's volume. No program reads it. */
 export const syncAnnotation = "globalpullsecret.io/sync";
 
 /**
- * On what a FleetSecret has placed in a cluster: `ID/NAMESPACE/NAME`, the management cluster's id
- * and the object.
+ * On each object that a FleetSecret has placed in a cluster: `ID/NAMESPACE/NAME`, the management
+ * cluster's id and the object.
  */
 export const fleetOwnerAnnotation = "globalpullsecret.io/fleet-owner";
 
@@ -127,27 +127,24 @@ export const globalPullSecretName = "cluster";
 
 /**
  * On GlobalPullSecret, or on global-pull-secret, `true`: a deleted Secret is withdrawn from the
- * nodes at once, without the grace.
+ * nodes at once, without the grace period.
  */
 export const withdrawNowAnnotation = "globalpullsecret.io/withdraw-now";
 
 /**
- * On GlobalPullSecret, or on additional-pull-secret: another value than before asks for one more
- * try, at once, of what halted.
+ * On GlobalPullSecret, or on additional-pull-secret: a changed value requests one more try, at
+ * once, of what halted.
  */
 export const retryAnnotation = "globalpullsecret.io/retry";
 
-/** On GlobalPullSecret: why it is paused or withdrawn, in a person's words; shown in its status. */
+/** On GlobalPullSecret: why a person paused or withdrew it; shown in its status. */
 export const reasonAnnotation = "globalpullsecret.io/reason";
 
-/**
- * Where the agent's container finds what it needs. The paths on the host are the controller's
- * flags.
- */
+/** The paths in the agent's container. The paths on the host are the controller's flags. */
 export const mountPaths = {
   /**
-   * global-pull-secret and the pod's grant as one projected volume (whole directory, so that it
-   * follows updates): one swap changes both.
+   * global-pull-secret and the pod's grant as one projected volume (mounted as a whole directory,
+   * so that it follows updates): one swap changes both.
    */
   secret: "/etc/global-pull-secret",
   /** The kubelet's root directory, /var/lib/kubelet unless configured. */
@@ -160,13 +157,14 @@ export const mountPaths = {
   pod: "/run/global-pull-secret",
   /** The node's root directory, in the pod's first container only. */
   root: "/host/root",
-  /** The kubelet reads the agent's last words here. */
+  /** The kubelet reads the agent's termination message here. */
   terminationLog: "/dev/termination-log",
 } as const;
 
 /**
- * How long a Ready must last until the DaemonSet counts it (minReadySeconds): right after its own
- * restart the kubelet calls a young pod Ready without a probe, until the first one, a second later.
+ * How long a pod must be Ready until the DaemonSet counts it (minReadySeconds). Right after its own
+ * restart the kubelet reports a young pod Ready without a probe, until the first probe a second
+ * later.
  */
 export const guardSeconds = 3;
 
@@ -180,27 +178,28 @@ export const nodeFiles = {
 /** How the document reaches the kubelet: by its config.json, or by a credential provider. */
 export const deliveries = ["ConfigFile", "CredentialProvider"] as const;
 
-/** Whom the credential provider serves: every pod, or those whose ServiceAccount asks for it. */
+/** Which pods the credential provider serves: all, or those whose ServiceAccount asks for it. */
 export const scopes = ["All", "Annotated"] as const;
 export type ProviderScope = (typeof scopes)[number];
 
 /**
- * The credential provider's own files below the kubelet's root directory. One tree, so that what
- * wipes the script wipes the answer, too; beside our folder, because it must outlive the journal
- * while a kubelet runs with flags that name it. Its name does not begin with our folder's: Node's
- * permission model would then refuse to make or remove that one.
+ * The credential provider's own files below the kubelet's root directory. They are one tree, so
+ * that a cleanup that removes the script also removes the answer. They are beside our folder,
+ * because they must outlive the journal while a kubelet runs with flags that name them. The tree's
+ * name does not begin with our folder's name: otherwise Node's permission model would refuse to
+ * create or remove our folder.
  */
 export const providerFiles = {
   folder: "pull-secret-provider",
   /** --image-credential-provider-bin-dir */
   bin: "pull-secret-provider/bin",
   script: "pull-secret-provider/bin/global-pull-secret",
-  /** --image-credential-provider-config; a directory is read by kubelets from 1.34 on. */
+  /** --image-credential-provider-config; kubelets from 1.34 on accept a directory. */
   configs: "pull-secret-provider/config",
   config: "pull-secret-provider/config/global-pull-secret.json",
-  /** What the script prints; 0600, since it holds the credentials. */
+  /** The answer that the script prints; mode 0600, since it holds the credentials. */
   answer: "pull-secret-provider/answer.json",
-  /** Its time of change is the last time that the kubelet asked. */
+  /** Its modification time is the last time that the kubelet called the script. */
   stamp: "pull-secret-provider/stamp",
 } as const;
 
@@ -208,29 +207,29 @@ export const providerFiles = {
 export const providerName = "global-pull-secret";
 
 /**
- * Extension of a kubeconfig's cluster, or of a ClusterProfile's, by which its author asks for the
- * system's roots in place of an authority: `{"roots": "system"}`.
+ * Extension of a kubeconfig's cluster, or of a ClusterProfile's: requests the system's roots in
+ * place of an authority: `{"roots": "system"}`.
  */
 export const authorityExtension = "globalpullsecret.io/certificate-authority";
 
-/** Scope Annotated: on a ServiceAccount, with any value, its pods are served. */
+/** Scope Annotated: on a ServiceAccount, with any value: its pods are served. */
 export const useAnnotation = "globalpullsecret.io/use";
 
 /**
- * Scope Annotated: the audience of the tokens that the kubelet asks for. A kubelet needs the verb
- * `request-serviceaccounts-token-audience` on it; nobody ever sees a token.
+ * Scope Annotated: the audience of the tokens that the kubelet requests. A kubelet needs the verb
+ * `request-serviceaccounts-token-audience` on it; the tokens are never used.
  */
 export const tokenAudience = "global-pull-secret";
 
 /** Files in the pod's own directory. */
 export const podFiles = {
-  /** What the first container saw: where else the kubelet may find credentials. */
+  /** The first container's finding: other places where the kubelet may find credentials. */
   hidden: "hidden.json",
 } as const;
 
 /**
- * Where an ordinary kubelet searches for credentials besides its own directory, in its order: the
- * pod's first container may open these on the node, and no other file.
+ * The places where an ordinary kubelet searches for credentials besides its own directory, in its
+ * order. The pod's first container may open these files on the node, and no others.
  */
 export const credentialFiles = [
   "/config.json",
@@ -247,18 +246,18 @@ export const firstContainerName = "look";
 export const agentEnvironment = { node: "NODE_NAME", uid: "POD_UID" } as const;
 
 /**
- * How an agent's container ends. `refused` and a `released` end happen once in a pod's life: they
- * are words that only this container can say, while its readiness can be forged by any process that
- * takes the probe's port.
+ * How an agent's container ends. `refused` and a `released` end happen once in a pod's life. Only
+ * the container can report them, while any process that takes the probe's port can forge its
+ * readiness.
  */
 export const exitCodes = {
-  /** Stopped, or everything of ours was given back; the termination message says which. */
+  /** Stopped, or everything of ours is removed; the termination message shows which. */
   done: 0,
   /** The kubelet failed with the revision, and the node was rolled back. */
   gaveUp: 1,
   /** A flag or variable that cannot be used. */
   misused: 2,
-  /** The node is not fit for the revision, and nothing of it was touched. */
+  /** The node does not support the revision, and nothing on it was touched. */
   refused: 3,
 } as const;
 
@@ -267,3 +266,23 @@ export const exitCodes = {
  * NodePort range.
  */
 export const defaultProbePort = 20248;
+
+/**
+ * On a namespace of the management cluster: the namespace belongs to a tenant, whatever the value.
+ */
+export const tenantLabel = "globalpullsecret.io/tenant";
+
+/** The account of the management side, in kube-system of the management cluster. */
+export const managementAccount = "global-pull-secret-sync-management";
+
+/** The account of the tenant's side, in the tenant's namespace of the management cluster. */
+export const tenantAccount = "global-pull-secret-sync-tenant";
+
+/** The Secret beside that account which its tokens are bound to. Deleting it voids them. */
+export const tenantBound = `${tenantAccount}-token`;
+
+/** In kube-system of the tenant's cluster: the Secret with the kubeconfig of that account. */
+export const managementSecret = "global-pull-secret-sync-management";
+
+/** Key of the kubeconfig in that Secret. */
+export const kubeconfigKey = "kubeconfig";

@@ -1,16 +1,18 @@
-/** The table of what a program is told, and the text of `--help` that is made of it. */
+/**
+ * The table of a program's flags, operands and variables, and the text of `--help` made from it.
+ */
 import type { ValueReader, Wrong } from "./values.ts";
 
-/** One row: a flag, unless `from` says otherwise. The row's key is its name. */
+/** One row: a flag, unless `from` defines it otherwise. The row's key is its name. */
 export type Flag = Readonly<{
   read: ValueReader<unknown>;
-  /** Its line in `--help`. Of something required: what to give. */
+  /** Its line in `--help`. For a required row: what to give. */
   what: string;
   /** What is read where nothing is given. */
   standard?: string;
-  /** The program cannot run without it, nor with what its reader takes for none. */
+  /** The program cannot run without it, nor with a value that its reader treats as absent. */
   required?: true;
-  /** It may be given more than once: its value is a list. */
+  /** May be repeated: its value is a list. */
   repeated?: true;
   /** One letter. */
   short?: string;

@@ -1,13 +1,13 @@
 /**
  * How long an agent may need for a grant. The agent waits by these times and the controller judges
- * by their sum, so that an agent which is slow by design is never late.
+ * by their sum, so an agent that is slow by design is never late.
  */
 import type { DeliveryMode } from "./names.ts";
 
 /**
- * After a rename the kubelet must have read the new file by itself: it keeps what it has read for
- * 300 s, counted from the end of the reading, and one that began just before the rename has ended
- * 5 s later. Where no kubelet is restarted an agent is Ready only then.
+ * After a rename the kubelet must have read the new file by itself. It keeps what it has read for
+ * 300 s, counted from the end of the reading, and a reading that began just before the rename ends
+ * 5 s later. If no kubelet is restarted, an agent is Ready only after this time.
  */
 export const rereadSeconds = 305;
 
@@ -20,19 +20,19 @@ export const restartAttempts = 3;
 /** The longest pause between two of them. */
 export const spacingSeconds = 60;
 
-/** A kubelet syncs a pod's volume within 90 s, also where no annotation of the pod changes. */
+/** A kubelet syncs a pod's volume within 90 s, even if no annotation of the pod changes. */
 const syncSeconds = 90;
 
-/** For looks, back-offs and writes that are spaced because another program keeps writing. */
+/** For checks, back-offs and writes that are spaced out because another program keeps writing. */
 const spareSeconds = 60;
 
 /**
  * Seconds within which an agent whose kubelet runs has proved a grant, or has found that it failed
- * or does not fit. A start or stop that hangs has no time of its own: such a node may fail. In mode
- * Restart the kubelet of a control plane may be left to read its file again. In the other modes it
- * reads twice: for an older grant or an entry that leaves config.json, and for this one. In mode
- * CredentialProvider that file changes with the original, for registries without a row of
- * matchImages, and after a change of mode.
+ * or that the node does not support it. A start or stop that hangs has no time of its own: such a
+ * node may fail. In mode Restart the kubelet of a control plane may be left to read its file again.
+ * In the other modes it reads twice: for an older grant or an entry that leaves config.json, and
+ * for this grant. In mode CredentialProvider that file changes with the original, for registries
+ * without a row of matchImages, and after a change of mode.
  */
 export function grantSeconds(mode: DeliveryMode, probationSeconds: number): number {
   const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);

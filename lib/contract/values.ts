@@ -1,7 +1,10 @@
-/** Readers of what flags take: each gives the value, or says what is wrong and what to give. */
+/** Readers of flag values: each returns the value, or an error with what to give instead. */
 import { isIP } from "node:net";
 
-/** What is wrong with a value; what to give instead. It ends a sentence that names the flag. */
+/**
+ * What is wrong with a value; what to give instead. It completes a sentence that begins with the
+ * flag.
+ */
 export class Wrong {
   readonly message: string;
   constructor(message: string) {
@@ -11,7 +14,7 @@ export class Wrong {
 
 export type ValueReader<Value> = (text: string) => Value | Wrong;
 
-/** Any text; an empty one is none, so that a manifest may leave a variable empty. */
+/** Any text; an empty text counts as absent, so a manifest may leave a variable empty. */
 export function text(value: string): string | undefined {
   return value === "" ? undefined : value;
 }
@@ -19,11 +22,11 @@ export function text(value: string): string | undefined {
 export function oneOf<const Choice extends string>(...choices: readonly Choice[]) {
   const read = (value: string): Choice | Wrong =>
     choices.find((choice) => choice === value) ??
-    new Wrong(`is none of the choices; give ${choices.join(", ")}`);
+    new Wrong(`is not one of the choices; give ${choices.join(", ")}`);
   return Object.assign(read, { choices });
 }
 
-/** What a reader of `oneOf` takes; nothing of any other. */
+/** The choices of a reader made by `oneOf`; none for any other reader. */
 export function choicesOf(
   read: ValueReader<unknown> & { choices?: readonly string[] },
 ): readonly string[] {
@@ -44,56 +47,56 @@ export function integer(least: number, most: number) {
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
     return number >= least && number <= most
       ? number
-      : new Wrong(`is no whole number from ${least} to ${most}`);
+      : new Wrong(`is not a whole number from ${least} to ${most}`);
   };
   return Object.assign(read, { bounds: { least, most } });
 }
 
-/** What a reader of `integer` takes; undefined for any other. */
+/** The bounds of a reader made by `integer`; undefined for any other reader. */
 export function boundsOf(
   read: ValueReader<unknown> & { bounds?: Readonly<{ least: number; most: number }> },
 ): Readonly<{ least: number; most: number }> | undefined {
   return read.bounds;
 }
 
-/** In place of a unit's name: each node's own kubelet is found. */
+/** In place of a unit's name: the agent finds each node's own kubelet. */
 export const auto = "auto";
 
 /** `auto`, or systemd.unit(5): 255 characters of its alphabet; only services can be restarted. */
 export function unit(value: string): string | Wrong {
   if (value === auto || (/^[A-Za-z0-9:_.\\@-]+\.service$/.test(value) && value.length <= 255))
     return value;
-  return new Wrong("is no systemd service; give auto, or one such as kubelet.service");
+  return new Wrong("is not a systemd service; give auto, or a name such as kubelet.service");
 }
 
-/** An absolute path that means the same wherever it is mounted; `kind` is what lies there. */
+/** An absolute path that means the same wherever it is mounted; `kind` is what it leads to. */
 function path(kind: "directory" | "file") {
   return (value: string): string | Wrong => {
     const tidy =
       value.startsWith("/") && value !== "/" && !/\/\/|\/$|(^|\/)\.\.?(\/|$)|[:\0]/.test(value);
-    return tidy ? value : new Wrong(`is no absolute path of a ${kind} without . and .. in it`);
+    return tidy ? value : new Wrong(`is not an absolute path of a ${kind} without . and ..`);
   };
 }
 
 export const directory = path("directory");
 export const file = path("file");
 
-/** The most that a timer of Node takes, in seconds: one that is longer ends at once. */
+/** The longest timer that Node supports, in seconds: a longer timer ends at once. */
 const longestTimer = Math.floor((2 ** 31 - 1) / 1000);
 
 const goDuration =
   /^(?:(?<h>\d{1,9}(?:\.\d{1,3})?)h)?(?:(?<m>\d{1,9}(?:\.\d{1,3})?)m)?(?:(?<s>\d{1,9})s)?$/;
 
 /**
- * Seconds, of a duration as Go prints it: 1h30m. Fractions such as 1.5h have to make whole seconds,
- * for which Node's timers ask. 24 days stand for whatever is longer.
+ * Seconds of a duration as Go prints it: 1h30m. Fractions such as 1.5h must make whole seconds.
+ * Longer durations count as 24 days, Node's longest timer.
  */
 export function duration(value: string): number | Wrong {
   const { h = 0, m = 0, s = 0 } = goDuration.exec(value)?.groups ?? {};
   // In thousandths first: 1.1 * 3600 is not 3960.
   const seconds = Math.round(Number(h) * 3_600_000 + Number(m) * 60_000) / 1000 + Number(s);
   if (Number.isInteger(seconds) && seconds > 0) return Math.min(seconds, longestTimer);
-  return new Wrong("is not a duration of at least 1s; give one such as 90s, 10m or 1h30m");
+  return new Wrong("is not a duration of at least 1s; give a value such as 90s, 10m or 1h30m");
 }
 
 /** Seconds; `0s` is none. */
@@ -104,19 +107,19 @@ function pause(value: string): number | Wrong {
 /** `auto`, or an IP address. */
 export function ip(value: string): string | Wrong {
   if (value === auto || isIP(value) > 0) return value;
-  return new Wrong("is not an IP address; give auto, or one such as 10.0.0.1");
+  return new Wrong("is not an IP address; give auto, or an address such as 10.0.0.1");
 }
 
-/** A type of SELinux; empty: the container runtime's. */
+/** An SELinux type; empty: the container runtime's. */
 export function selinuxType(value: string): string | Wrong {
   if (/^(?:[a-z][a-z0-9_]{0,62})?$/.test(value)) return value;
-  return new Wrong("is not a type of SELinux; give one such as spc_t or super_t");
+  return new Wrong("is not an SELinux type; give a type such as spc_t or super_t");
 }
 
-/** A profile of AppArmor as Kubernetes knows it. */
+/** An AppArmor profile, as Kubernetes names it. */
 export function appArmorProfile(value: string): string | Wrong {
   if (/^(?:Unconfined|RuntimeDefault|Localhost\/[A-Za-z0-9._/-]{1,200})$/.test(value)) return value;
-  return new Wrong("is not a profile; give Unconfined, RuntimeDefault or Localhost/NAME");
+  return new Wrong("is not an AppArmor profile; give Unconfined, RuntimeDefault or Localhost/NAME");
 }
 
 /** Seconds, from `least` to `most` of them. */
@@ -127,7 +130,7 @@ export function within(least: number, most: number) {
     return fits
       ? seconds
       : new Wrong(
-          `is no duration from ${least}s to ${most}s; give one such as ${Math.max(5, least)}s`,
+          `is not a duration from ${least}s to ${most}s; give a value such as ${Math.max(5, least)}s`,
         );
   };
 }
@@ -137,6 +140,6 @@ export function address(value: string): { host: string; port: number } | Wrong {
   const { v6, host, port } =
     /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:]*)):(?<port>\d{1,5})$/.exec(value)?.groups ?? {};
   if (port === undefined || Number(port) > 65535)
-    return new Wrong("is no HOST:PORT; give one such as :8080");
+    return new Wrong("is not HOST:PORT; give a value such as :8080");
   return { host: v6 ?? host ?? "", port: Number(port) };
 }

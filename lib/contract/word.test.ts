@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { grantOf, keyOf, readGrant } from "./grant.ts";
-import { mostRevision } from "./revision.ts";
+import { grantOf, keyOf, readGrant, mostRevision } from "./grant.ts";
 import { lineOf, messageOf, parseWord, type Word, wordKinds } from "./word.ts";
 
 const word: Word = {

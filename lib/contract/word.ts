@@ -1,17 +1,17 @@
 /**
  * An agent's termination message: a line for people, then in brackets what the controller reads.
- * Only the container can say it, while readiness can be forged by any process that takes the
- * probe's port.
+ * Only the container can write it, while any process that takes the probe's port can forge
+ * readiness.
  *
  *     GPS200 the revision is in force; … (revision 7) [proved 7/DIGEST/SINCE 7]
  */
-import type { GrantKey } from "./grant.ts";
-import { revisionOf } from "./revision.ts";
+import { revisionOf, type GrantKey } from "./grant.ts";
 
 /**
- * proved: the kubelet runs with what was granted · failed: it did not, and the old file is back ·
- * unfit: nothing on the node was touched, and it does not support what was granted · behind: the
- * node has a higher revision than the grant · released: nothing of ours is left on the node.
+ * proved: the kubelet runs with the granted content · failed: it did not, and the old file is
+ * restored · unfit: the node does not support the granted content, and nothing on it was touched ·
+ * behind: the node has a higher revision than the grant · released: nothing of ours is left on the
+ * node.
  */
 export const wordKinds = ["proved", "failed", "unfit", "behind", "released"] as const;
 export type WordKind = (typeof wordKinds)[number];
@@ -19,7 +19,7 @@ export type WordKind = (typeof wordKinds)[number];
 export type Word = Readonly<{
   kind: WordKind;
   grant: GrantKey;
-  /** The revision that the node has in force; 0: none. */
+  /** The revision in force on the node; 0: none. */
   journal: number;
 }>;
 
@@ -30,7 +30,7 @@ const form = new RegExp(
 );
 
 /**
- * The message. `line` is one line that names no credential; it is cut at 800 characters. `key`:
+ * Writes the message. `line` is one line without credentials; it is cut at 800 characters. `key` is
  * the grant that it is about (`keyOf`).
  */
 export function messageOf(
@@ -40,7 +40,7 @@ export function messageOf(
   return `${line.slice(0, 800)} [${kind} ${key} ${journal}]`;
 }
 
-/** The word in a termination message. Undefined for any other text. Never throws. */
+/** Parses a termination message. Undefined for any other text. Never throws. */
 export function parseWord(message: string | undefined): Word | undefined {
   if (message === undefined || message.length > longest) return undefined;
   const [, kind, granted = "", digest = "", since = "", proved = ""] =

@@ -1,4 +1,4 @@
-/** Laws of an allowance, whatever is taken when. */
+/** Laws of an allowance, for any order of takings. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -6,16 +6,16 @@ import { Allowance } from "./allowance.ts";
 
 const rate = { perSecond: 2, atOnce: 20 };
 
-test("what was saved up is there at once, and then so much a second", () => {
+test("gives the saved allowance at once, and then its rate per second", () => {
   const one = new Allowance(rate, 0);
   const taken = Array.from({ length: 25 }, () => one.take(1, 0));
   assert.equal(taken.filter(Boolean).length, 20);
-  // Five are owed: after 2.5 s nothing is, and half a second later there is one.
+  // Five are owed: after 2.5 s the debt is paid, and half a second later one is available.
   assert.equal(one.when(1, 0), 3000);
   assert.equal(one.take(1, 2999), false);
 });
 
-test("in any time no more is given than was saved up and came since", () => {
+test("never gives more than was saved plus the rate times the elapsed time", () => {
   const step = fc.record({ wait: fc.nat(3000), amount: fc.nat(30) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
@@ -25,13 +25,13 @@ test("in any time no more is given than was saved up and came since", () => {
         now += wait;
         if (one.take(amount, now)) given += amount;
         assert.ok(given <= rate.atOnce + (now / 1000) * rate.perSecond + 1e-6);
-        assert.equal(one.take(0, one.when(0, now)), true, "it comes when it is said to");
+        assert.equal(one.take(0, one.when(0, now)), true, "gives at the time that it predicted");
       }
     }),
   );
 });
 
-test("a time of day that is put back neither gives nor takes", (t) => {
+test("neither gains nor loses when the clock is set back", (t) => {
   const one = new Allowance({ perSecond: 1e-9, atOnce: 2 });
   assert.equal(one.take(1), true);
   t.mock.method(Date, "now", () => 0);

@@ -1,4 +1,4 @@
-/** How much of something is allowed: so much a second, and what was saved up at once. */
+/** A rate limit: an amount per second, and a reserve that may be taken at once. */
 
 export type Rate = Readonly<{
   perSecond: number;
@@ -6,10 +6,10 @@ export type Rate = Readonly<{
   atOnce: number;
 }>;
 
-/** Fractions are not exact: what is as good as there is there. */
+/** Rounding tolerance: an almost complete token counts as complete. */
 const rounding = 1e-6;
 
-/** An allowance that is full at first. Times are milliseconds of a clock that nobody sets. */
+/** An allowance that is full at first. Times are milliseconds of a monotonic clock. */
 export class Allowance {
   readonly #rate: Rate;
   #left: number;
@@ -21,8 +21,8 @@ export class Allowance {
   }
 
   /**
-   * Takes that much, and tells whether it was there. What was not there is owed, so that whoever
-   * takes too much has less later; no more is owed than can be saved up.
+   * Takes an amount, and returns whether it was available. A missing part becomes debt, so a caller
+   * that takes too much has less later. The debt is at most the reserve.
    */
   take(amount: number, now = performance.now()): boolean {
     const left = this.#leftAt(now) - amount;
@@ -30,7 +30,7 @@ export class Allowance {
     return left >= -rounding;
   }
 
-  /** When that much is there, if nothing is taken meanwhile. */
+  /** When that amount is available, if nothing is taken until then. */
   when(amount: number, now = performance.now()): number {
     return (
       now + Math.max(0, Math.ceil(((amount - this.#leftAt(now)) / this.#rate.perSecond) * 1000))

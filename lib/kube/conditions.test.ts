@@ -8,7 +8,7 @@ const before = [
   { type: "Stalled", status: "False", reason: "Done", lastTransitionTime: then },
 ] as const;
 
-test("a condition keeps its time while its status stays, whatever its reason, and a new one begins now", () => {
+test("keeps a condition's time while its status stays, whatever its reason, and sets a new one to now", () => {
   const said = [
     { type: "Ready", status: "True", reason: "Other" },
     { type: "Stalled", status: "True", reason: "Halted" },
@@ -28,7 +28,7 @@ test("a condition keeps its time while its status stays, whatever its reason, an
   );
 });
 
-test("a condition is found by its type, and a type that the kind does not have does not compile", () => {
+test("finds a condition by its type, and does not compile for a type that the kind lacks", () => {
   const status = { conditions: before };
   assert.equal(conditionOf(status, "Stalled"), before[1]);
   assert.equal(conditionOf(undefined, "Stalled"), undefined);
@@ -37,6 +37,6 @@ test("a condition is found by its type, and a type that the kind does not have d
   assert.equal(conditionOf(status, "Redy"), undefined);
 });
 
-test("a time is written in whole seconds", () => {
+test("writes a time in whole seconds", () => {
   assert.equal(timeOf(new Date("2026-11-24T10:00:00.987Z")), then);
 });

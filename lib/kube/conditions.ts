@@ -1,6 +1,6 @@
 /** Conditions of an object's status, as Kubernetes defines them. Pure. */
 
-/** What every condition has; `Type` are those that one kind of object may have. */
+/** The fields of every condition; `Type`: the types that one kind of object may have. */
 type Typed<Type extends string> = Readonly<{ type: Type }>;
 
 /** The condition of this type. Only a type that the object's kind has compiles. */
@@ -14,8 +14,8 @@ export function conditionOf<Type extends string, Condition extends Typed<Type>>(
 type Dated<Time> = Readonly<{ type: string; status: string; lastTransitionTime: Time }>;
 
 /**
- * The conditions with their times: that of the last change of status, whatever the reason and the
- * message were since.
+ * The conditions with their times: the time of the last change of status, whatever happened to
+ * reason and message since.
  */
 export function timed<Said extends Readonly<{ type: string; status: string }>, Time = string>(
   said: readonly Said[],

@@ -25,7 +25,7 @@ function setUp() {
   const at = { now: 1_000_000 };
   const { cluster, standing } = contested(directly(api, fieldManager), () => at.now);
   const other = directly(api, "other-operator");
-  /** Ours is written, and undone; true if it was written. */
+  /** Our write, which the other client then undoes; true if it was written. */
   async function round(value = "ours"): Promise<boolean> {
     try {
       await cluster.apply(path, secret(value), ours);
@@ -39,7 +39,7 @@ function setUp() {
   return { api, at, cluster, standing, round };
 }
 
-test("writes the same twenty times at once and then once a minute, and names who undoes it", async () => {
+test("writes the same twenty times at once and then once a minute, and names the client that undoes it", async () => {
   const { api, at, cluster, standing, round } = setUp();
   for (let times = 0; times < 20; times++) assert.ok(await round(), `write ${times}`);
   assert.deepEqual(standing(), []);
@@ -49,7 +49,7 @@ test("writes the same twenty times at once and then once a minute, and names who
   assert.deepEqual(standing(), [{ path, manager: "other-operator" }]);
   await assert.rejects(cluster.apply(path, secret("ours"), ours), (error: ApiError) => {
     assert.deepEqual([error.status, Math.round(error.retryAfterSeconds ?? 0)], [409, 10]);
-    assert.match(error.message, /409 Contested: "other-operator" undoes it again and again$/);
+    assert.match(error.message, /409 Contested: "other-operator" keeps changing this object$/);
     return true;
   });
   at.now += 60_000;
@@ -58,7 +58,7 @@ test("writes the same twenty times at once and then once a minute, and names who
   assert.equal(await round(), false);
 });
 
-test("forgets a contest that has rested for a minute", async () => {
+test("forgets a contest after a minute without one", async () => {
   const { at, standing, round } = setUp();
   for (let times = 0; times < 21; times++) await round();
   assert.equal(standing().length, 1);
@@ -73,7 +73,7 @@ test("writes another content at once", async () => {
   assert.deepEqual(standing(), []);
 });
 
-test("counts what a write is to bring about, and not the version that it is based on", async () => {
+test("compares what a write changes, and not the version that it is based on", async () => {
   const { cluster } = setUp();
   const bodies = Array.from({ length: 21 }, (_, n) => ({
     ...secret("ours"),
@@ -103,14 +103,14 @@ test("counts neither dry runs nor writes that failed", async () => {
   assert.equal(api.object<V1Secret>(path)?.data?.["key"], "ours");
 });
 
-test("counts an object that another client deletes again and again", async () => {
+test("counts an object that another client deletes repeatedly", async () => {
   const { api, standing, round, cluster } = setUp();
   const make = async () => {
     await cluster.apply(path, secret("ours"), ours);
     api.store.clear();
   };
   for (let times = 0; times < 20; times++) await make();
-  await assert.rejects(make(), /another client undoes it again and again/);
+  await assert.rejects(make(), /another client keeps changing this object/);
   assert.deepEqual(standing(), [{ path, manager: undefined }]);
   assert.equal(await round(), false);
 });
@@ -137,9 +137,9 @@ const managers: readonly (readonly [
     otherManager({ managedFields: fields }, "status"),
     "kube-controller-manager",
   ],
-  ["nobody of an object that is gone", otherManager(undefined), undefined],
+  ["nobody for an object that is gone", otherManager(undefined), undefined],
   [
-    "nobody whose name is nothing to show",
+    "nobody if the name must not be shown",
     otherManager({ managedFields: [entry("a\nb", "2026-01-01T00:00:01Z")] }),
     undefined,
   ],

@@ -1,32 +1,69 @@
 /**
- * A cluster in which no other writer draws us into a fight. Another writer that undoes a write of
- * ours again and again would otherwise be answered at once, for ever, with agents or kubelets in
- * between. The same write is sent twenty times at once and then once a minute. In the meantime it
- * fails here, as a conflict, with the name of the other field manager.
+ * A cluster client that does not fight with another writer. Without it we would answer a writer
+ * that undoes our writes at once, forever, and agents or kubelets would suffer. The same write is
+ * sent twenty times at once and then once a minute. In between it fails here, as a conflict, with
+ * the name of the other field manager.
  */
 import { createHash } from "node:crypto";
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { ApiError } from "./client/api-error.ts";
 import type { Cluster } from "./client/cluster.ts";
 import { otherManager } from "./client/ownership.ts";
-import { Contest } from "./contest.ts";
+import { Allowance, type Rate } from "./allowance.ts";
 
 /**
- * An administrator may edit an object twenty times while we repair it. More than one repair a
- * minute for ever has another writer.
+ * Counts the writes of one wanted content: a burst of them at once, then one from time to time. If
+ * the same content needs more writes, another client undoes them, and each write would provoke the
+ * next. A different content starts with the full burst. Times are milliseconds of a monotonic
+ * clock.
+ */
+export class Contest<T> {
+  readonly #rate: Rate;
+  readonly #same: (one: T | undefined, other: T | undefined) => boolean;
+  #of: T | undefined;
+  #left: Allowance;
+
+  /** `same`: whether two values are the same content; undefined counts as a content. */
+  constructor(rate: Rate, same: (one: T | undefined, other: T | undefined) => boolean) {
+    [this.#rate, this.#same] = [rate, same];
+    this.#left = new Allowance(rate);
+  }
+
+  /** Takes a write that the cluster answered. */
+  wrote(wanted: T | undefined, now: number): void {
+    if (!this.#same(wanted, this.#of)) this.#left = new Allowance(this.#rate, now);
+    this.#of = wanted;
+    this.#left.take(1, now);
+  }
+
+  /** Until when this content may not be written again; undefined if it may be written now. */
+  lostUntil(wanted: T | undefined, now: number): number | undefined {
+    const until = this.#same(wanted, this.#of) ? this.next(now) : now;
+    return until > now ? until : undefined;
+  }
+
+  /** When the last written content may be written again. */
+  next(now: number): number {
+    return this.#left.when(1, now);
+  }
+}
+
+/**
+ * An administrator may edit an object twenty times while we repair it. If it needs more than one
+ * repair a minute forever, there is another writer.
  */
 const writes = { perSecond: 1 / 60, atOnce: 20 };
 
 /** An object whose content another client undoes. */
 export type ContestedObject = Readonly<{
   path: string;
-  /** The field manager that wrote last besides us; undefined where none is known. */
+  /** The field manager that wrote last besides us; undefined if unknown. */
   manager: string | undefined;
 }>;
 
 /**
- * Most seconds until the caller looks again: its next write may be another one, such as a
- * withdrawal that its user asks for, and that is sent at once.
+ * Most seconds until the caller reads again. Its next write may be a different one, such as a
+ * withdrawal that the user requests, and is then sent at once.
  */
 const longestPause = 10;
 
@@ -39,21 +76,21 @@ export class Contested extends ApiError {
       reason: "Contested",
       method,
       path,
-      detail: `${who} undoes it again and again`,
+      detail: `${who} keeps changing this object`,
       retryAfterSeconds: Math.min(seconds, longestPause),
     });
   }
 }
 
-/** What a body is to bring about; undefined: all that it declares. */
+/** The content of a body that matters; undefined: everything that it declares. */
 type Essence = (path: string, body: object) => object | undefined;
 
 type Fought = { contest: Contest<string>; lost: ContestedObject | undefined; wanted: string };
 
 /**
- * The cluster with such writes, and the objects that are contested now. Applies and replacements
- * are counted. A patch is not: it is sent to one version, and what it sets differs each time.
- * `essence` is for objects of which each write has another number or salt.
+ * A client that limits such writes, and lists the objects that are contested now. Applies and
+ * replacements are counted. A patch is not: it is sent to one version, and sets something different
+ * each time. `essence` is for objects with a new number or salt in each write.
  */
 export function contested(
   cluster: Cluster,
@@ -62,7 +99,7 @@ export function contested(
 ) {
   const all = new Map<string, Fought>();
 
-  /** Each way to write is counted by itself: a repair may take an apply and a replacement. */
+  /** Each kind of write is counted separately: a repair may take an apply and a replacement. */
   async function write<T>(
     method: string,
     path: string,
@@ -71,7 +108,7 @@ export function contested(
     manager = "",
   ): Promise<T> {
     const wanted = digestOf(essence(path, body) ?? declaredBy(body));
-    // Fields of several managers are written in turn, and are no change of what is wanted.
+    // Fields of several managers are written in turn; that does not change the wanted content.
     const key = `${method} ${manager} ${path}`;
     const one = all.get(key) ?? {
       contest: new Contest(writes, Object.is),
@@ -104,7 +141,9 @@ export function contested(
         return options?.dryRun === true ? send() : write("PUT", path, body, send);
       },
     } satisfies Cluster as Cluster,
-    /** Those that a write was refused for, until a minute has passed without another such write. */
+    /**
+     * Objects for which a write was refused, until a minute has passed without another such write.
+     */
     standing: (): readonly ContestedObject[] => {
       const now = clock();
       const found = [...all.values()].flatMap(({ contest, lost, wanted }) =>
@@ -115,7 +154,7 @@ export function contested(
   };
 }
 
-/** What a write is to bring about, whatever version it is based on. */
+/** What a write changes, whatever version it is based on. */
 function declaredBy(body: object): object {
   const { metadata = {}, ...rest } = body as KubernetesObject & { metadata?: V1ObjectMeta };
   const { name, labels, annotations, ownerReferences, finalizers } = metadata;
@@ -123,7 +162,7 @@ function declaredBy(body: object): object {
   return { ...rest, metadata: mine };
 }
 
-/** Kept in memory only; the digest of a Secret goes nowhere. */
+/** Kept in memory only; the digest of a Secret must not leave it. */
 const digestOf = (wanted: object): string =>
   createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
 

@@ -1,6 +1,6 @@
 /**
- * An Event on an object. Nothing waits for one: a cluster that refuses it (a rate limit, a missing
- * right) loses the Event alone.
+ * Writes an Event on an object. Nothing depends on Events: a cluster that refuses one (a rate
+ * limit, a missing right) loses only that Event.
  */
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
@@ -19,7 +19,7 @@ type Warned = Readonly<{
 /** The API server refuses longer notes. */
 const longestMessage = 1024;
 
-/** Writes an Event of type Warning. The same words about the same object are one Event. */
+/** Writes an Event of type Warning. The same message about the same object is one Event. */
 export async function warnOf(cluster: Cluster, warned: Warned, now = new Date()): Promise<void> {
   const { component, apiVersion, kind, metadata, reason, message } = warned;
   const { name = "", namespace = "default", uid = "" } = metadata;

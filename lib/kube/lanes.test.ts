@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { inLanes } from "./lanes.ts";
 
-test("law: all are worked on once, in their order, and never more than so many at a time", async () => {
+test("law: works on each item once, in order, and never on more than the limit at a time", async () => {
   const sizes = fc.record({ count: fc.nat(60), lanes: fc.integer({ min: 1, max: 20 }) });
   await fc.assert(
     fc.asyncProperty(sizes, async ({ count, lanes }) => {
@@ -24,7 +24,7 @@ test("law: all are worked on once, in their order, and never more than so many a
   );
 });
 
-test("rejects with the first error, and begins nothing after it", async () => {
+test("rejects with the first error, and starts nothing after it", async () => {
   let begun = 0;
   const work = async () => {
     begun += 1;

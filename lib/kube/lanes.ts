@@ -1,8 +1,8 @@
 /** Work on many things, so many at a time. */
 
 /**
- * Calls `work` with each of them, at most `lanes` at a time, in their order. Rejects as soon as one
- * call does; no further one begins then.
+ * Calls `work` with each item, at most `lanes` at a time, in their order. Rejects as soon as one
+ * call does; no further call begins then.
  */
 export async function inLanes<T>(
   all: readonly T[],

@@ -8,7 +8,7 @@ import { loadKubeConfig, NoKubeConfig } from "./load.ts";
 const folder = mkdtempSync(join(tmpdir(), "kubeconfigs-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** A kubeconfig with one cluster, one user and one context, all of this name. */
+/** A kubeconfig with one cluster, one user and one context, all with this name. */
 function written(file: string, name: string, server: string, current: boolean): string {
   const path = join(folder, file);
   const clusters = [{ name, cluster: { server } }];
@@ -36,7 +36,7 @@ function withEnvironment<T>(values: Readonly<Record<string, string>>, use: () =>
   }
 }
 
-test("of the files that KUBECONFIG lists the first that sets a value wins, as with kubectl", () => {
+test("takes the first value that the files in KUBECONFIG set, as kubectl does", () => {
   const staging = written("staging", "staging", "https://staging", true);
   const production = written("production", "production", "https://production", true);
   const idle = written("idle", "idle", "https://idle", false);

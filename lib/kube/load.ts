@@ -1,9 +1,9 @@
-/** The kubeconfig of a program: a file, what KUBECONFIG lists, or the pod's own account. */
+/** The kubeconfig of a program: a file, the files in KUBECONFIG, or the pod's own account. */
 import { existsSync, statSync } from "node:fs";
 import { delimiter } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 
-/** There is no kubeconfig where one is looked for, and this is no pod either. */
+/** There is no kubeconfig in any of the places, and this is not a pod either. */
 export class NoKubeConfig extends Error {
   override readonly name = "NoKubeConfig";
   constructor() {
@@ -11,12 +11,12 @@ export class NoKubeConfig extends Error {
   }
 }
 
-/** What the client falls back to: kubectl's default of long ago, which no cluster serves. */
+/** The client's fallback: an old default of kubectl, which no cluster serves. */
 const fallback = { server: "http://localhost:8080", context: "loaded-context" };
 
 /**
  * The kubeconfig in `file`; without one, the kubeconfig of KUBECONFIG or the pod's own account.
- * Throws where it cannot be read, or has no such context; NoKubeConfig where there is none.
+ * Throws if it cannot be read, or lacks the context; NoKubeConfig if there is none.
  */
 export function loadKubeConfig(file: string | undefined, context?: string): KubeConfig {
   const several = file === undefined ? listed(process.env["KUBECONFIG"] ?? "") : undefined;
@@ -36,10 +36,10 @@ export function loadKubeConfig(file: string | undefined, context?: string): Kube
 }
 
 /**
- * The files that KUBECONFIG lists, as kubectl has it: of each name the first file's, and of
- * current-context the first that is set; a file that is missing or empty counts for nothing. The
- * client's own rule takes the last current-context, which is another cluster than kubectl's.
- * Undefined where at most one is listed.
+ * The files in KUBECONFIG, merged as kubectl does: the first file's entry for each name, and the
+ * first current-context that is set; missing or empty files are ignored. The client's own rule
+ * takes the last current-context, so it would use another cluster than kubectl. Undefined if at
+ * most one file is listed.
  */
 function listed(paths: string): KubeConfig | undefined {
   const files = paths.split(delimiter).filter((file) => file !== "");

@@ -6,8 +6,8 @@ import { createLoop, hangsSeconds } from "./loop.ts";
 const breathe = () => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * A loop under fake time. `advance` lets time pass, one timer and all that follows from it after
- * the other.
+ * A loop under fake time. `advance` lets time pass, one timer at a time with everything that
+ * follows from it.
  */
 function simulated(context: TestContext, run: () => Promise<{ seconds: number } | undefined>) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
@@ -35,7 +35,7 @@ function simulated(context: TestContext, run: () => Promise<{ seconds: number } 
   return { loop, failures, advance, end };
 }
 
-test("any number of hints during a run makes one further run", async (context) => {
+test("makes one further run for any number of hints during a run", async (context) => {
   let runs = 0;
   const { loop, advance, end } = simulated(context, async () => {
     runs += 1;
@@ -47,7 +47,7 @@ test("any number of hints during a run makes one further run", async (context) =
   await end();
 });
 
-test("without a hint it looks again when it was asked to, and after minutes anyway", async (context) => {
+test("runs again without a hint when it was asked to, and after minutes anyway", async (context) => {
   let runs = 0;
   const { advance, end } = simulated(context, async () =>
     ++runs < 3 ? { seconds: 10 } : undefined,
@@ -63,7 +63,7 @@ test("without a hint it looks again when it was asked to, and after minutes anyw
   await end();
 });
 
-test("a run that is wanted in an hour, or in longer than a timer can wait, is made in minutes", async (context) => {
+test("runs within minutes when a run is requested in an hour, or in longer than a timer supports", async (context) => {
   for (const seconds of [3600, 30 * 24 * 3600]) {
     let runs = 0;
     const { advance, end } = simulated(context, async () => ({ seconds: ((runs += 1), seconds) }));
@@ -76,7 +76,7 @@ test("a run that is wanted in an hour, or in longer than a timer can wait, is ma
   }
 });
 
-test("silence is counted from the last run's end, failed or not, whatever the time of day becomes", async (context) => {
+test("counts silence from the last run's end, failed or not, whatever happens to the clock", async (context) => {
   let now = 5_000_000;
   context.mock.method(performance, "now", () => now);
   let fails = false;
@@ -102,7 +102,7 @@ test("silence is counted from the last run's end, failed or not, whatever the ti
 const conflict = () =>
   new ApiError({ status: 409, reason: "Conflict", method: "PATCH", path: "/a" });
 
-test("reads again soon after conflicts in a row, which are no failures", async (context) => {
+test("reads again soon after conflicts in a row, which are not failures", async (context) => {
   let runs = 0;
   const { failures, advance, end } = simulated(context, async () => {
     runs += 1;
@@ -116,7 +116,7 @@ test("reads again soon after conflicts in a row, which are no failures", async (
   await end();
 });
 
-test("waits for as long as it is asked to after a conflict", async (context) => {
+test("waits as long as requested after a conflict", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let runs = 0;
   const stop = new AbortController();
@@ -139,7 +139,7 @@ test("waits for as long as it is asked to after a conflict", async (context) => 
   await ended;
 });
 
-test("makes no hot loop of conflicts", async (context) => {
+test("does not turn conflicts into a hot loop", async (context) => {
   let runs = 0;
   const { advance, end } = simulated(context, async () => {
     runs += 1;
@@ -150,7 +150,7 @@ test("makes no hot loop of conflicts", async (context) => {
   await end();
 });
 
-test("no hot loop: a minute of failures and constant hints makes few runs", async (context) => {
+test("makes few runs during a minute of failures and constant hints", async (context) => {
   let runs = 0;
   const { loop, failures, advance, end } = simulated(context, async () => {
     runs += 1;

@@ -1,8 +1,7 @@
 /**
- * Runs one reconcile at a time. Any number of hints during a run cause one further run. A run that
- * met a conflict is followed by another one soon. A failed run is retried after an exponentially
- * growing, jittered pause, even if hints keep coming, so that no fault of the cluster becomes a hot
- * loop.
+ * Runs one reconcile at a time. Any number of hints during a run cause one further run. After a
+ * conflict the next run follows soon. A failed run is retried after an exponentially growing,
+ * jittered pause, even if hints keep coming, so no fault of the cluster becomes a hot loop.
  */
 import { ApiError } from "./client/api-error.ts";
 import { backoff } from "./client/retry.ts";
@@ -10,7 +9,7 @@ import { backoff } from "./client/retry.ts";
 /** Seconds after which to run again even if nothing has happened; no later than `resyncSeconds`. */
 export type Again = Readonly<{ seconds: number }>;
 
-/** The earlier of two; undefined where neither is set. */
+/** The earlier of two; undefined if neither is set. */
 export function sooner(one: Again | undefined, other: Again | undefined): Again | undefined {
   return one && other ? { seconds: Math.min(one.seconds, other.seconds) } : (one ?? other);
 }
@@ -19,31 +18,31 @@ export function sooner(one: Again | undefined, other: Again | undefined): Again 
 const gapMilliseconds = 200;
 
 /**
- * Longest pause between two runs, so that a change that the watches missed is found; jittered by a
+ * Longest pause between two runs, so that we find a change that the watches missed; jittered by a
  * fifth.
  */
 const resyncSeconds = 300;
 
 /**
- * Milliseconds of pause after a conflict, times 0.5 to 1.5. Somebody wrote between our read and our
- * write, so the next run reads again: a DaemonSet's status changes several times a second during a
- * rollout, and five conflicts in a row must not become a pause of 16 s. Somebody who writes against
- * us for ever is a matter of contested-client.ts.
+ * Milliseconds of pause after a conflict, times 0.5 to 1.5. Another client wrote between our read
+ * and our write, so the next run reads again: a DaemonSet's status changes several times a second
+ * during a rollout, and five conflicts in a row must not become a pause of 16 s.
+ * contested-client.ts handles a client that keeps writing against us.
  */
 const conflictMilliseconds = 300;
 
-/** Seconds of silence after which a loop counts as one that hangs; it rests for 360 at most. */
+/** Seconds of silence after which a loop counts as hanging; it rests for 360 at most. */
 export const hangsSeconds = 600;
 
-/** True when somebody else wrote between our read and our write, and nothing was done. */
+/** True if another client wrote between our read and our write, and nothing was done. */
 export const isConflict = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 409;
 
 type Options = Readonly<{
   run: () => Promise<Again | undefined>;
   /**
-   * Called after every failed run, with the number of failures in a row; a conflict (409) is none,
-   * and leaves that number as it was. It may return a longer pause in seconds (the server's
+   * Called after every failed run, with the number of failures in a row; a conflict (409) is not a
+   * failure, and leaves that number unchanged. May return a longer pause in seconds (the server's
    * Retry-After).
    */
   failed: (error: unknown, failures: number) => number | undefined;
@@ -52,8 +51,8 @@ type Options = Readonly<{
 export type RunningLoop = Readonly<{
   hint: () => void;
   /**
-   * Seconds since a run ended, failed ones included, or since the loop began; 0 before. By a clock
-   * that nobody sets: one that is put forward must not make an idle loop count as one that hangs.
+   * Seconds since a run ended, failed runs included, or since the loop began; 0 before. Uses a
+   * monotonic clock: setting the system clock forward must not make an idle loop count as hanging.
    */
   silence: () => number;
   /** Resolves when `signal` has aborted and the running reconcile has ended. */

@@ -11,7 +11,7 @@ const code = (text: string | Uint8Array) => {
   return found.ok ? "ok" : found.problems.map(({ code }) => code).join();
 };
 
-test("a kubeconfig is read as YAML, as JSON, and with its fields in any order", () => {
+test("reads a kubeconfig as YAML, as JSON, and with its fields in any order", () => {
   assert.equal(code(dumpYaml(kubeconfig())), "ok");
   assert.equal(code(JSON.stringify(kubeconfig())), "ok");
   assert.equal(code(dumpYaml({ ...kubeconfig(), apiVersion: undefined, kind: undefined })), "ok");
@@ -24,16 +24,20 @@ const odd: readonly (readonly [what: string, text: string | Uint8Array, code: st
   ["a field twice", "users: []\nusers: []", "GPS402"],
   ["a tag that would make an object", "users: !!js/function 'return 1'", "GPS402"],
   ["no UTF-8", Buffer.from([0xff, 0xfe, 0x41]), "GPS402"],
-  ["levels without end", "[".repeat(10_000), "GPS402"],
+  ["endless levels", "[".repeat(10_000), "GPS402"],
   ["256 KiB and one byte", `#${" ".repeat(256 * 1024)}`, "GPS401"],
   ["a text", "planted", "GPS403"],
-  ["what only its prototype has", `{"__proto__": ${JSON.stringify(kubeconfig())}}`, "GPS404"],
+  [
+    "a field that only its prototype has",
+    `{"__proto__": ${JSON.stringify(kubeconfig())}}`,
+    "GPS404",
+  ],
 ];
 
 for (const [what, text, wanted] of odd)
   test(`${wanted}: ${what}`, () => assert.match(code(text), new RegExp(wanted)));
 
-test("aliases that multiply without end are read in no time", () => {
+test("reads endlessly multiplying aliases in no time", () => {
   const levels = Array.from({ length: 20 }, (_, at) => {
     const before = at === 0 ? "x" : `*a${at - 1}`;
     return `a${at}: &a${at} [${Array.from({ length: 9 }, () => before).join()}]`;
@@ -41,12 +45,12 @@ test("aliases that multiply without end are read in no time", () => {
   assert.match(code(levels.join("\n")), /GPS404/);
 });
 
-test("what the reader of YAML says is not passed on: it quotes the text", () => {
+test("does not pass on the YAML reader's message, because it quotes the text", () => {
   const found = read(`users: [{name: a, user: {token: planted-token-3f9a, exec: *none}}]`);
   assert.ok(!found.ok && !found.problems.map(formatProblem).join().includes("planted"));
 });
 
-test("a connection is made of the server, its authority and the credential, and of nothing else", () => {
+test("makes a connection from the server, its authority and the credential, and from nothing else", () => {
   const user = { token, "client-certificate-data": certificate, "client-key-data": key };
   const found = read(JSON.stringify(kubeconfig({ "tls-server-name": "inner" }, user)));
   const config = kubeConfigOf((found.ok && found.access) || assert.fail("refused"));

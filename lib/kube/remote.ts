@@ -1,16 +1,16 @@
-/** A cluster whose kubeconfig somebody else wrote. */
+/** A cluster whose kubeconfig other people wrote. */
 import { isUtf8 } from "node:buffer";
 import { KubeConfig, loadYaml } from "@kubernetes/client-node";
 import type { Access } from "./kubeconfig/access.ts";
 import { parseKubeconfig, type KubeconfigRead } from "./kubeconfig/parse.ts";
 import { problemAt } from "./kubeconfig/problems.ts";
 
-/** Most bytes of a kubeconfig: four times what one with a chain of certificates needs. */
+/** Most bytes of a kubeconfig: four times what a kubeconfig with a chain of certificates needs. */
 const longest = 256 * 1024;
 
 /**
- * Reads a kubeconfig as data, in YAML or JSON; of `context` where one is named, else of its current
- * one. Never throws, and no problem quotes a value of it.
+ * Reads a kubeconfig as data, in YAML or JSON; uses `context` if given, otherwise its current
+ * context. Never throws, and no problem quotes a value.
  */
 export function readKubeconfig(
   bytes: Uint8Array,
@@ -27,14 +27,14 @@ export function readKubeconfig(
   try {
     value = loadYaml<unknown>(Buffer.from(bytes).toString("utf8"));
   } catch {
-    return refused("notYaml"); // what the reader says of it quotes the text
+    return refused("notYaml"); // the reader's message quotes the text
   }
   if (context !== undefined && typeof value === "object" && value !== null)
     value = { ...value, "current-context": context };
   return parseKubeconfig(value, source);
 }
 
-/** A kubeconfig for `connect`: one cluster, one user, one context, made of data alone. */
+/** A kubeconfig for `connect`: one cluster, one user, one context, made from data only. */
 export function kubeConfigOf({ server, authority, serverName, proof }: Access): KubeConfig {
   const config = new KubeConfig();
   config.loadFromClusterAndUser(

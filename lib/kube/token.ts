@@ -1,4 +1,4 @@
-/** Tokens of our accounts in other clusters: how they are asked for, and when they are renewed. */
+/** Tokens of our accounts in other clusters: how we request them, and when we renew them. */
 import { Buffer } from "node:buffer";
 import {
   boundName,
@@ -7,7 +7,7 @@ import {
   joinedName,
   tokenKey,
   tokenSeconds,
-} from "#contract/joined/names.ts";
+} from "#contract/joined.ts";
 import { namespace } from "#contract/names.ts";
 import type { Cluster } from "./client/cluster.ts";
 
@@ -20,8 +20,8 @@ type Account = Readonly<{ namespace: string; name: string; bound: string }>;
 const joined: Account = { namespace, name: joinedName, bound: boundName };
 
 /**
- * A token of the account, bound to the Secret beside it: it is void as soon as that Secret is
- * deleted. 30 days are asked for; the server may give fewer, and what it says is believed.
+ * A token of the account, bound to the Secret beside it: deleting that Secret voids the token. We
+ * request 30 days; the server may grant fewer, and its answer counts.
  */
 export async function requestToken(cluster: Cluster, account = joined): Promise<Issued> {
   const issued = new Date();
@@ -39,11 +39,14 @@ export async function requestToken(cluster: Cluster, account = joined): Promise<
   const { token, expirationTimestamp = "" } = reply.status ?? {};
   const expires = new Date(expirationTimestamp);
   if (typeof token !== "string" || Number.isNaN(expires.getTime()))
-    throw new Error("the API server's answer to a TokenRequest holds no token");
+    throw new Error("the API server's answer to a TokenRequest has no token");
   return { token, issued, expires };
 }
 
-/** What its Secret here says, without name: the token, and from when until when it is one. */
+/**
+ * The content of its Secret in this cluster, without name: the token, and the start and end of its
+ * validity.
+ */
 export function tokenSecret({ token, issued, expires }: Issued) {
   return {
     apiVersion: "v1",
@@ -59,10 +62,10 @@ export function tokenSecret({ token, issued, expires }: Issued) {
   };
 }
 
-/** fresh · due: half of its time is over · expired · unknown: its times are not known. */
+/** fresh · due: half of its time is over · expired · unknown: its times are unknown. */
 export type Age = "fresh" | "due" | "expired" | "unknown";
 
-/** The age of a token that is good from `issued` to `expires`, in milliseconds. Pure. */
+/** The age of a token that is valid from `issued` to `expires`, in milliseconds. Pure. */
 export function ageOfToken(issued: number, expires: number, now: number): Age {
   if (Number.isNaN(issued) || Number.isNaN(expires)) return "unknown";
   if (now >= expires) return "expired";
@@ -70,8 +73,8 @@ export function ageOfToken(issued: number, expires: number, now: number): Age {
 }
 
 /**
- * From when until when a token is good, as it contains it, in milliseconds; NaN where it is not a
- * JSON Web Token. Nothing is verified: the API server that takes it does that. Pure.
+ * The start and end of a token's validity as the token states them, in milliseconds; NaN if it is
+ * not a JSON Web Token. Not verified: the API server that accepts the token does that. Pure.
  */
 export function timesIn(token: string): Readonly<{ issued: number; expires: number }> {
   try {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadDocuments } from "./yaml.ts";
 
-test("documents are read as they stand there: every field, and no empty one", () => {
+test("reads documents unchanged: every field, and no empty document", () => {
   const text = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 spec: {x-kubernetes-preserve-unknown-fields: true, unheard-of: 1}
@@ -22,7 +22,7 @@ metadata: {creationTimestamp: 2026-11-23T09:00:00Z}
   ]);
 });
 
-test("an octal number is read as kubectl reads it, and a merge key merges", () => {
+test("reads an octal number as kubectl does, and applies a merge key", () => {
   const text =
     "modes: [0400, 0o400, -010, 08, 1_0, 400]\nbase: &base {a: 1}\nmore: {<<: *base, b: 2}\n";
   assert.deepEqual(loadDocuments(text), [

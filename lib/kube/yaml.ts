@@ -1,7 +1,7 @@
 /** Values as YAML, for people, and back. */
 import { CORE_SCHEMA, dump, intCoreTag, loadAll, mergeTag } from "js-yaml";
 
-/** To kubectl `defaultMode: 0400` is octal, and whoever writes a manifest means it so. */
+/** kubectl reads `defaultMode: 0400` as octal, as the author of a manifest intends. */
 const octal = /^[-+]?0[0-7_]+$/;
 const asKubectl = CORE_SCHEMA.withTags(mergeTag, {
   ...intCoreTag,
@@ -12,7 +12,7 @@ const asKubectl = CORE_SCHEMA.withTags(mergeTag, {
 });
 
 /**
- * The value as YAML. Whatever is not JSON is left out, and there are no anchors: every part is
+ * The value as YAML. Values that are not JSON are left out, and there are no anchors: every part is
  * written where it is used.
  */
 export function dumpYaml(value: unknown): string {
@@ -20,9 +20,9 @@ export function dumpYaml(value: unknown): string {
 }
 
 /**
- * Each document of a text, as it stands there, but octal numbers and merge keys as kubectl reads
- * them; empty ones are left out. Throws, and may quote the text. The client's own reader makes
- * typed objects, and drops the fields that it does not know.
+ * Each document of a text, unchanged except for octal numbers and merge keys, which are read as
+ * kubectl does; empty documents are left out. Throws, and may quote the text. The client's own
+ * reader makes typed objects, and drops the fields that it does not know.
  */
 export const loadDocuments = (text: string): unknown[] =>
   loadAll(text, { schema: asKubectl }).filter((one) => one !== null && one !== undefined);

@@ -1,10 +1,10 @@
-/** Keeps credentials out of what a crash leaves behind. */
+/** Keeps credentials out of core dumps. */
 import { writeFileSync } from "node:fs";
 
 /**
- * Keeps this process's memory out of core files. A read-only root file system does not: where the
- * node's core_pattern is a program (systemd-coredump), the kernel hands it the core on the host,
- * whatever the container's limits. Never fails: a kernel without this file makes no cores.
+ * Keeps this process's memory out of core files. A read-only root file system is not enough: if the
+ * node's core_pattern is a program (systemd-coredump), the kernel passes it the core on the host,
+ * whatever the container's limits. Never fails: a kernel without this file writes no cores.
  */
 export function keepMemoryOutOfCores(): void {
   try {

@@ -6,8 +6,8 @@ import { pino, type Logger } from "pino";
 import { helpIn } from "#contract/help.ts";
 
 /**
- * A line that has a code, in its message or in a text beside it, has `help` as well: the place
- * that explains the code. `to`: tests read what is written there.
+ * Adds `help`, the link that explains a code, to each line that has a code in its message or in a
+ * field. `to`: the destination, for tests.
  */
 export function openLog(
   level: string,

@@ -1,6 +1,6 @@
 /**
- * A cluster besides the one that a program runs in. Somebody else wrote its kubeconfig, and renews
- * it while we run.
+ * A cluster other than the one that a program runs in. Another program wrote its kubeconfig, and
+ * renews it while we run.
  */
 import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
@@ -17,16 +17,15 @@ type Options = Readonly<{
   log: Logger;
   connected: (access: Access) => Cluster;
   /**
-   * Called when the file names another cluster. All that this process knows is the former one's, so
-   * it may serve no other: it must end, and the next process begins with nothing.
+   * Called when the file names another cluster. All that this process has learned belongs to the
+   * former cluster. It must exit, and the next process starts from nothing.
    */
   moved: () => void;
 }>;
 
 /**
- * The cluster of that kubeconfig, its credential renewed when the file changes. A file that can no
- * longer be used changes nothing: the last good one stays. Throws where it cannot be used from the
- * start.
+ * The cluster of that kubeconfig; its credential is renewed when the file changes. If the file can
+ * no longer be used, the last good one stays in use. Throws if it cannot be used from the start.
  */
 export function openRemote({ file, flag, log, connected, moved }: Options): Cluster {
   const first = accessIn(file, flag);
@@ -36,7 +35,7 @@ export function openRemote({ file, flag, log, connected, moved }: Options): Clus
     const access = accessIn(file, flag);
     if (access.place === first.place) return connected(access);
     moved();
-    throw new Error(`${flag} names another cluster now: this process ends`);
+    throw new Error(`${flag} now names another cluster: this process ends`);
   }
 
   return reopened(file, () => {

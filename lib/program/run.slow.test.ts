@@ -37,8 +37,8 @@ test("B18: fleet and sync report at once that no API server answers, and wait fo
   const home = ["--kubeconfig", file];
   const programs = {
     "fleet/main.ts": home,
-    "tenants/management/main.ts": home,
-    "tenants/tenant/main.ts": [
+    "tenants/management.ts": home,
+    "tenants/tenant.ts": [
       ...home,
       "--management-kubeconfig",
       file,

@@ -1,4 +1,4 @@
-/** What a program that writes does around its work: command line, Lease, port, end. */
+/** What a program that writes needs around its work: command line, Lease, port, shutdown. */
 import { once } from "node:events";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
@@ -44,7 +44,7 @@ type Program<Config> = Readonly<{
   open: (config: Config, around: Around) => ServedProgram;
 }>;
 
-/** Runs the program until SIGTERM. Never rejects: what stops it is its last line. */
+/** Runs the program until SIGTERM. Never rejects: its last line reports what stopped it. */
 export function runProgram<Config extends TableValues<typeof common>>(
   program: Program<Config>,
 ): void {
@@ -89,7 +89,7 @@ async function main<Config extends TableValues<typeof common>>(
   const campaign = leader.until(over.signal);
   await Promise.race([leader.elected, stopped]);
   if (!stop.signal.aborted) await served.until(stop.signal);
-  // Until the last write is over the Lease is renewed; then the next one need not wait.
+  // The Lease is renewed until the last write is over; then the next holder need not wait.
   over.abort();
   await campaign;
   server.close();

@@ -3,9 +3,9 @@ import { createServer, type Server } from "node:http";
 import type { Registry } from "prom-client";
 
 export type Health = Readonly<{
-  /** Why the process should be restarted; undefined when it is well. */
+  /** Why the process should be restarted; undefined if it is healthy. */
   sick: () => string | undefined;
-  /** Whether this process is of use, and what it does or waits for. */
+  /** Whether this process is useful, and what it does or waits for. */
   ready: () => Readonly<{ ready: boolean; says: string }>;
 }>;
 
@@ -19,8 +19,8 @@ export async function serve(
 ): Promise<Server> {
   const server = createServer((request, response) => {
     void answer(request.url ?? "", health, metrics)
-      // One gauge that throws must not end the program.
-      .catch((): Answer => ({ status: 500, body: "the answer could not be made\n" }))
+      // A gauge that throws must not end the program.
+      .catch((): Answer => ({ status: 500, body: "the answer could not be created\n" }))
       .then(({ status, body, type }) => {
         response.writeHead(status, { "Content-Type": type ?? "text/plain" }).end(body);
       });
@@ -45,6 +45,6 @@ async function answer(url: string, health: Health, metrics: Registry): Promise<A
     case "/metrics":
       return { status: 200, body: await metrics.metrics(), type: metrics.contentType };
     default:
-      return { status: 404, body: "there are /healthz, /readyz and /metrics\n" };
+      return { status: 404, body: "paths: /healthz, /readyz and /metrics\n" };
   }
 }

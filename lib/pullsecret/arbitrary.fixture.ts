@@ -1,16 +1,16 @@
-/** For tests: random pull secrets that parse() accepts, and texts that it mostly does not. */
+/** For tests: random pull secrets that parse() accepts, and texts that it mostly refuses. */
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import type { Json } from "./json/json.ts";
 import type { MergeSource } from "./merge/offer.ts";
 import { parse, type Accepted } from "./document/parse.ts";
 
-/** Code points that are half of a pair, which no text has alone. */
+/** Code points that are half of a surrogate pair; no text contains one alone. */
 const halves = { first: 0xd800, count: 0x800 };
 
 /**
- * Any character, for `fc.string({ unit: character })`. It makes what fast-check's own unit "binary"
- * makes, which fills a map with a million characters, half a second's work, each time it is named.
+ * Any character, for `fc.string({ unit: character })`. It equals fast-check's own unit "binary",
+ * which fills a map with a million characters (half a second) each time it is named.
  */
 export const character: fc.Arbitrary<string> = fc.nat(0x10ffff - halves.count).map(
   (n) => String.fromCodePoint(n < halves.first ? n : n + halves.count),
@@ -59,7 +59,7 @@ export const registryKey: fc.Arbitrary<string> = fc
   )
   .map((parts) => parts.join(""));
 
-/** A user name and a password that have no other meaning, so that a test can look for them. */
+/** A user name and a password that are unique, so that a test can search for them. */
 const credential = fc.record({
   username: fc.stringMatching(/^[a-z][a-zA-Z0-9äß€ -]{0,8}[a-z]$/),
   password: fc.oneof(

@@ -1,4 +1,4 @@
-/** Documents and images as people have them: what we say, and what the kubelet would do. */
+/** Documents and images from the field: our verdict, and the kubelet's behaviour. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
@@ -6,9 +6,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse } from "./document/parse.ts";
-import { explain } from "./kubelet/explain.ts";
+import { explain, match } from "./kubelet/match.ts";
 import { readAsKubelet } from "./kubelet/kubelet.ts";
-import { match } from "./kubelet/match.ts";
 import { canonical } from "./merge/canonical.ts";
 import { merge, type Merged } from "./merge/merge.ts";
 import type { MergeSource } from "./merge/offer.ts";
@@ -128,7 +127,7 @@ function isDocumented(file: string, heading: string, sentences: readonly string[
   for (const sentence of sentences) assert.ok(prose.includes(sentence), `${heading}: ${sentence}`);
 }
 
-test("no case is lost: there are 86, each with an outcome", () => {
+test("has all 86 cases, each with an outcome", () => {
   assert.equal(new Set(cases.map(({ id }) => id)).size, 86);
   for (const { id, ...one } of cases)
     assert.ok(one.expect ?? one.users ?? one.invalid ?? one.tests ?? one.documented, id);

@@ -13,10 +13,9 @@ import {
   twinned,
 } from "./arbitrary.fixture.ts";
 import { canonical, sourcesOf } from "./merge/canonical.ts";
-import { explain } from "./kubelet/explain.ts";
+import { explain, match } from "./kubelet/match.ts";
 import { readAsKubelet } from "./kubelet/kubelet.ts";
 import { imagesOf, meaningOf } from "./registry/key.ts";
-import { match } from "./kubelet/match.ts";
 import { merge, type Merged, type MergePolicy } from "./merge/merge.ts";
 import { agree, isOriginal, offersOf, type MergeSource } from "./merge/offer.ts";
 import { parse, type Accepted } from "./document/parse.ts";
@@ -61,7 +60,7 @@ function reparse(merged: Extract<Merged, { ok: true }>): Accepted {
   return parsed;
 }
 
-test("merging nothing is identity", () => {
+test("returns the same source when nothing is merged with it", () => {
   fc.assert(
     fc.property(accepted("original"), policies, (original, policy) => {
       const alone = mergeAll({ original }, policy);
@@ -79,7 +78,7 @@ test("merging nothing is identity", () => {
   );
 });
 
-test("H19: merging again changes nothing", () => {
+test("H19: changes nothing when it merges again", () => {
   fc.assert(
     fc.property(
       accepted("original"),
@@ -94,7 +93,7 @@ test("H19: merging again changes nothing", () => {
   );
 });
 
-test("H19: the output does not depend on order and white space", () => {
+test("H19: gives the same output for any order and white space", () => {
   fc.assert(
     fc.property(documentText, (text) => {
       const source = { name: "original", role: "original" } as const;
@@ -132,7 +131,7 @@ function triedOf(entries: Accepted["entries"]): ReadonlyMap<string, ReadonlySet<
   return new Map(tried as [string, Set<string>][]);
 }
 
-test("H9: each registry has the credentials of the highest source, or of the original if policy says so", () => {
+test("H9: gives each registry the credentials of the highest source, or of the original under that policy", () => {
   let twins = 0;
   fc.assert(
     fc.property(ranked, policies, (sources, policy) => {
@@ -152,7 +151,7 @@ test("H9: each registry has the credentials of the highest source, or of the ori
           [...(tried.get(images) ?? [])].every((one) => credentials.has(one));
         assert.ok(highest !== undefined && same(highest));
         if (credentials.size > 1) twins += 1;
-        // Only an original has several; a source that has one of them takes none away.
+        // Only an original has several; a source with the same credential removes none.
         const all = credentials.size > 1 ? original : highest;
         assert.deepEqual(credentials, all.tried.get(images));
         const lost = offers.filter((one) => !same(one)).map(({ id }) => id);
@@ -165,10 +164,10 @@ test("H9: each registry has the credentials of the highest source, or of the ori
     }),
     { numRuns: 1000 },
   );
-  assert.ok(twins > 5, `${twins} originals with several: the generator has lost its aim`);
+  assert.ok(twins > 5, `${twins} originals with several: the generator misses this case`);
 });
 
-test("what the highest source has under docker.io is tried, whatever wildcards there are", () => {
+test("tries what the highest source has under docker.io, whatever wildcards there are", () => {
   let beside = 0;
   fc.assert(
     fc.property(ranked, fc.boolean(), (sources, hasWildcard) => {
@@ -192,10 +191,10 @@ test("what the highest source has under docker.io is tried, whatever wildcards t
     }),
     { numRuns: 1000 },
   );
-  assert.ok(beside > 20, `${beside} beside docker login's key: the generator has lost its aim`);
+  assert.ok(beside > 20, `${beside} beside docker login's key: the generator misses this case`);
 });
 
-test("a source that displaces docker.io is tried for its images", () => {
+test("tries a source that displaces docker.io for its images", () => {
   let displaced = 0;
   fc.assert(
     fc.property(ranked, (sources) => {
@@ -211,10 +210,10 @@ test("a source that displaces docker.io is tried for its images", () => {
     }),
     { numRuns: 1000 },
   );
-  assert.ok(displaced > 20, `${displaced} displaced: the generator has lost its aim`);
+  assert.ok(displaced > 20, `${displaced} displaced: the generator misses this case`);
 });
 
-test("withdrawing a source that ranks above an entry's own changes nothing there", () => {
+test("changes nothing when a source above an entry's own source is withdrawn", () => {
   fc.assert(
     fc.property(ranked, policies, fc.nat(), (sources, policy, choice) => {
       const gone = choice % (sources.length - 1);
@@ -236,7 +235,7 @@ test("withdrawing a source that ranks above an entry's own changes nothing there
   );
 });
 
-test("entries of an original that all sources agree with stay labelled as its own", () => {
+test("labels an original's entries that all sources share as the original's", () => {
   let shared = 0;
   fc.assert(
     fc.property(ranked, policies, (sources, policy) => {
@@ -254,10 +253,10 @@ test("entries of an original that all sources agree with stay labelled as its ow
     }),
     { numRuns: 500 },
   );
-  assert.ok(shared > 10, `${shared} shared: the generator has lost its aim`);
+  assert.ok(shared > 10, `${shared} shared: the generator misses this case`);
 });
 
-test("what is written is read back as the same entries, wherever each came from", () => {
+test("reads back the written document as the same entries, whatever their source", () => {
   fc.assert(
     fc.property(
       accepted("original"),
@@ -277,7 +276,7 @@ test("what is written is read back as the same entries, wherever each came from"
   );
 });
 
-test("the kubelet reads the written document as exactly these credentials", () => {
+test("writes a document that the kubelet reads as exactly these credentials", () => {
   fc.assert(
     fc.property(accepted("original"), accepted("additional"), (original, additional) => {
       const merged = mergeAll({ additional, original }, additionalWins);
@@ -300,8 +299,8 @@ test("the kubelet reads the written document as exactly these credentials", () =
 });
 
 /**
- * Without localhost: there the kubelet may fall back to Docker Hub's entry, which is no takeover
- * anybody means.
+ * Without localhost: the kubelet may fall back to Docker Hub's entry there, and nobody intends that
+ * takeover.
  */
 const images = fc
   .tuple(
@@ -310,7 +309,7 @@ const images = fc
   )
   .map((parts) => parts.join(""));
 
-/** What the kubelet tries first for an image: whose entry it is, and its credential. */
+/** The kubelet's first try for an image: the entry's source, and its credential. */
 function firstOf(sources: readonly MergeSource[], image: string) {
   const merged = mergeAll(sources, additionalWins);
   const read = readAsKubelet(Buffer.from(canonical(merged)));
@@ -319,11 +318,11 @@ function firstOf(sources: readonly MergeSource[], image: string) {
   const entries = group.flatMap(
     ({ key }) => merged.entries.find(({ registry }) => registry === key) ?? [],
   );
-  // The kubelet draws among those of one group.
+  // The kubelet tries the entries of one group in random order.
   return entries[0] && { ...entries[0], drawn: entries, warnings: merged.warnings };
 }
 
-test("whoever takes an image over from another source is named in a warning", () => {
+test("warns of every source that takes over an image from another", () => {
   let takeovers = 0;
   fc.assert(
     fc.property(ranked, images, (sources, image) => {
@@ -333,7 +332,7 @@ test("whoever takes an image over from another source is named in a warning", ()
       const before = firstOf(left, image);
       if (before === undefined) return;
       if (before.drawn.some(({ credential }) => credential.equals(first.credential))) return;
-      // One that lost its own registry has been warned of that.
+      // A source that lost its own registry already has a warning.
       const served = imagesOf(before.registry);
       const lost = new Set(
         sources
@@ -347,7 +346,7 @@ test("whoever takes an image over from another source is named in a warning", ()
       const warned = first.warnings.filter(
         ({ code, source }) => source === first.from && /^GPS(?:164|165|172)$/.test(code),
       );
-      // What takes Docker Hub's images over may have won as docker login's key.
+      // An entry that takes over Docker Hub's images may have won as docker login's key.
       const keys = [first.registry, ...(image.startsWith("docker.io/") ? [dockerHubKey] : [])];
       assert.ok(
         warned.some(({ path }) => keys.some((key) => path === `auths["${key}"]`)),
@@ -356,7 +355,7 @@ test("whoever takes an image over from another source is named in a warning", ()
     }),
     { numRuns: 300 },
   );
-  assert.ok(takeovers > 10, `${takeovers} takeovers: the generator has lost its aim`);
+  assert.ok(takeovers > 10, `${takeovers} takeovers: the generator misses this case`);
 });
 
 /** Images that might be served by both keys. */
@@ -369,7 +368,7 @@ function probesOf(...keys: readonly string[]): string[] {
   );
 }
 
-test("whoever is named as tried before another source is", () => {
+test("names a source as tried before another only if it is", () => {
   let named = 0;
   fc.assert(
     fc.property(ranked, policies, (sources, policy) => {
@@ -382,7 +381,7 @@ test("whoever is named as tried before another source is", () => {
           /^is tried before "([^"]*)"|^is never tried: "([^"]*)"/.exec(what) ?? [];
         const entry = merged.entries.find(({ registry }) => path === `auths["${registry}"]`);
         if (source === "original" || entry === undefined || later + hidden === "") continue;
-        // One that a source leaves without images in its own document is judged there.
+        // An entry that a source leaves without images in its own document is judged there.
         if (
           later === "" &&
           sources.some(
@@ -410,10 +409,10 @@ test("whoever is named as tried before another source is", () => {
     }),
     { numRuns: 1000 },
   );
-  assert.ok(named > 20, `${named} warnings: the generator has lost its aim`);
+  assert.ok(named > 20, `${named} warnings: the generator misses this case`);
 });
 
-test("a protected registry's images are served by the original, or with its own credential", () => {
+test("serves a protected registry's images from the original, or with its credential", () => {
   fc.assert(
     fc.property(ranked, images, (sources, image) => {
       const merged = merge(sources, { conflicts: "additional", protect: [image] });
@@ -438,7 +437,7 @@ test("a protected registry's images are served by the original, or with its own 
   );
 });
 
-test("a protected registry that no source is refused for has the original's credentials", () => {
+test("keeps the original's credentials for a protected registry for which no source is refused", () => {
   let twins = 0;
   const protect = ["a.io", "docker.io"];
   fc.assert(
@@ -455,10 +454,10 @@ test("a protected registry that no source is refused for has the original's cred
     }),
     { numRuns: 1000 },
   );
-  assert.ok(twins > 20, `${twins} originals with several: the generator has lost its aim`);
+  assert.ok(twins > 20, `${twins} originals with several: the generator misses this case`);
 });
 
-test("nothing throws on any bytes, and Object.prototype stays clean", () => {
+test("never throws on any bytes, and keeps Object.prototype clean", () => {
   const clean = Object.getOwnPropertyNames(Object.prototype);
   fc.assert(
     fc.property(spoiledBytes, fc.constantFrom("original", "additional"), (bytes, role) => {
@@ -472,7 +471,7 @@ test("nothing throws on any bytes, and Object.prototype stays clean", () => {
   assert.equal(({} as Record<string, unknown>)["auth"], undefined);
 });
 
-test("what the kubelet would drop is never accepted", () => {
+test("never accepts a document that the kubelet would drop", () => {
   fc.assert(
     fc.property(spoiledBytes, (bytes) => {
       if (!readAsKubelet(bytes).ok)
@@ -482,7 +481,7 @@ test("what the kubelet would drop is never accepted", () => {
   );
 });
 
-test("no line holds a password, wherever it was put", () => {
+test("prints no password, wherever it is in the document", () => {
   const planted = "pl4nted-s3cret";
   const encoded = Buffer.from(`u:${planted}`).toString("base64");
   const places = [
@@ -511,7 +510,7 @@ test("no line holds a password, wherever it was put", () => {
         const parsed = parse(bytes, { name: role, role });
         const lines = (parsed.ok ? parsed.warnings : parsed.problems).map(formatProblem).join("\n");
         const explained = JSON.stringify(explain(bytes, "a.io/x", "file"));
-        // explain names users: that is its purpose.
+        // explain shows users: that is its purpose.
         const texts = place("").includes('"username":":x"') ? [lines] : [lines, explained];
         for (const text of texts) {
           assert.ok(!text.includes("s3cret") && !text.includes(encoded), `${place("…")}: ${text}`);
@@ -521,7 +520,7 @@ test("no line holds a password, wherever it was put", () => {
   }
 });
 
-test("a registry keeps its identity when it is written, and covers itself", () => {
+test("keeps a registry's identity when it is written, and covers itself", () => {
   fc.assert(
     fc.property(registryKey, registryKey, (key, other) => {
       const [one, two] = [identity(key), identity(other)];

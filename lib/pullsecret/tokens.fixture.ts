@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 const hex = "0f3b9c4d5e6a7b8c9d0e1f2a3b4c5d6e";
 const mixed = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5";
 
-/** Twenty shapes. Each is a credential, wherever it stands. */
+/** Twenty shapes. Each is a credential, wherever it appears. */
 export const tokens: readonly string[] = [
   ["ghp", mixed].join("_"),
   ["ghs", mixed].join("_"),
@@ -28,12 +28,12 @@ export const tokens: readonly string[] = [
   mixed,
 ];
 
-/** All but two begin with their issuer's mark, so that they are found in any text. */
+/** All except two begin with their issuer's prefix, so they are found in any text. */
 export const marked = tokens.slice(0, 18);
 
 /**
- * Documents with the token in every place that a person may put it into, and the texts that no
- * output may hold.
+ * Documents with the token in every place where a person may put it, and the texts that no output
+ * may contain.
  */
 export function planted(
   token: string,

@@ -1,6 +1,6 @@
 /** The caller's own way to a joined cluster: a context of their kubeconfig, never the token. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
-import { contextAnnotation } from "#contract/joined/names.ts";
+import { contextAnnotation } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Misuse, Refused, type Io, type Reach } from "../terminal/io.ts";
 import { clusterId, idOf, joinedIn } from "./profile.ts";

@@ -1,7 +1,7 @@
 /** Names of clusters, and where their profiles are. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { Wrong } from "#contract/values.ts";
-import { clustersNamespace } from "#contract/joined/names.ts";
+import { clustersNamespace } from "#contract/joined.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { additionalSecretName, globalSecretName } from "#contract/names.ts";
 

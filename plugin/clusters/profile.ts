@@ -11,7 +11,7 @@ import {
   serverAnnotation,
   serverNameAnnotation,
   systemRootsAnnotation,
-} from "#contract/joined/names.ts";
+} from "#contract/joined.ts";
 import { namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";

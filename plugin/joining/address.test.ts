@@ -52,8 +52,8 @@ for (const server of loopback)
     assert.throws(() => addressFor(at(server), none, "kind"), {
       name: Misuse.name,
       message:
-        "GPS419 --context kind: clusters[0].cluster.server: is an address of this machine, from " +
-        "which the controller reaches only itself; give --server with one that the host reaches",
+        "GPS419 --context kind: clusters[0].cluster.server: is an address of this machine, where " +
+        "the controller would only reach itself; give --server with an address that the host can reach",
     }));
 
 for (const server of [

@@ -1,6 +1,6 @@
 /** Takes away in a cluster what joining it has made there. */
 import type { V1Secret } from "@kubernetes/client-node";
-import { joinedByAnnotation } from "#contract/joined/names.ts";
+import { joinedByAnnotation } from "#contract/joined.ts";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";

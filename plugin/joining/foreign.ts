@@ -1,5 +1,5 @@
 /** Tells a cluster that this host has joined from one that another host, or somebody, has. */
-import { boundName, joinedByAnnotation, joinedName } from "#contract/joined/names.ts";
+import { boundName, joinedByAnnotation, joinedName } from "#contract/joined.ts";
 import { fleetOwnerAnnotation, namespace } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Named } from "../clusters/names.ts";

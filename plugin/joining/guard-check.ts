@@ -1,6 +1,6 @@
 /** Whether what guards a joined account is in force: only the account itself can tell. */
 import { setTimeout as pause } from "node:timers/promises";
-import { joinedName } from "#contract/joined/names.ts";
+import { joinedName } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";

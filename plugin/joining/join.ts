@@ -1,6 +1,6 @@
 /** Joins a cluster: an account there, its token here. Either all of it stands, or it is told. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
-import { clusterManager, clustersNamespace } from "#contract/joined/names.ts";
+import { clusterManager, clustersNamespace } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { requestToken, tokenSecret } from "#kube/token.ts";

@@ -1,6 +1,11 @@
 /** What a joined cluster gets: an account with the rights that a FleetSecret needs there. Pure. */
-import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
-import { boundName, joinedByAnnotation, joinedName } from "#contract/joined/names.ts";
+import {
+  joinedGuards,
+  objectsOf,
+  boundName,
+  joinedByAnnotation,
+  joinedName,
+} from "#contract/joined.ts";
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 
 /** A Secret that a FleetSecret may place there. */

@@ -1,6 +1,6 @@
 /** Which Secrets the account of a joined cluster may write there. */
 import type { V1Role, V1RoleList } from "@kubernetes/client-node";
-import { joinedName } from "#contract/joined/names.ts";
+import { joinedName } from "#contract/joined.ts";
 import { namespace } from "#contract/names.ts";
 import { Wrong } from "#contract/values.ts";
 import type { Cluster } from "#kube/client/cluster.ts";

@@ -1,5 +1,5 @@
 /** What a cluster has to grant for a FleetSecret's target to be brought there, and no more. */
-import { fleetGuard, objectsOf } from "#contract/joined/guards.ts";
+import { fleetGuard, objectsOf } from "#contract/joined.ts";
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 import type { Target } from "../joining/rights.ts";
 

@@ -89,7 +89,7 @@ Registries
   and 5 more
 Nodes that need help
   n7  GPS206 /host/kubelet is a link (5m ago)
-    nothing is changed until it is put right by hand
+    nothing changes until you repair it by hand
   n9  its agent does not become ready (5m ago)`,
   );
 });

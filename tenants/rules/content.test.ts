@@ -4,7 +4,7 @@ import { judge, sameData, type SyncContent } from "./content.ts";
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
-test("L12: stringData is folded into data and goes over it, as in a Secret", () => {
+test("L12: folds stringData into data, where it wins, as in a Secret", () => {
   const judged = judge({
     data: { a: encode("1"), b: encode("2") },
     stringData: { b: "ü", ["__proto__"]: "3" },
@@ -19,7 +19,7 @@ test("L12: stringData is folded into data and goes over it, as in a Secret", () 
   assert.equal(judged.content.type, "Opaque");
 });
 
-test("bits beyond the last byte are left out, as a Secret does: it would never be what it should be", () => {
+test("leaves out bits beyond the last byte, as a Secret does: otherwise the Secret would never match", () => {
   const judged = judge({ data: { a: "eB==", b: "eHj=", c: "eA==" } });
   assert.deepEqual(judged.ok && judged.content.data, { a: "eA==", b: "eHg=", c: "eA==" });
 });
@@ -27,7 +27,7 @@ test("bits beyond the last byte are left out, as a Secret does: it would never b
 const keys = (letter: string, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${letter}${at}`, ""]));
 
-test("what is exactly at its bounds is taken: 64 keys of both maps, 262144 bytes in fewer characters", () => {
+test("accepts content exactly at its bounds: 64 keys of both maps, 262144 bytes in fewer characters", () => {
   assert.ok(judge({ data: keys("d", 32), stringData: keys("s", 32) }).ok);
   assert.ok(judge({ data: keys("k", 64), stringData: keys("k", 64) }).ok, "the same keys");
   assert.ok(judge({ stringData: { a: `${"€".repeat(87_381)}p` } }).ok);
@@ -47,24 +47,24 @@ const refused: readonly (readonly [
     "GPS463",
   ],
   [
-    "basic-auth of nobody",
+    "basic-auth without a user",
     { type: "kubernetes.io/basic-auth", stringData: { a: "planted" } },
     "GPS463",
   ],
   ["ssh-auth without a key", { type: "kubernetes.io/ssh-auth" }, "GPS463"],
-  ["a pull secret of nothing", { type: "kubernetes.io/dockerconfigjson" }, "GPS463"],
+  ["an empty pull secret", { type: "kubernetes.io/dockerconfigjson" }, "GPS463"],
   ["more keys than the copy may have", { stringData: keys("k", 65) }, "GPS469"],
   ["two maps with more", { data: keys("d", 33), stringData: keys("s", 32) }, "GPS469"],
   ["more bytes than the copy may have", { stringData: { a: "p".repeat(262_145) } }, "GPS470"],
   ["more bytes in fewer characters", { stringData: { a: "€".repeat(87_382) } }, "GPS470"],
   [
-    "a pull secret that is no JSON",
+    "a pull secret that is not JSON",
     { type: "kubernetes.io/dockerconfigjson", stringData: { ".dockerconfigjson": "planted" } },
     "GPS464",
   ],
 ];
 
-test("what no Secret could be made of is refused in one line with its code, and never a value", () => {
+test("refuses what cannot be a Secret in one line with its code, and without values", () => {
   for (const [what, held, code] of refused) {
     const judged = judge(held);
     assert.ok(!judged.ok, what);
@@ -74,7 +74,7 @@ test("what no Secret could be made of is refused in one line with its code, and 
   }
 });
 
-test("L13: every type is taken with the keys that it needs", () => {
+test("L13: accepts every type with the keys that it needs", () => {
   const types: readonly (readonly [SyncContent["type"], readonly string[]])[] = [
     ["Opaque", []],
     ["kubernetes.io/tls", ["tls.crt", "tls.key"]],

@@ -21,14 +21,15 @@ type JudgedObject =
 const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
 
 /**
- * The limits of the copy, whose data has both maps. The schema sets them too, but of the tenant's
- * object it counts the keys of each map alone, and characters instead of bytes.
+ * The limits of the copy, whose data has both maps. The schema sets them too, but in the tenant's
+ * object it counts the keys of each map separately, and characters instead of bytes.
  */
 const mostKeys = 64;
 const mostBytes = 256 * 1024;
 
 /**
- * Type → the keys that the API server demands of such a Secret. Of an inner list one key is enough.
+ * Type → the keys that the API server requires of such a Secret. Of an inner list one key is
+ * enough.
  */
 const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly string[])[]>>> = {
   "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
@@ -45,8 +46,8 @@ export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): Ju
   const refused = (message: string) => ({ ok: false as const, message });
   const names = [...Object.keys(data), ...Object.keys(stringData)];
   if (names.some((name) => !keyName.test(name))) return refused(sentence("keyName"));
-  // The schema lets only base64 pass. Go's decoder drops the bits beyond the last byte, and a
-  // Secret comes back without them.
+  // The schema accepts only base64. Go's decoder drops the bits beyond the last byte, and a Secret
+  // comes back without them.
   const stored = Object.entries(data).map(([name, text]) => [
     name,
     encode(Buffer.from(text, "base64")),
@@ -74,11 +75,11 @@ function isDocument(text: string): boolean {
     const value: unknown = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
     return typeof value === "object" && value !== null && !Array.isArray(value);
   } catch {
-    return false; // what the parser says of it quotes the text
+    return false; // the parser's message quotes the text
   }
 }
 
-/** True when two maps have the same keys with the same values. */
+/** True if two maps have the same keys with the same values. */
 export function sameData(one: Data, other: Data): boolean {
   const names = Object.keys(one);
   return (

@@ -60,8 +60,8 @@ export function copyOf(
 
 /**
  * The Secret of a copy, named by the copy's UID, so that no tenant chooses the name of a Secret in
- * the management cluster. A service account token becomes Opaque: the token controller would delete
- * a real one, whose ServiceAccount is missing, or fill it with a token of this cluster.
+ * the management cluster. A service account token becomes Opaque. The token controller would delete
+ * a real one, because its ServiceAccount is missing, or fill it with a token of this cluster.
  */
 export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
   const { name = "", uid = "", namespace = "" } = object.metadata;
@@ -75,7 +75,7 @@ export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wante
       namespace,
       labels,
       annotations: opaque ? { ...annotations, [originalType]: type } : annotations,
-      // A deletion of the copy in the foreground waits until this Secret is gone.
+      // A foreground deletion of the copy waits until this Secret is gone.
       ownerReferences: [{ apiVersion, kind: "SyncSecret", name, uid, blockOwnerDeletion: true }],
     },
     type: opaque ? "Opaque" : type,
@@ -90,17 +90,17 @@ const told = (origin: Origin) => ({
 });
 
 /**
- * True for an object that a tenant's side made. A tenant's cluster has none; a tenant's side that
- * finds one runs in a management cluster by mistake, where it would copy the copies of all tenants,
- * and then its own, without end.
+ * True for an object that a tenant's side made. A tenant's cluster has no such object. A tenant's
+ * side that finds one runs in a management cluster by mistake. There it would copy the copies of
+ * all tenants, and then its own, endlessly.
  */
 export const isCopy = ({ labels = {}, annotations = {} }: V1ObjectMeta): boolean =>
   Object.entries(managedBy).every(([name, value]) => labels[name] === value) &&
   hasOrigin(annotations);
 
 /**
- * True when we made the Secret, whatever was edited on it since: an edit may take the owner away,
- * but leaves our name in managedFields.
+ * True if we made the Secret, whatever was edited on it since: an edit may remove the owner, but
+ * leaves our name in managedFields.
  */
 export function isSecretOf(live: V1ObjectMeta, uid: string): boolean {
   return (

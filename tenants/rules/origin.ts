@@ -15,11 +15,11 @@ const names = {
 /** A valid name of an object. A namespace's name has the same form, and is shorter. */
 const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** True when the annotations name an origin, valid or not. */
+/** True if the annotations name an origin, valid or not. */
 export const hasOrigin = (annotations: Readonly<Record<string, string>>): boolean =>
   Object.values(names).every((one) => annotations[one] !== undefined);
 
-/** On a copy: the id of the tenant's cluster, by which its side knows its own copies. */
+/** On a copy: the id of the tenant's cluster, by which its side recognises its own copies. */
 const clusterAnnotation = "globalpullsecret.io/origin-cluster";
 
 /** That annotation, once the id is known. */
@@ -54,8 +54,8 @@ export function labelValue(text: string): string {
 }
 
 /**
- * The origin that a copy's annotations name. The tenant's account writes them, so anything that is
- * not a valid name is ignored. An object without a valid origin is its own.
+ * The origin that a copy's annotations name. The tenant's account writes them, so anything except a
+ * valid name is ignored. An object without a valid origin is its own origin.
  */
 export function originOf({ annotations = {}, name = "", namespace = "" }: V1ObjectMeta): Origin {
   const said = { name: annotations[names.name], namespace: annotations[names.namespace] };

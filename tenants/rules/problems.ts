@@ -4,60 +4,64 @@ import { escape } from "#pullsecret/problems/keypath.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` is replaced by a detail, never by content. */
 export const catalogue = {
-  keyName: ["GPS472", "data has a key that no Secret may have", "use letters, digits, - _ and ."],
+  keyName: [
+    "GPS472",
+    "data has a key that is not valid in a Secret",
+    "use letters, digits, - _ and .",
+  ],
   missingKey: ["GPS463", "a Secret of its type needs the key {}", "add it to data"],
   notDocument: ["GPS464", 'data["{}"]: not a JSON object', "write a Docker configuration there"],
-  tooManyKeys: ["GPS469", "it has more than {} keys", "hand it over in several SyncSecrets"],
-  tooLarge: ["GPS470", "its content is larger than {} bytes", "hand over less of it"],
+  tooManyKeys: ["GPS469", "it has more than {} keys", "split it into several SyncSecrets"],
+  tooLarge: ["GPS470", "its content is larger than {} bytes", "reduce its content"],
   foreign: [
     "GPS465",
-    "{} is there and was not made of this object",
-    "delete it there; it is not touched",
+    "{} exists there and was not made from this object",
+    "delete it there; this program does not touch it",
   ],
   refused: [
     "GPS466",
     "not written in the management cluster: {}",
-    "look at the ResourceQuota and the rights of the namespace there",
+    "check the ResourceQuota and the rights of the namespace there",
   ],
   unreachable: [
     "GPS467",
-    "the management cluster cannot be asked: {}",
+    "cannot reach the management cluster: {}",
     "no action needed if it is away for a while",
   ],
   changed: [
     "GPS473",
     "admission in the management cluster changes the {}",
-    "leave what this program writes out of that policy; it is tried again",
+    "exclude this program's objects from that policy; it is tried again",
   ],
   undone: [
     "GPS474",
     "the {} does not last in the management cluster: ten writes of it were undone",
-    "look at who changes it there; it is tried once a minute",
+    "find out who changes it there; it is tried once a minute",
   ],
   leftBehind: [
     "GPS478",
     "deleted without confirmation from the management cluster: {}",
-    "no action needed: a copy that is still there is deleted when that cluster answers again",
+    "no action needed: a copy that still exists there is deleted when that cluster answers again",
   ],
   planted: [
     "GPS479",
     "the finalizer {} held the deleted copy beyond its deadline, and was removed",
-    "look at who put it there",
+    "find out who set it",
   ],
   tokenEnds: [
     "GPS477",
     "the token for the management cluster ends at {}",
-    "apply what pull-secret tenant prints again, or renew the kubeconfig in its Secret",
+    "apply the output of pull-secret tenant again, or renew the kubeconfig in its Secret",
   ],
   tokenContested: [
     "GPS480",
-    "the renewed token for the management cluster does not last: {} puts the old one back",
-    "have it leave the kubeconfig of that Secret alone, or renew the token there",
+    "the renewed token for the management cluster does not last: {} restores the old one",
+    "stop it from writing the kubeconfig of that Secret, or renew the token there",
   ],
   copied: [
     "GPS471",
-    "it is itself a copy from another cluster, and is not copied on",
-    "run the tenant's side in the tenant's cluster; on an object of your own remove our label",
+    "it is itself a copy from another cluster, and is not copied further",
+    "run the tenant's side in the tenant's cluster; if the object is your own, remove our label",
   ],
 } as const satisfies Catalogue;
 

@@ -16,7 +16,7 @@ export type Found = Readonly<{
   /** Name and version of the Secret; absent until it was seen. */
   secretName?: string;
   resourceVersion?: string;
-  /** What will soon keep the object from being served. */
+  /** What will soon prevent the object from being served. */
   warning?: string | undefined;
 }>;
 
@@ -54,7 +54,7 @@ export function statusOf(
   };
 }
 
-/** True when two statuses are equal, whatever the order of their conditions. */
+/** True if two statuses are equal, whatever the order of their conditions. */
 export function sameStatus(one: SyncSecretStatus, other: SyncSecretStatus = {}): boolean {
   return told(one) === told(other);
 }

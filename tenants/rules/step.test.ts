@@ -21,7 +21,7 @@ const elsewhere: Wanted = {
     annotations: { ...wanted.metadata.annotations, "globalpullsecret.io/origin-name": "x" },
   },
 };
-/** As the API server shows what was made; managedFields name us. */
+/** As the API server returns what was made; managedFields name us. */
 const made = ({ metadata, ...rest }: Wanted, more: object = {}): Live =>
   ({
     ...rest,
@@ -44,10 +44,10 @@ const table: readonly (readonly [
   of: Wanted,
   step: SyncStep,
 ])[] = [
-  ["nothing is there", undefined, wanted, "create"],
+  ["nothing exists", undefined, wanted, "create"],
   ["it is as wanted", made(wanted), wanted, "nothing"],
   [
-    "a label of another beside ours",
+    "a foreign label beside ours",
     made({
       ...wanted,
       metadata: { ...wanted.metadata, labels: { ...wanted.metadata.labels, x: "y" } },
@@ -56,17 +56,17 @@ const table: readonly (readonly [
     "nothing",
   ],
   ["another value", made(wanted, { data: { a: "eQ==" } }), wanted, "update"],
-  ["a key beside it", made(wanted, { data: { a: "eA==", b: "eA==" } }), wanted, "update"],
+  ["a foreign key beside it", made(wanted, { data: { a: "eA==", b: "eA==" } }), wanted, "update"],
   ["no data at all", made(wanted, { data: undefined }), wanted, "update"],
   ["plain text beside it", made(wanted, { stringData: { b: "x" } }), wanted, "update"],
   ["without its labels", without(made(wanted), "labels"), wanted, "update"],
   ["without its origin", without(made(wanted), "annotations"), wanted, "update"],
   ["of another origin", made(elsewhere), wanted, "update"],
   ["without its owner", without(made(wanted), "ownerReferences"), wanted, "update"],
-  ["it is to be immutable", made(wanted), fixed, "update"],
+  ["it should be immutable", made(wanted), fixed, "update"],
   ["immutable, without its labels", without(made(fixed), "labels"), fixed, "update"],
   ["immutable, with another value", made(fixed, { data: { a: "eQ==" } }), fixed, "recreate"],
-  ["somebody made it immutable", made(wanted, { immutable: true }), wanted, "recreate"],
+  ["another client made it immutable", made(wanted, { immutable: true }), wanted, "recreate"],
   ["another type", made(wanted, { type: "kubernetes.io/tls" }), wanted, "recreate"],
 ];
 
@@ -75,7 +75,7 @@ for (const [what, live, of, step] of table)
     assert.equal(stepOf(live, of, live !== undefined && isSecretOf(live.metadata, "77")), step);
   });
 
-test("one that nobody of us made is foreign, whatever is in it; one that is leaving is waited for", () => {
+test("treats an object that we did not make as foreign, whatever is in it, and waits for one being deleted", () => {
   const theirs = without(made(wanted), "managedFields", "ownerReferences");
   assert.ok(!isSecretOf(theirs.metadata, "77"));
   assert.equal(stepOf(theirs, wanted, false), "foreign");
@@ -83,7 +83,7 @@ test("one that nobody of us made is foreign, whatever is in it; one that is leav
   assert.equal(stepOf(leaving, wanted, true), "wait");
 });
 
-test("a replacement is as wanted, in the version that was seen, and keeps what others wrote beside it", () => {
+test("replaces it as wanted, in the version that was seen, and keeps what others wrote beside it", () => {
   const live = made(wanted, { data: { b: "eA==" }, stringData: { c: "x" } });
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "9" };
   const metadata = {
@@ -103,7 +103,7 @@ test("a replacement is as wanted, in the version that was seen, and keeps what o
   assert.equal(body.metadata.managedFields, undefined);
 });
 
-test("L6: a label's value is the name, or its first 54 characters and 8 of its hash, so that two stay two", () => {
+test("L6: makes a label's value of the name, or of its first 54 characters and 8 of its hash", () => {
   assert.equal(labelValue("a".repeat(63)), "a".repeat(63));
   const [one, other] = [labelValue(`${"a".repeat(200)}b`), labelValue(`${"a".repeat(200)}c`)];
   assert.notEqual(one, other);
@@ -113,7 +113,7 @@ test("L6: a label's value is the name, or its first 54 characters and 8 of its h
   }
 });
 
-test("what a copy says of its origin is believed only where it can be a name", () => {
+test("believes a copy's origin only if it is a valid name", () => {
   const origin = (name: string, namespace: string) => {
     const annotations = {
       "globalpullsecret.io/origin-name": name,
@@ -127,7 +127,7 @@ test("what a copy says of its origin is believed only where it can be a name", (
     assert.equal(origin(odd, "default"), "0e9d");
 });
 
-test("a copy is known for one, and no object that has only some of its marks", () => {
+test("recognises a copy, and no object with only some of its marks", () => {
   const { labels, annotations } = copyOf(object, content, "tenant-a").metadata;
   assert.ok(isCopy({ labels, annotations }));
   assert.ok(!isCopy({}));
@@ -135,7 +135,7 @@ test("a copy is known for one, and no object that has only some of its marks", (
   assert.ok(!isCopy({ annotations }));
 });
 
-test("L6, L23: a copy has the tenant's UID for its name, the namespace there, and nothing else of its metadata", () => {
+test("L6, L23: gives a copy the tenant's UID as its name, the namespace there, and nothing else of its metadata", () => {
   const metadata = {
     ...object.metadata,
     namespace: "default",

@@ -1,9 +1,9 @@
-/** Decides what to do about an object that is there, or is not, given what is wanted. Pure. */
+/** Decides what to do about an existing or missing object, given what is wanted. Pure. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { sameData, type Data } from "./content.ts";
 import type { Wanted } from "./copies.ts";
 
-/** A Secret or a SyncSecret, as the API server has it. */
+/** A Secret or a SyncSecret, as the API server returns it. */
 export type Live = Readonly<{
   metadata: V1ObjectMeta;
   type?: string;
@@ -15,11 +15,11 @@ export type Live = Readonly<{
 export type SyncStep =
   | "create"
   | "update"
-  /** The object cannot be changed any more, so it is deleted and made anew. */
+  /** The object cannot be changed any more, so it is deleted and created again. */
   | "recreate"
   /** The object is being deleted; nothing can be done before it is gone. */
   | "wait"
-  /** Somebody else made the object, so it is not touched. */
+  /** Another program made the object, so it is not touched. */
   | "foreign"
   /** The object is as wanted, and no call is made. */
   | "nothing";
@@ -42,7 +42,7 @@ const sameContent = (live: Live, wanted: Wanted): boolean =>
   sameData(live.data ?? {}, wanted.data) &&
   Object.keys(live.stringData ?? {}).length === 0;
 
-/** True when the live metadata has all of ours. Others may add labels, annotations and owners. */
+/** True if the live metadata has all of ours. Others may add labels, annotations and owners. */
 function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
   const has = (there: Readonly<Record<string, string>> = {}, ours: Readonly<typeof there>) =>
     Object.entries(ours).every(([name, value]) => there[name] === value);

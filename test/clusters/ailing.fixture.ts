@@ -1,7 +1,7 @@
 /** The host's report on a joined cluster that has no etcd, or whose token has expired. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined/names.ts";
+import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined.ts";
 import { profileIn, untilCondition, type Rig } from "./clusters.ts";
 
 const its = ["east", "-n", clustersNamespace];

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { load } from "js-yaml";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { ClusterProfile } from "#api/cluster-profile.ts";
-import { clustersNamespace } from "#contract/joined/names.ts";
+import { clustersNamespace } from "#contract/joined.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { directEnvironment } from "../cluster/run.ts";

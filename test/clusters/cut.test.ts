@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { type KubernetesObject } from "@kubernetes/client-node";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
-import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined/names.ts";
+import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";

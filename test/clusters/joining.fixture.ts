@@ -12,7 +12,7 @@ import {
   clustersNamespace,
   expiresAnnotation,
   issuedAnnotation,
-} from "#contract/joined/names.ts";
+} from "#contract/joined.ts";
 import { auditOf } from "../cluster/audit.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clustersNamespace } from "#contract/joined/names.ts";
+import { clustersNamespace } from "#contract/joined.ts";
 import { until } from "../cluster/await.ts";
 import * as fleet from "../fleet/fleet.ts";
 import { guardsIn, joinedIn, profileIn, tokenIn, type Rig } from "./clusters.ts";

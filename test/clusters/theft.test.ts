@@ -8,7 +8,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type V1Secret } from "@kubernetes/client-node";
-import { joinedGuards } from "#contract/joined/guards.ts";
+import { joinedGuards } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";

@@ -19,7 +19,7 @@ const label = "must be lower-case letters, digits and hyphens";
 const always = "is the name of a source that is always there";
 const product = "is a Secret of the product itself";
 const providerOnly = "credentialProvider goes with mode CredentialProvider only";
-const host = "must be a registry as image names have it";
+const host = "must be a registry as in image names";
 
 export const wrongSpecs: readonly (readonly [spec: object, words: string])[] = [
   [{ managmentState: "Paused" }, "unknown field"],

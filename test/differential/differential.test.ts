@@ -5,11 +5,10 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { explain } from "#pullsecret/kubelet/explain.ts";
+import { explain, match } from "#pullsecret/kubelet/match.ts";
 import { canonical } from "#pullsecret/merge/canonical.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
-import { match } from "#pullsecret/kubelet/match.ts";
 import { merge, type Merged } from "#pullsecret/merge/merge.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { formatPath } from "#pullsecret/problems/keypath.ts";

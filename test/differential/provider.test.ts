@@ -5,8 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
-import { answerable, answerOf, script } from "#pullsecret/provider/answer.ts";
-import { judgeConfig, providerConfig } from "#pullsecret/provider/config.ts";
+import { answerable, answerOf, script, judgeConfig, providerConfig } from "#pullsecret/provider.ts";
 import { ask } from "./oracle.ts";
 import { lay, lookUp, register } from "./provider.ts";
 

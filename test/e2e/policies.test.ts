@@ -93,9 +93,9 @@ test("names all wrong flags at once, with the right values, and starts nothing",
   });
   assert.deepEqual([status, stdout], [2, ""]);
   assert.deepEqual(stderr.trim().split("\n").toSorted(), [
-    '--hidden-files "Sometimes": is none of the choices; give Look, Ignore',
-    '--kubelet-directory "kubelet": is no absolute path of a directory without . and .. in it',
-    '--kubelet-unit "kubelet": is no systemd service; give auto, or one such as kubelet.service',
+    '--hidden-files "Sometimes": is not one of the choices; give Look, Ignore',
+    '--kubelet-directory "kubelet": is not an absolute path of a directory without . and ..',
+    '--kubelet-unit "kubelet": is not a systemd service; give auto, or a name such as kubelet.service',
     "--restart: is spec.delivery.mode of GlobalPullSecret cluster; set it there and remove the flag",
   ]);
 });

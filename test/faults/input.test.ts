@@ -63,16 +63,16 @@ test("H15: waits for a mount that is behind, ahead, incomplete or nonsense and t
   // one's.
   const mounts: readonly (readonly [words: string, mount: () => void])[] = [
     [
-      "GPS203 the mounted Secret holds another revision (mounted 1, granted 2)",
+      "GPS203 the mounted Secret holds another revision than the grant (mounted 1, granted 2)",
       () => node.mount(1, content),
     ],
     ["GPS202 the mounted Secret is not complete (ENOENT)", () => node.mountFiles(half)],
     [
-      "GPS203 the mounted Secret holds another revision (mounted 3, granted 2)",
+      "GPS203 the mounted Secret holds another revision than the grant (mounted 3, granted 2)",
       () => node.mount(3, content),
     ],
     [
-      "GPS203 the mounted Secret holds another revision (mounted 2 with another",
+      "GPS203 the mounted Secret holds another revision than the grant (mounted 2 with another",
       () => node.mountFiles(files),
     ],
     [

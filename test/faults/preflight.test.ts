@@ -136,7 +136,7 @@ test("names a file that a new config.json would hide, and begins the change once
     await using agent = await place.agent([], 0);
     await agent.shows(
       200,
-      "GPS232 config.json would hide another file that the kubelet takes credentials from (/.docker",
+      "GPS232 config.json would hide another file from which the kubelet takes credentials (/.docker",
     );
     untouched(place);
   }
@@ -306,5 +306,8 @@ test("reports every mistake of a wrongly started first container, one per line, 
   const wrong = ["--root", "host", "--kubelet-dir=/var/lib/kubelet"];
   const { status, stderr } = asContainer([program, ...wrong]);
   assert.equal(status, 0);
-  assert.match(stderr, /^--kubelet-dir: is no flag; .*\n--root "host": is no absolute path.*\n$/);
+  assert.match(
+    stderr,
+    /^--kubelet-dir: is not a flag; .*\n--root "host": is not an absolute path.*\n$/,
+  );
 });

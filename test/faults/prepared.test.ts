@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { providerFiles } from "#contract/names.ts";
-import { answerOf } from "#pullsecret/provider/answer.ts";
+import { answerOf } from "#pullsecret/provider.ts";
 import { stays } from "../cluster/await.ts";
 import { inTime } from "../harness/agent/agent.ts";
 import { AgentPlace } from "./place.ts";

@@ -5,7 +5,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
 import { providerFiles, secretKeys, secretType } from "#contract/names.ts";
-import { answerOf } from "#pullsecret/provider/answer.ts";
+import { answerOf } from "#pullsecret/provider.ts";
 import { until } from "../cluster/await.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import type { Node as Machine } from "../cluster/node.ts";

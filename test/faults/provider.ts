@@ -2,8 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
-import { answerOf, script } from "#pullsecret/provider/answer.ts";
-import { providerConfig } from "#pullsecret/provider/config.ts";
+import { answerOf, script, providerConfig } from "#pullsecret/provider.ts";
 
 const { script: program, config, answer, stamp } = providerFiles;
 

@@ -360,7 +360,7 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp
     { clusterAPI: { namespaceSelector: { matchLabels: {} } } },
     /at least 1 properties/,
   ],
-  ["no clusters at all", { clusterAPI: undefined }, /say which clusters/],
+  ["no clusters at all", { clusterAPI: undefined }, /no clusters are selected/],
   [
     "profiles without a selector",
     { clusterProfiles: { ...profiles, selector: undefined } },

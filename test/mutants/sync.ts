@@ -8,7 +8,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/tenant/side.ts",
     text: "objects: allSyncSecrets,",
     instead: 'objects: "/api/v1/secrets",',
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -17,7 +17,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/tenant/side.ts",
     text: "copyOf(object, content, namespace, id)",
     instead: "copyOf(object, content, object.metadata.namespace ?? namespace)",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -26,7 +26,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: "blockOwnerDeletion: true }]",
     instead: "blockOwnerDeletion: false as true }]",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -44,13 +44,13 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: "      name: uid,\n      namespace,\n      labels,",
     instead: "      name,\n      namespace,\n      labels,",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
     breaks: "L5",
     effect: "no copy is ever made",
-    file: "tenants/make.ts",
+    file: "tenants/engine.ts",
     text: "const path = `${made}/${wanted.metadata.name}`;",
     instead: 'if (step === "create") return;\n  const path = `${made}/${wanted.metadata.name}`;',
     test: "tenants/undone.test.ts",
@@ -80,7 +80,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: 'type: opaque ? "Opaque" : type,\n    data,',
     instead: 'type: opaque ? "Opaque" : type,\n    data: {},',
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -89,7 +89,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: 'ownerReferences: [{ apiVersion, kind: "SyncSecret", name, uid, blockOwnerDeletion: true }],',
     instead: "",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -135,7 +135,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: "const opaque = type === accountToken;",
     instead: "const opaque = type === undefined;",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -144,7 +144,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: "immutable: object.immutable ?? false,",
     instead: "immutable: false,",
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -319,7 +319,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/rules/copies.ts",
     text: 'const managedBy = { "app.kubernetes.io/managed-by": syncManager };',
     instead: 'const managedBy = { "app.kubernetes.io/part-of": syncManager };',
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
   {
@@ -356,7 +356,7 @@ export const sync: readonly Mutant[] = [
     file: "tenants/management/side.ts",
     text: "secretName: name,",
     instead: 'secretName: "",',
-    test: "tenants/sides.test.ts",
+    test: "tenants/side.test.ts",
     tier: "test",
   },
 ];

@@ -1,7 +1,7 @@
 /** What the page tells to run when something is wrong, each with the fault that it is for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { managementAccount } from "#contract/sync-names.ts";
+import { managementAccount } from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { blocksBelow, deskFor, recipes } from "./page.ts";
 import type { Rig } from "./rig.ts";
@@ -65,14 +65,17 @@ export function recipeTests(rig: () => Rig): void {
       assert.match(told, /^\{.*"name":"wrapped".*"msg":"GPS466: /m);
     }
     await untilSecret(tenant, management, "wrapped", wanted);
-    assert.match(await ask(on, recipes().notThere), /^Secret [-0-9a-f]+ holds what is declared\n/);
+    assert.match(
+      await ask(on, recipes().notThere),
+      /^Secret [-0-9a-f]+ has the declared content\n/,
+    );
   });
 
   test("L31: of a copy without a Secret the recipe shows a namespace without its label", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
-    const forsaken = () => on.output().split("no tenant's any more").length;
+    const forsaken = () => on.output().split("no longer a tenant's namespace").length;
     await tenant.cluster.apply(syncSecret("served", {}));
     await untilReason(tenant, "served", "Synced");
     const before = forsaken();
@@ -84,12 +87,12 @@ export function recipeTests(rig: () => Rig): void {
       const told = await ask(on, recipes().noSecret);
       assert.match(told, /^[-0-9a-f]{36} +wrapped +<none>$/m);
       assert.doesNotMatch(told, /^namespace\/tenant-a$/m);
-      assert.match(told, /^\{.*"namespace":"tenant-a".*no tenant's any more/m);
+      assert.match(told, /^\{.*"namespace":"tenant-a".*no longer a tenant's namespace/m);
     }
     await untilSecret(tenant, management, "wrapped", wanted);
     await untilReason(tenant, "wrapped", "Synced");
     const well = await ask(on, recipes().noSecret);
-    assert.match(well, /^[-0-9a-f]{36} +wrapped +Secret [-0-9a-f]+ holds what is declared$/m);
+    assert.match(well, /^[-0-9a-f]{36} +wrapped +Secret [-0-9a-f]+ has the declared content$/m);
     assert.match(well, /^namespace\/tenant-a\n(.|\n)*^yes\n(.|\n)*the Secret is created/m);
   });
 

@@ -5,7 +5,7 @@
 export const programs: Readonly<Record<string, () => Promise<unknown>>> = {
   controller: () => import("#controller/main.ts"),
   fleet: () => import("#fleet/main.ts"),
-  "sync-tenant": () => import("#tenants/tenant/main.ts"),
-  "sync-management": () => import("#tenants/management/main.ts"),
+  "sync-tenant": () => import("#tenants/tenant.ts"),
+  "sync-management": () => import("#tenants/management.ts"),
   plugin: () => import("#plugin/main.ts"),
 };

@@ -10,15 +10,15 @@ import { effectIn, effectOf, isPure, isPureImport, saysPure } from "./purity.ts"
 
 /** The folders that ship, each after those that it may import; `.` is the folder itself. */
 const order: readonly string[] = [
-  "lib/contract: . joined",
-  "lib/pullsecret: problems json registry document kubelet merge provider .",
+  "lib/contract: .",
+  "lib/pullsecret: problems json registry document kubelet merge .",
   "lib/kube: kubeconfig client . watch lease apply",
   "lib/program: .",
   "lib/api: .",
   "agent: config files systemd journal delivery delivery/config-json delivery/provider facts restart decide observe report .",
   "controller: policy objects sources rollout withdrawal status .",
   "fleet: rules transport inventory .",
-  "tenants: rules . tenant management",
+  "tenants: rules .",
   "plugin: terminal login cluster document clusters joining seal show pods removal bundle completion commands/see commands/change commands/steer commands/clusters commands/local .",
 ].flatMap((line) => {
   const [top = "", ...folders] = line.split(/:? /);

@@ -6,8 +6,7 @@
  * the file is left out of what we go on from (its bytes lie beside the journal and come back on
  * removal); otherwise ours would never be read.
  */
-import { fold } from "#pullsecret/json/fold.ts";
-import { notUtf8 } from "#pullsecret/json/json.ts";
+import { fold, notUtf8 } from "#pullsecret/json/json.ts";
 import { formatPath, quote } from "#pullsecret/problems/keypath.ts";
 import { treeOf } from "#pullsecret/kubelet/kubelet.ts";
 import { Fault, JsonMembers } from "#pullsecret/json/text.ts";

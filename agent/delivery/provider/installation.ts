@@ -5,7 +5,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
-import { judgeConfig } from "#pullsecret/provider/config.ts";
+import { judgeConfig } from "#pullsecret/provider.ts";
 import { describe } from "#agent/files/errno.ts";
 import { type FileIdentity, identify } from "#agent/files/atomic-write.ts";
 import { mountOver, readMounts } from "#agent/files/mounts.ts";

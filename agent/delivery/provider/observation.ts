@@ -1,7 +1,7 @@
 /** config.json and the answer as they were found, with what would become of both. Pure. */
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { answerOf } from "#pullsecret/provider/answer.ts";
+import { answerOf } from "#pullsecret/provider.ts";
 import { digestOf, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { FoundFile, Plan, Put } from "../delivery.ts";
 import type { Document } from "../mount.ts";

@@ -7,7 +7,7 @@
  * then an entry there is the only one that it surely has.
  */
 import type { ProviderScope } from "#contract/names.ts";
-import { answerable } from "#pullsecret/provider/answer.ts";
+import { answerable } from "#pullsecret/provider.ts";
 import type { Owned } from "#agent/journal/journal.ts";
 import type { Desired } from "../mount.ts";
 import type { InstalledProvider } from "./installation.ts";

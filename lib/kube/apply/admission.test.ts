@@ -11,7 +11,7 @@ type Body = {
   spec: { list: string[]; template: { spec: object } };
 };
 
-/** An API server with one object, whose admission makes what it likes of a list. */
+/** An API server with one object, and admission that changes a list as it likes. */
 class Server {
   live: Body | undefined;
   version = 10;
@@ -43,7 +43,7 @@ class Server {
   /** Another manager has a field in the spec. */
   foreign = false;
 
-  /** Somebody else's write; admission has its say in it, too. */
+  /** Another client's write, which admission may also change. */
   edit(list: string[]): void {
     this.version += 1;
     this.live = this.#made(list);
@@ -78,14 +78,14 @@ const declared = (list: string[]) => ({
   spec: { list, template: { spec: {} } },
 });
 
-test("an object that is as declared costs neither a dry run nor a write", async () => {
+test("makes neither a dry run nor a write for an object that is as declared", async () => {
   const server = new Server();
   await server.ensure("a");
   await server.ensure("a");
   assert.deepEqual(server.asked, ["write"]);
 });
 
-test("an edit is repaired by one dry run and one write", async () => {
+test("repairs an edit with one dry run and one write", async () => {
   const server = new Server();
   await server.ensure("a");
   server.edit(["evil"]);
@@ -95,7 +95,7 @@ test("an edit is repaired by one dry run and one write", async () => {
   assert.deepEqual(server.live?.spec.list, ["a"]);
 });
 
-test("what admission adds is left: one write, one dry run a minute, one report", async () => {
+test("keeps what admission adds: one write, one dry run a minute, one report", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   for (server.seconds = 0; server.seconds < 5 * believedSeconds; server.seconds += 1)
@@ -105,7 +105,7 @@ test("what admission adds is left: one write, one dry run a minute, one report",
   assert.equal(server.admitted.againSeconds, believedSeconds);
 });
 
-test("a policy that is withdrawn is noticed within a minute, and what it added goes once", async () => {
+test("notices a withdrawn policy within a minute, and removes its addition once", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
@@ -116,7 +116,7 @@ test("a policy that is withdrawn is noticed within a minute, and what it added g
   assert.equal(server.admitted.againSeconds, undefined);
 });
 
-test("an edit beside what admission adds is repaired at once", async () => {
+test("repairs an edit beside an addition by admission at once", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
@@ -125,7 +125,7 @@ test("an edit beside what admission adds is repaired at once", async () => {
   assert.deepEqual(server.live?.spec.list, ["a", "added"]);
 });
 
-test("a new declaration is written at once, whatever was admitted before", async () => {
+test("writes a new declaration at once, whatever admission did before", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
@@ -133,7 +133,7 @@ test("a new declaration is written at once, whatever was admitted before", async
   assert.deepEqual(server.live?.spec.list, ["b", "added"]);
 });
 
-test("leaves another manager's field, and asks nobody about it", async () => {
+test("keeps another manager's field, and makes no dry run for it", async () => {
   const server = new Server();
   await server.ensure("a");
   server.foreign = true;
@@ -145,7 +145,7 @@ test("leaves another manager's field, and asks nobody about it", async () => {
   assert.deepEqual(server.admitted.differences, []);
 });
 
-test("another controller, which remembers nothing, asks once and writes nothing", async () => {
+test("makes one dry run and no write in another controller, which remembers nothing", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
@@ -159,14 +159,14 @@ test("another controller, which remembers nothing, asks once and writes nothing"
   assert.deepEqual(other.asked, ["ask"]);
 });
 
-test("a policy that makes something else at each write gets one write a minute", async () => {
+test("writes once a minute under a policy that changes something else at each write", async () => {
   const server = new Server();
   server.admit = (list) => [...list, `nonce ${server.asked.length}`];
   for (; server.seconds < 5 * believedSeconds; server.seconds += 1) await server.ensure("a");
   assert.equal(server.asked.filter((one) => one === "write").length, 5);
 });
 
-test("the spec has drifted when a write would change it, not when it differs from what we declare", async () => {
+test("reports drift of the spec when a write would change it, not when it differs from the declaration", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");

@@ -1,14 +1,14 @@
 /**
- * Differences between what we declared and what the API server made of it, because other people's
- * admission changed it. As long as neither side changes there is nothing to write. After a minute
- * the API server is asked again, so that a policy that was withdrawn is noticed.
+ * Differences between our declaration and the stored object that other people's admission causes.
+ * While neither side changes, there is nothing to write. After a minute we ask the API server
+ * again, so we notice a withdrawn policy.
  */
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { differing } from "./difference.ts";
 
-/** Seconds for which an answer is believed. Asking is one dry run: 10 ms of the API server. */
+/** Seconds for which an answer counts. One dry run costs the API server 10 ms. */
 export const believedSeconds = 60;
 
 type Options = Readonly<{
@@ -34,14 +34,14 @@ export class Admitted {
     this.#changed = changed;
   }
 
-  /** True when the API server said lately that `live` is what it makes of `declared`. */
+  /** True if the API server recently answered that it makes `live` of `declared`. */
   holds(path: string, declared: object, live: KubernetesObject): boolean {
     const answer = this.#answers.get(path);
     if (answer === undefined || answer.until <= this.#now().getTime()) return false;
     return answer.declared === digest(declared) && answer.live === digest(essence(live));
   }
 
-  /** Remembers that `live` is what the API server makes of `declared`. */
+  /** Remembers that the API server makes `live` of `declared`. */
   keep(path: string, declared: object, live: KubernetesObject): void {
     const fields = differing(live, declared);
     if (fields.length > 0 && !this.#answers.has(path)) this.#changed(path, fields);
@@ -66,15 +66,13 @@ export class Admitted {
     );
   }
 
-  /**
-   * Seconds until the API server is to be asked again; undefined when admission changes nothing.
-   */
+  /** Seconds until the API server must be asked again; undefined if admission changes nothing. */
   get againSeconds(): number | undefined {
     return this.#answers.size > 0 ? believedSeconds : undefined;
   }
 }
 
-/** True when a write that makes `planned` of `live` would change nothing that matters. */
+/** True if a write that turns `live` into `planned` would change nothing that matters. */
 export function isSame(planned: KubernetesObject, live: KubernetesObject): boolean {
   return isDeepStrictEqual(essence(planned), essence(live));
 }
@@ -88,6 +86,6 @@ function essence(object: Essence): object {
   return { ...rest, metadata: others };
 }
 
-/** Kept in memory only; the digest of a Secret goes nowhere. */
+/** Kept in memory only; the digest of a Secret must not leave it. */
 const digest = (value: object) =>
   createHash("sha256").update(JSON.stringify(value)).digest("base64");

@@ -1,15 +1,15 @@
 /**
- * What must arrive as we declare it, whatever other people's admission changes. Everything else is
- * theirs: a cached image, a toleration, a proxy's address are what the cluster's administrator
- * wants of every pod.
+ * The fields that must arrive as we declare them, whatever other people's admission changes.
+ * Everything else may change: the cluster's administrator may want a cached image, a toleration or
+ * a proxy's address in every pod.
  */
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { revisionAnnotation } from "#contract/names.ts";
 import { differing } from "./difference.ts";
 
 /**
- * Admission changes what it must not. Nothing is written until it stops doing so; the run is
- * retried like any other that failed.
+ * Admission changes a field that it must not change. Nothing is written until it stops; the run is
+ * retried like any other failed run.
  */
 export class AdmissionError extends Error {
   /** The object, as `daemonsets/global-pull-secret-syncer`. */
@@ -28,8 +28,7 @@ export class AdmissionError extends Error {
 }
 
 /**
- * Throws when `made`, which the API server made of `declared`, lacks a field that must not be
- * changed.
+ * Throws if `made`, the API server's result for `declared`, lacks a field that must not be changed.
  */
 export function demand(path: string, declared: KubernetesObject, made: KubernetesObject): void {
   const { kind } = declared;
@@ -46,7 +45,8 @@ function otherDemands(declared: KubernetesObject): object {
 }
 
 /**
- * Our annotations only. The installer's may be changed by others, like all that is the installer's.
+ * Our annotations only. Admission may change the installer's annotations, like all fields of the
+ * installer.
  */
 function ours(annotations: Readonly<Record<string, string>>): object {
   const domain = revisionAnnotation.slice(0, revisionAnnotation.indexOf("/") + 1);

@@ -15,9 +15,9 @@ const cases: readonly (readonly [
   ["an item too many in a list does", { a: [1, 2] }, { a: [1] }, false],
   ["an item too few does", { a: [] }, { a: [1] }, false],
   ["defaults inside list items do not", { a: [{ n: 1, d: 2 }] }, { a: [{ n: 1 }] }, true],
-  ["a declared empty list is there when it is absent", {}, { a: [] }, true],
+  ["a declared empty list may be absent", {}, { a: [] }, true],
   // rules: [] of a Role: taken for a difference, it was applied again with every reconcile.
-  ["and when the server says null for it", { a: null }, { a: [] }, true],
+  ["and the server may return null for it", { a: null }, { a: [] }, true],
   ["but not when it is filled", { a: [1] }, { a: [] }, false],
   ["what is declared as undefined is not declared", { a: 1 }, { b: undefined }, true],
   ["null is not an object", { a: null }, { a: { b: 1 } }, false],
@@ -57,7 +57,7 @@ const paths: readonly (readonly [
   ],
 ];
 for (const [sentence, live, declared, named, exact] of paths) {
-  test(`what differs is named by its path: ${sentence}`, () => {
+  test(`names each difference by its path: ${sentence}`, () => {
     assert.deepEqual(differing(live, declared, "named"), named);
     assert.deepEqual(differing(live, declared), exact);
   });

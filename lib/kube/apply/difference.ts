@@ -1,6 +1,6 @@
 /**
- * True when an object already has all that we declare, so that an apply would change nothing and
- * need not be sent. Additions by others and by the API server's defaults do not count, and an empty
+ * True if an object already has everything that we declare, so an apply would change nothing and we
+ * need not send it. Additions by others and by the API server's defaults do not count, and an empty
  * list may come back absent or as null.
  */
 export function contains(live: unknown, declared: unknown): boolean {
@@ -14,7 +14,7 @@ export function contains(live: unknown, declared: unknown): boolean {
 type Lists = "exact" | "named";
 
 /**
- * Paths of the declared fields that `live` lacks or has otherwise, such as
+ * Paths of the declared fields that are absent or different in `live`, such as
  * `spec.template.spec.tolerations`. Never a value.
  */
 export function differing(

@@ -16,9 +16,9 @@ type Live<T> = T & { metadata?: V1ObjectMeta };
 type On = Readonly<{ cluster: Cluster; admitted: Admitted }>;
 
 /**
- * Creates or repairs an object. Creation never overwrites: if somebody else made the object in the
- * same instant, it fails with 409. An existing object is changed only in the version that was seen.
- * Fields that we do not declare are left to whoever wrote them.
+ * Creates or repairs an object. Creation never overwrites: if another client created the object in
+ * the same instant, it fails with 409. An existing object is changed only in the version that was
+ * read. Fields that we do not declare are left to their managers.
  */
 export async function ensure<T extends KubernetesObject>(
   on: On,
@@ -40,7 +40,7 @@ export async function ensure<T extends KubernetesObject>(
   return accept(admitted, path, declared, await write(cluster, path, live, declared, false));
 }
 
-/** True when a write of ours would change the DaemonSet's spec. */
+/** True if a write of ours would change the DaemonSet's spec. */
 export async function isDrifted(
   on: On,
   live: V1DaemonSet,
@@ -51,8 +51,8 @@ export async function isDrifted(
 }
 
 /**
- * What the API server would make of `live` if we wrote what we declare; `live` itself where the
- * answer is known.
+ * What the API server would make of `live` if we wrote our declaration; `live` itself if the answer
+ * is known.
  */
 async function plan<T extends KubernetesObject>(
   { cluster, admitted }: On,

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { character } from "#pullsecret/arbitrary.fixture.ts";
 import { Gathered } from "./answer-bytes.ts";
 
-test("the text is that of all chunks, however it is cut, and then begins anew", () =>
+test("joins all chunks, however the text is cut, and then starts with an empty text", () =>
   fc.assert(
     fc.property(fc.string({ unit: character }), fc.integer({ min: 1, max: 5 }), (text, size) => {
       const gathered = new Gathered("it", 1000);
@@ -17,7 +17,7 @@ test("the text is that of all chunks, however it is cut, and then begins anew", 
     }),
   ));
 
-test("one byte beyond the limit is refused, and the limit is not", () => {
+test("accepts an answer of the limit, and refuses one byte more", () => {
   const gathered = new Gathered("the answer", 3);
   gathered.add(Buffer.from("abc"));
   assert.throws(() => gathered.add(Buffer.from("d")), /^Error: the answer is larger than 3 bytes$/);

@@ -1,7 +1,7 @@
 /** Bytes of one answer, as they arrive, up to a limit. */
 import { Buffer } from "node:buffer";
 
-/** An answer, or a line of a watch, that is larger than it may be. */
+/** An answer, or a line of a watch, that is larger than allowed. */
 export class TooLarge extends Error {}
 
 /**
@@ -35,7 +35,7 @@ export class Gathered {
     this.#length = length;
   }
 
-  /** The text so far; the next one begins with nothing. */
+  /** The text so far. The next text starts empty. */
   take(): string {
     const text = this.#bytes.toString("utf8", 0, this.#length);
     this.#bytes = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-/** A refusal of the API server, in words that may be logged. */
+/** A refusal of the API server, in words that are safe to log. */
 import type { ResponseContext } from "@kubernetes/client-node";
 import { TooLarge } from "./answer-bytes.ts";
 
@@ -15,13 +15,13 @@ type Refusal = Readonly<{
   denied?: boolean;
 }>;
 
-/** The reason of an answer that is larger than it may be. */
+/** The reason of an answer that is larger than allowed. */
 const tooLarge = "TooLarge";
 
 export class ApiError extends Error {
   readonly status: number;
   readonly reason: string;
-  /** What the server wrote about it, at most 500 characters, or why there was no answer. */
+  /** The server's message, at most 500 characters, or why there was no answer. */
   readonly detail: string | undefined;
   /** Seconds that the server asked for by Retry-After (429, 503); undefined when it did not. */
   readonly retryAfterSeconds: number | undefined;
@@ -44,16 +44,16 @@ export class ApiError extends Error {
   }
 
   /**
-   * True when the server refused before it did anything (429). After a 5xx, or without an answer, a
-   * write may have been done all the same.
+   * True if the server refused before it did anything (429). After a 5xx, or without an answer, a
+   * write may still have taken effect.
    */
   get didNothing(): boolean {
     return this.status === 429;
   }
 
   /**
-   * The message without what the server wrote, for where another administrator reads it. Why there
-   * was no answer is our own text.
+   * The message without the server's text, for places where another administrator reads it. The
+   * reason for a missing answer is our own text.
    */
   get bare(): string {
     if (this.status === 0 || this.detail === undefined) return this.message;
@@ -66,17 +66,17 @@ export class ApiError extends Error {
   }
 
   /**
-   * The error of an answer that refuses. The server's message is left out for Secrets and
-   * SyncSecrets: a decoder's complaint quotes the bytes around the fault, and a schema's quotes the
-   * value, which there are credentials.
+   * The error for an answer that refuses. It leaves out the server's message for Secrets and
+   * SyncSecrets: a decoder's error quotes the bytes around the fault, and a schema's error quotes
+   * the value. Both may be credentials.
    */
   static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
     const said = readStatus(body);
     const after = Number(response.headers["retry-after"]);
     return new ApiError({
       status: response.httpStatusCode,
-      // Only a single word is taken, as the API has it. The server may be a tenant's, and write
-      // anything there.
+      // Only a single word is used, as the API defines it. The server may belong to a tenant, and
+      // write anything there.
       reason: /^[A-Za-z]{1,64}$/.exec(said.reason ?? "")?.[0] ?? "Refused",
       method,
       path,
@@ -90,11 +90,11 @@ export class ApiError extends Error {
 }
 
 /**
- * The error of an answer that never came, came incomplete or was too large, or of a request that no
- * credential could be had for.
+ * The error for an answer that never came, was incomplete or too large, or for a request without a
+ * usable credential.
  */
 export function unreachable(method: string, path: string, error: unknown): ApiError {
-  // A credential's command may write at any length why it failed.
+  // A credential's command may explain its failure at any length.
   const detail = problemOf(error).slice(0, 500);
   const reason = reasonOf(error);
   return new ApiError({ status: 0, reason, method, path, detail });
@@ -110,8 +110,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * The innermost cause of a failed fetch, which itself says only "fetch failed". The JSON parser's
- * message is left out, because it quotes the answer.
+ * The innermost cause of a failed fetch, whose own message is only "fetch failed". The JSON
+ * parser's message is left out, because it quotes the answer.
  */
 function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";

@@ -1,4 +1,4 @@
-/** B01, B02: which servers an authority vouches for. The outcomes are those of client-go. */
+/** B01, B02: which servers an authority verifies. The outcomes are those of client-go. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
@@ -13,7 +13,7 @@ import { connect } from "./client.ts";
 const root = issue("root");
 const middle = issue("intermediate", root);
 const server = issue("server", middle);
-/** Another authority, which calls itself the same. */
+/** Another authority with the same name. */
 const impostor = issue("intermediate", issue("root"));
 
 const short = [server];
@@ -60,7 +60,7 @@ for (const [what, authority, sent, trusted] of rows)
     else await assert.rejects(asked, wrong);
   });
 
-test("B02: without an authority the system's roots verify the server, and nothing else", async (t) => {
+test("B02: verifies by the system's roots, and nothing else, without an authority", async (t) => {
   const usual = getCACertificates("default");
   t.after(() => setDefaultCACertificates(usual));
   using inner = await serving(long, (_, response) => void response.end('{"found":true}'));
@@ -72,6 +72,6 @@ test("B02: without an authority the system's roots verify the server, and nothin
   setDefaultCACertificates([...usual, root.certificate]);
   assert.deepEqual(await reaching(api.url, undefined).get("/one"), { found: true });
   await assert.rejects(reaching(api.url, undefined).get("/away"), /redirected to another server/);
-  // One that is given stands alone.
+  // A given authority is used alone.
   await assert.rejects(reaching(api.url, [issue("another")]).get("/one"), wrong);
 });

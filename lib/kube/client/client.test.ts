@@ -22,18 +22,18 @@ async function listening(answer: RequestListener) {
 
 const planted = "planted-5b1f";
 
-/** As a server that a tenant runs: what it answers with status 200, 500 or 403. */
+/** A server that a tenant may run: its answers with status 200, 500 or 403. */
 const odd: readonly (readonly [what: string, status: number, body: string, told: RegExp])[] = [
   ["no JSON", 200, `${planted}{`, /no answer Unreachable: the answer is not JSON$/],
   ["a page", 500, `<html>${planted}</html>`, /500 Refused$/],
   ["a reason of its own", 403, JSON.stringify({ reason: `${planted}\n` }), /403 Refused$/],
-  ["a reason that is no text", 403, JSON.stringify({ reason: [planted] }), /403 Refused$/],
+  ["a reason that is not text", 403, JSON.stringify({ reason: [planted] }), /403 Refused$/],
   ["null", 403, "null", /403 Refused$/],
   ["a message", 403, JSON.stringify({ reason: "No", message: planted }), /403 No$/],
   ["too much", 200, JSON.stringify(planted.repeat(9000)), /the answer is larger than 65536 bytes$/],
 ];
 for (const [what, status, body, told] of odd)
-  test(`an API server that answers ${what} is quoted by status and reason alone`, async () => {
+  test(`quotes an API server that answers ${what} by status and reason only`, async () => {
     using server = await listening((_, response) => response.writeHead(status).end(body));
     const config = new KubeConfig();
     const cluster = { name: "odd", server: server.url, skipTLSVerify: true };
@@ -46,7 +46,7 @@ for (const [what, status, body, told] of odd)
     });
   });
 
-test("takes the API server's time from each answer, also from one that refuses", async () => {
+test("takes the API server's time from each answer, even from a refusal", async () => {
   const date = "Thu, 01 Jan 2026 12:00:00 GMT";
   using server = await listening((_, response) => response.writeHead(403, { date }).end());
   const config = new KubeConfig();
@@ -58,7 +58,7 @@ test("takes the API server's time from each answer, also from one that refuses",
   assert.equal(clock.now().toISOString().slice(0, 16), "2026-01-01T12:00");
 });
 
-test("an API server cannot send us on to another server, and nothing of ours gets there", async () => {
+test("follows no API server to another server, and sends nothing of ours there", async () => {
   const asked: string[] = [];
   using inner = await listening((request, response) => {
     asked.push(request.url ?? "");
@@ -83,7 +83,7 @@ test("an API server cannot send us on to another server, and nothing of ours get
 });
 
 for (const fixed of [true, false])
-  test(`after a minute ${fixed ? "no" : "a"} connection is made anew for a kubeconfig that is ${fixed ? "" : "not "}fixed`, async ({
+  test(`opens ${fixed ? "no" : "a"} new connection after a minute for a kubeconfig that is ${fixed ? "" : "not "}fixed`, async ({
     mock,
   }) => {
     let now = performance.now();
@@ -95,7 +95,7 @@ for (const fixed of [true, false])
     const cluster = { name: "one", server: listener.url, skipTLSVerify: true };
     config.loadFromClusterAndUser(cluster, { name: "user" });
     const api = connect(config, () => {}, { fixed });
-    // A connection is free again a turn after its answer was read.
+    // A connection becomes free one event-loop turn after its answer was read.
     const ask = async () => (await api.get("/one"), await setImmediate());
     await ask();
     await ask();
@@ -105,7 +105,7 @@ for (const fixed of [true, false])
     assert.equal(opened - before, fixed ? 0 : 1);
   });
 
-test("a credential that cannot be had is an API server that cannot be reached, and quoted nowhere", async () => {
+test("treats a credential that cannot be obtained as an unreachable API server, and quotes it nowhere", async () => {
   const folder = mkdtempSync(join(tmpdir(), "credentials-"));
   const script = join(folder, "plugin");
   writeFileSync(script, `#!/bin/sh\nprintf '\\357\\273\\277{"status":{"token":"${planted}"}}'\n`, {
@@ -114,7 +114,12 @@ test("a credential that cannot be had is an API server that cannot be reached, a
   const exec = (command: string) => ({ apiVersion: "client.authentication.k8s.io/v1", command });
   const at = { name: "odd", server: "https://127.0.0.1:1", skipTLSVerify: false };
   const rows = [
-    ["prints what is no JSON", { exec: exec(script) }, {}, /command prints what is no credential$/],
+    [
+      "prints a text that is not JSON",
+      { exec: exec(script) },
+      {},
+      /output of the kubeconfig's command is not a credential$/,
+    ],
     ["is not there", { exec: exec(join(folder, "none")) }, {}, /ENOENT$/],
     ["names a certificate that is missing", {}, { caFile: join(folder, "ca") }, /ENOENT/],
     ["speaks http", {}, { server: "http://127.0.0.1:1" }, /no answer Unreachable: /],

@@ -14,7 +14,7 @@ const metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 
 /**
  * The cluster of a kubeconfig's current context. `asked` is called with every request and its
- * outcome, for the metrics. Throws where the kubeconfig names no cluster.
+ * outcome, for the metrics. Throws if the kubeconfig names no cluster.
  */
 export function connect(
   config: KubeConfig,
@@ -63,7 +63,7 @@ function readAs(as: ReadOptions["as"]): Readonly<{ accept?: string; text?: true 
   return as === "metadata" ? { accept: metadata } : {};
 }
 
-/** The answer; undefined where there is no such object. */
+/** The answer; undefined if the object does not exist. */
 async function present<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

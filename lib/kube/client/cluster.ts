@@ -1,4 +1,4 @@
-/** One cluster, as its callers see it: the calls, and what each one promises. */
+/** One cluster, as its callers see it: the calls, and what each call promises. */
 
 /**
  * The calls to one cluster. Paths are the API's own, from `/api/v1/…`. Every method rejects with
@@ -8,13 +8,12 @@
 export interface Cluster {
   /** The server's address, for the log. */
   readonly identity: string;
-  /** The object, or undefined when there is none. */
+  /** The object, or undefined if it does not exist. */
   get<T>(path: string, options?: ReadOptions): Promise<T | undefined>;
   /**
-   * Calls `each` with one page of at most 500 items and 8 MiB after the other, so that no list is
-   * ever held whole. A page that is larger is asked for again with half as many items. `version`:
-   * of the whole list, for a watch that begins there. 410 means that the list took too long: begin
-   * again.
+   * Calls `each` with one page of at most 500 items and 8 MiB after the other, so no list is ever
+   * held whole. A larger page is requested again with half as many items. `version`: of the whole
+   * list, for a watch that begins there. 410 means that the list took too long: start again.
    */
   pages<T>(
     path: string,
@@ -23,11 +22,11 @@ export interface Cluster {
     how?: PageOptions,
   ): Promise<void>;
   /**
-   * Server-side apply of exactly the fields in `body`. A 409 means that someone else wrote first:
-   * look again.
+   * Server-side apply of exactly the fields in `body`. A 409 means that another client wrote first:
+   * read again.
    */
   apply<T>(path: string, body: object, options: Apply): Promise<T>;
-  /** Creates the object; the answer is it, or what a request such as a TokenRequest asks for. */
+  /** Creates the object. Returns it, or the result of a request such as a TokenRequest. */
   create<T>(path: string, body: object): Promise<T>;
   /**
    * Merges these fields into the object, as a JSON merge patch (RFC 7386). `metadata` in `body`
@@ -38,10 +37,10 @@ export interface Cluster {
   /** Replaces the object whose resourceVersion `body` carries. */
   replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
   /**
-   * Deletes the very object of that uid, in that version if one is given. An object that is gone is
-   * no error. One that was replaced or changed meanwhile is left alone, and the call fails with
-   * 409: look again. `Foreground`: it stays until the objects are gone whose owner it is, and that
-   * block its deletion.
+   * Deletes exactly the object with that uid, and with that version if one is given. An absent
+   * object is not an error. If the object was replaced or changed meanwhile, it stays, and the call
+   * fails with 409: read again. `Foreground`: the object stays until its dependents that block its
+   * deletion are gone.
    */
   remove(
     path: string,
@@ -60,8 +59,8 @@ export interface Cluster {
 
 /**
  * The resourceVersion of an apply that may only create. No object ever has this version, so an
- * object that exists gives a 409. That is so even if this program made it: without this version, an
- * apply by the same manager would be no conflict.
+ * existing object gives a 409, even if this program created it. Without this version, an apply by
+ * the same manager would not conflict.
  */
 export const newborn = "1";
 
@@ -73,13 +72,13 @@ export type Query = Readonly<Record<string, string>>;
 export type Patience = Readonly<{ seconds?: number; signal?: AbortSignal }>;
 /**
  * `metadata`: the object without spec, status and data, as PartialObjectMetadata. `text`: an answer
- * that is no JSON, such as that of `/readyz`.
+ * that is not JSON, such as that of `/readyz`.
  */
 export type ReadOptions = Patience & Readonly<{ as?: "metadata" | "text" }>;
 /**
  * `rows`: what kubectl would print, a tenth of the objects' size. `metadata`: the objects without
- * spec, status and data. `skipped`: called with the name of an object that is larger than a page
- * may be, and why; the list goes on without it. Without `skipped` such an object ends the list.
+ * spec, status and data. `skipped`: called with the name of an object that is larger than a page,
+ * and the reason; the list continues without it. Without `skipped`, such an object ends the list.
  */
 export type PageOptions = Pick<Patience, "signal"> &
   Readonly<{ as?: "rows" | "metadata"; skipped?: (name: string, error: Error) => void }>;
@@ -87,6 +86,6 @@ type Patch = Readonly<{
   metadata: Readonly<{ uid: string; resourceVersion: string; [field: string]: unknown }>;
   [field: string]: unknown;
 }>;
-/** `dryRun`: the answer is what the request would make, and nothing is written. */
+/** `dryRun`: the answer is what the request would store, and nothing is written. */
 type DryRun = Readonly<{ dryRun?: boolean }>;
 type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;

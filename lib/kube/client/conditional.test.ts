@@ -69,7 +69,7 @@ for (const status of [403, 404, 409, 429, 500, 503])
     assert.deepEqual(await removeVersion(cluster, path, at), refused);
   });
 
-test("reports a conflict when somebody wrote first, or another pod has the name, and does nothing", async () => {
+test("reports a conflict, and does nothing, when another client wrote first or another pod has the name", async () => {
   const { api, cluster, made, at } = await setUp();
   await cluster.apply(path, { metadata: { labels: { a: "b" } } }, { manager: "m", force: true });
   const before = api.object(path);
@@ -83,7 +83,7 @@ test("reports a conflict when somebody wrote first, or another pod has the name,
   assert.deepEqual(await removeVersion(cluster, path, at), { is: "conflict" });
 });
 
-test("reports a pod that is gone, and counts its deletion as done", async () => {
+test("reports a pod that is gone, and treats its deletion as done", async () => {
   const { api, cluster, at } = await setUp();
   api.store.clear();
   assert.deepEqual(await annotate(cluster, path, at, { revision: "7" }), { is: "gone" });
@@ -105,7 +105,7 @@ const refusals: readonly (readonly [who: string, refusal: Refusal, why: RegExp])
     /^ValidatingAdmissionPolicy 'no-grants\.example\.com' denied request$/,
   ],
   [
-    "a webhook that quotes what it got",
+    "a webhook that quotes the request",
     new Refusal(400, "Denied", `admission webhook "w" denied:\n digest ${digest} is bad`),
     /^admission webhook "w" denied: digest … is bad$/,
   ],
@@ -114,7 +114,7 @@ const refusals: readonly (readonly [who: string, refusal: Refusal, why: RegExp])
     new Refusal(500, "InternalError", 'failed calling webhook "w": connection refused'),
     /^failed calling webhook "w": connection refused$/,
   ],
-  ["a refusal without a word", new Refusal(403, "Forbidden", ""), /^Forbidden$/],
+  ["a refusal without a message", new Refusal(403, "Forbidden", ""), /^Forbidden$/],
 ];
 for (const [who, refusal, why] of refusals)
   test(`reports the refusal by ${who}, of a patch and of a deletion`, async () => {

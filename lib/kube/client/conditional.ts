@@ -1,7 +1,8 @@
 /**
  * Writes to one version of one object, with every expected outcome as a value. The caller decided
- * on that version, so a later one is not an error: it looks again and decides anew. Only an outcome
- * that says nothing about the object (no answer, 401, 408, 429, most 5xx) rejects, with ApiError.
+ * on that version, so a later version is not an error: the caller reads again and decides again.
+ * Only an outcome without information about the object (no answer, 401, 408, 429, most 5xx)
+ * rejects, with ApiError.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
@@ -16,9 +17,9 @@ export type Conditional<T> =
   | Readonly<{ is: "conflict" }>
   | Readonly<{ is: "gone" }>
   /**
-   * A missing right, an admission policy, a webhook, or the API's own rules. What was sent was not
-   * done, and will not be until an administrator changes that. `status` is 200 if the request was
-   * accepted and changed. `why` fits an Event.
+   * A missing right, an admission policy, a webhook, or the API's own rules. The request was not
+   * carried out, and will not be until an administrator changes that. `status` is 200 if the
+   * request was accepted and changed. `why` fits an Event.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 
@@ -33,14 +34,15 @@ export async function annotate<T>(
   const sent = Object.values(annotations).filter((one) => one !== null);
   const answer = await outcome(() => cluster.patch<T>(path, { metadata }), sent);
   if (answer.is !== "done") return answer;
-  // Admission may change a patch that it accepts. What is not there would be sent again for ever.
+  // Admission may change a patch that it accepts. Without this check we would send a lost
+  // annotation again forever.
   const { annotations: made = {} } = (answer.object as KubernetesObject).metadata ?? {};
   const lost = Object.entries(annotations).find(([key, value]) => (made[key] ?? null) !== value);
   if (lost === undefined) return answer;
   return { is: "refused", status: 200, why: `admission changes metadata.annotations[${lost[0]}]` };
 }
 
-/** Begins to delete the object. One that is gone already is done. */
+/** Begins to delete the object. An object that is already gone counts as done. */
 export async function removeVersion(
   cluster: Pick<Cluster, "remove">,
   path: string,
@@ -66,7 +68,7 @@ async function outcome<T>(
   }
 }
 
-/** No answer of these is about the request: no credential, too slow, too many requests. */
+/** These answers are not about the request: no credential, too slow, too many requests. */
 const noAnswers: ReadonlySet<number> = new Set([401, 408, 429]);
 
 /** A webhook that cannot be called refuses with 500, before anything is written. */
@@ -83,8 +85,9 @@ const looksRandom = (run: string): boolean =>
   /\d/.test(run) && (/[A-Z]/.test(run) || (run.length >= 32 && !run.includes("-")));
 
 /**
- * A refusal in words that may be shown. A webhook may write anything, also what it was sent: values
- * that we sent, credentials in addresses and headers, and whatever looks like a key are left out.
+ * A refusal in words that may be shown. A webhook may write anything, even the request that it
+ * received. Values that we sent, credentials in addresses and headers, and texts that look like a
+ * key are left out.
  */
 export function quotable(detail: string, sent: readonly string[]): string {
   let text = detail.slice(0, 4 * longestQuote).replaceAll(/[\s\p{C}]+/gu, " ");

@@ -24,12 +24,12 @@ const requestSeconds = 30;
 const largestAnswer = 32 * 1024 * 1024;
 
 /**
- * Seconds for which connections are kept, with the CA and client certificate behind them, before
- * these are read again: a file may have been renewed.
+ * Seconds for which connections are kept, with their CA and client certificate. Then the files are
+ * read again, because they may have been renewed.
  */
 const connectionSeconds = 60;
 
-/** Who makes the requests, where that is not the controller. */
+/** The user of the requests, if it is not the controller. */
 export type Asker = Readonly<{
   /** Field manager of creations and replacements, and the name that the audit log shows. */
   manager?: string;
@@ -44,14 +44,14 @@ export type Asker = Readonly<{
   /** Bytes that one answer, or a line of a watch, may have. */
   largest?: number;
   /**
-   * The kubeconfig names no file, so that there is nothing to read again: connections are kept for
-   * as long as they work. A request goes through that of the watch, and not through one more, which
-   * would cost a handshake and a hundred KiB.
+   * The kubeconfig refers to no file, so nothing must be read again: connections are kept for as
+   * long as they work. A request uses the connection of the watch; one more would cost a handshake
+   * and a hundred KiB.
    */
   fixed?: boolean;
   /** Takes the time of each answer. */
   clock?: ServerClock;
-  /** The program is to end: no read waits any longer for another attempt. */
+  /** The program is about to end: no read waits for another attempt. */
   stop?: AbortSignal | undefined;
 }>;
 
@@ -67,7 +67,7 @@ export type Request = Readonly<{
   accept?: string;
   /** The answer is taken as it is. */
   text?: true;
-  /** Bytes that the answer may have, where that is less than the connection's limit. */
+  /** Bytes that the answer may have, if less than the connection's limit. */
   largest?: number;
 }>;
 
@@ -80,13 +80,13 @@ export interface Connection {
   readonly stop?: AbortSignal | undefined;
   /** Status and headers of the answer, its body unread. */
   readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
-  /** The JSON of a whole answer. A status of 300 or more is an ApiError. A read is repeated. */
+  /** The JSON of a whole answer. A status of 300 or more is an ApiError. Reads are repeated. */
   readonly ask: <T>(request: Request, patience?: Patience) => Promise<T>;
 }
 
 /**
  * Prepares a connection; the first request opens it. `asked` is called with every request and its
- * outcome, for the metrics. Throws where the kubeconfig names no cluster.
+ * outcome, for the metrics. Throws if the kubeconfig names no cluster.
  */
 export function open(
   config: KubeConfig,
@@ -147,7 +147,7 @@ export function open(
       return response;
     } catch (error) {
       asked(method, 0);
-      // The next request gets a new pool: a connection that hangs would make it hang, too.
+      // The next request gets a new pool: otherwise a connection that hangs would make it hang too.
       if (connections !== undefined) connections.until = 0;
       throw unreachable(request.method, request.path, error);
     }
@@ -182,9 +182,9 @@ export function open(
 }
 
 /**
- * Makes every certificate of the cluster's authority an anchor of trust, as client-go does. By
- * default OpenSSL looks for a root, so that an authority of an intermediate certificate alone,
- * which Kubernetes allows, would verify no server. Node older than 20.18 ignores the option.
+ * Makes every certificate of the cluster's authority a trust anchor, as client-go does. By default
+ * OpenSSL searches for a root. An authority that is only an intermediate certificate, which
+ * Kubernetes allows, would then verify no server. Node older than 20.18 ignores the option.
  */
 function trustAnchors(config: KubeConfig): void {
   config.createDispatcherOptions = (cluster, agent) => {
@@ -202,9 +202,11 @@ async function authenticate(config: KubeConfig, context: RequestContext): Promis
   try {
     await config.applySecurityAuthentication(context);
   } catch (error) {
-    // The parser quotes what a command has printed, which may be the credential but for a byte.
+    // The parser quotes the output of a command, which may be the credential except for a byte.
     const isParsers = error instanceof SyntaxError;
-    throw isParsers ? new Error("the kubeconfig's command prints what is no credential") : error;
+    throw isParsers
+      ? new Error("the output of the kubeconfig's command is not a credential")
+      : error;
   }
 }
 

@@ -12,13 +12,17 @@ const owners: readonly (readonly [
   answer: boolean,
 ])[] = [
   ["an object with our label is ours", { labels: ownerLabels }, true],
-  ["one that lost the label but was applied by us is ours", { managedFields: [applied] }, true],
   [
-    "one of somebody else is not",
+    "an object that lost the label but was applied by us is ours",
+    { managedFields: [applied] },
+    true,
+  ],
+  [
+    "an object of another program is not ours",
     { labels: { "app.kubernetes.io/managed-by": "Helm" }, managedFields: [others] },
     false,
   ],
-  ["one without metadata is not", undefined, false],
+  ["an object without metadata is not ours", undefined, false],
 ];
 for (const [sentence, metadata, answer] of owners)
   test(`ownership: ${sentence}`, () => assert.equal(isOurs(metadata), answer));

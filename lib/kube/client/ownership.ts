@@ -1,8 +1,8 @@
 /**
- * Which objects are ours: those under one of our names that carry our label, or that our field
- * manager applied. A foreign object is refused, never touched. The second sign lets us repair an
- * object whose label somebody removed: the API server writes `metadata.managedFields`, and no edit
- * can lose it.
+ * Which objects are ours: objects with one of our names that carry our label, or that our field
+ * manager applied. A foreign object is refused, never touched. The second criterion lets us repair
+ * an object that lost its label: the API server writes `metadata.managedFields`, and no edit can
+ * remove them.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { globalSecretName } from "#contract/names.ts";
@@ -14,21 +14,21 @@ export const fieldManager = "global-pull-secret-controller";
 export const leaseName = "global-pull-secret-controller";
 
 /**
- * Field manager of our own annotations on global-pull-secret. It is a manager of its own, so that
- * they are written without the data.
+ * Field manager of our own annotations on global-pull-secret. A separate manager lets us write them
+ * without the data.
  */
 export const annotationManager = "global-pull-secret-controller-memory";
 
 /**
- * Field manager of global-pull-secret-state. It is another object, so that no rule for the fields
- * of one applies to the other.
+ * Field manager of global-pull-secret-state. A separate manager, so that no rule for the fields of
+ * one object applies to the other.
  */
 export const stateManager = "global-pull-secret-controller-state";
 
 const ownerLabel = "app.kubernetes.io/managed-by";
 export const ownerLabels: Readonly<Record<string, string>> = { [ownerLabel]: globalSecretName };
 
-/** True when we made the object, whatever was edited since. */
+/** True if we created the object, whatever was edited since. */
 export function isOurs(metadata: V1ObjectMeta | undefined): boolean {
   if (metadata?.labels?.[ownerLabel] === ownerLabels[ownerLabel]) return true;
   return (metadata?.managedFields ?? []).some(
@@ -41,8 +41,8 @@ export function isOurs(metadata: V1ObjectMeta | undefined): boolean {
 const ourManagers = "global-pull-secret-";
 
 /**
- * The field manager, not one of ours, that wrote the object last, or its subresource of that name.
- * Undefined where there is none, or its name is nothing to show: anybody may choose one.
+ * The field manager, not one of ours, that last wrote the object or its subresource of that name.
+ * Undefined if there is none, or if its name must not be shown: every client can choose its own.
  */
 export function otherManager(
   metadata: V1ObjectMeta | undefined,

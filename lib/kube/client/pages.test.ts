@@ -1,4 +1,4 @@
-/** Lists of objects that are larger than anybody expected, from a fake API server in memory. */
+/** Lists of unexpectedly large objects, from a fake API server in memory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeApi } from "#test/harness/api/api.ts";

@@ -22,7 +22,7 @@ const mostRows = 5000;
 const largestPage = 8 * 1024 * 1024;
 
 /**
- * Pages after which twice as many objects are asked for again. One large object is not the rule.
+ * Pages after which twice as many objects are requested again. One large object is an exception.
  */
 const pagesBeforeMore = 8;
 

@@ -35,9 +35,7 @@ const refusal = ({ status, after }: Answer) =>
     ...(after === undefined ? {} : { retryAfterSeconds: after }),
   });
 
-/**
- * What becomes of a read that is answered so, with at most 30 s, and the pauses in milliseconds.
- */
+/** The result of a read with such answers, within 30 s, and the pauses in milliseconds. */
 async function asked(...answers: readonly Answer[]) {
   const pauses: number[] = [];
   let at = 0;
@@ -58,9 +56,9 @@ async function asked(...answers: readonly Answer[]) {
 const rows: readonly (readonly [sentence: string, found: unknown, answers: readonly Answer[]])[] = [
   ["429 and 503", "it", [{ status: 429, after: 1 }, { status: 503, after: 2 }, { status: 200 }]],
   ["not a 429 that asks for longer than the read may take", 429, [{ status: 429, after: 31 }]],
-  ["not 500: it says nothing about the next attempt", 500, [{ status: 500 }]],
+  ["not 500: it does not predict the next attempt", 500, [{ status: 500 }]],
   ["not 403", 403, [{ status: 403, after: 1 }]],
-  ["not a read without an answer: its time is over already", 0, [{ status: 0 }]],
+  ["not a read without an answer: its time is already over", 0, [{ status: 0 }]],
 ];
 for (const [sentence, found, answers] of rows)
   test(`reads again after ${sentence}`, async () => {
@@ -70,14 +68,14 @@ for (const [sentence, found, answers] of rows)
     assert.deepEqual(result.pauses, waits);
   });
 
-test("grows the pause while a server that asks for a second stays busy", async (t) => {
+test("grows the pause while a server that requests one second stays busy", async (t) => {
   t.mock.method(Math, "random", () => 0.5);
   const busy = { status: 429, after: 1 };
   const { pauses } = await asked(busy, busy, busy, busy, { status: 200 });
   assert.deepEqual(pauses, [1000, 1000, 2000, 4000]);
 });
 
-test("waits for a growing, jittered time when the server does not say how long", async () => {
+test("waits for a growing, jittered time when the server requests none", async () => {
   const { pauses } = await asked({ status: 503 }, { status: 503 }, { status: 200 });
   for (const [at, pause] of pauses.entries()) {
     const base = 500 * 2 ** at;
@@ -85,7 +83,7 @@ test("waits for a growing, jittered time when the server does not say how long",
   }
 });
 
-test("ends the wait, with the refusal, as soon as the program is to stop", async () => {
+test("ends the wait with the refusal as soon as the program stops", async () => {
   const stop = new AbortController();
   const read = async () => {
     stop.abort();
@@ -132,7 +130,7 @@ test("reads a list to its end, page by page, although every second request is an
   assert.equal(busy.statuses.filter((one) => one === "GET 429").length, 4);
 });
 
-test("starts a watch that was answered with 429 or 503 again, without the help of its caller", async (t) => {
+test("starts a watch again after a 429 or 503, without its caller's help", async (t) => {
   t.mock.method(Math, "random", () => 0);
   const statuses = [429, 503, 200];
   using busy = await serving((_, response) => {
@@ -146,7 +144,7 @@ test("starts a watch that was answered with 429 or 503 again, without the help o
   assert.deepEqual(busy.statuses, ["WATCH 429", "WATCH 503", "WATCH 200"]);
 });
 
-test("sends a write once, whatever the answer, and knows that a 429 has done nothing", async () => {
+test("sends a write once, whatever the answer, and reports that a 429 did nothing", async () => {
   for (const status of [429, 503]) {
     using busy = await serving((_, response) => {
       response.writeHead(status, { "retry-after": "0.01" }).end("{}");
@@ -167,7 +165,7 @@ test("sends a write once, whatever the answer, and knows that a 429 has done not
   }
 });
 
-test("stops asking when the program is to end", async () => {
+test("stops retrying when the program ends", async () => {
   const stop = new AbortController();
   using busy = await serving(
     (_, response) => {

@@ -1,10 +1,10 @@
 /**
- * Requests that the API server refused for a moment. A read that was answered with 429 (too many
- * requests) or 503 (unavailable) is made again here, so that one busy moment does not throw away
+ * Retries reads that the API server refused for a moment. A read that was answered with 429 (too
+ * many requests) or 503 (unavailable) is repeated here, so that one busy moment does not discard
  * the pages of a list that came before it.
  *
- * A write is never repeated here. After a 429 the server has done nothing, and after a 503 or no
- * answer nobody knows (`ApiError.didNothing`). In each case the caller's loop reads again and
+ * A write is never repeated here. After a 429 the server has done nothing; after a 503 or no answer
+ * the outcome is unknown (`ApiError.didNothing`). In each case the caller's loop reads again and
  * decides on what it finds.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { ApiError } from "./api-error.ts";
 
 /**
  * Pause in milliseconds after the nth failure in a row: 0.5 s, 1 s, 2 s … 60 s, times 0.5 to 1.5,
- * so that two programs that failed together do not come back together.
+ * so that two programs that failed together do not retry together.
  */
 export function backoff(failures: number, random: () => number = Math.random): number {
   const base = Math.min(60_000, 500 * 2 ** Math.min(failures - 1, 20));
@@ -20,7 +20,7 @@ export function backoff(failures: number, random: () => number = Math.random): n
 }
 
 type Options = Readonly<{
-  /** Milliseconds after which no other attempt begins, counted from the first one. */
+  /** Milliseconds after which no further attempt begins, counted from the first one. */
   milliseconds: number;
   /** Ends a pause. The last refusal is then the result. */
   signals: readonly (AbortSignal | undefined)[];
@@ -29,10 +29,10 @@ type Options = Readonly<{
 }>;
 
 /**
- * The answer of a read, asked for again after each 429 and 503. The pause is `backoff`, and at
- * least what the server asks for by Retry-After. That is mostly 1 s, and ten watches that all come
- * back every second would press a server that stays busy. Rejects with the last refusal when the
- * next attempt would begin too late, so that the caller's loop can wait instead.
+ * The answer of a read, repeated after each 429 and 503. The pause is `backoff`, and at least what
+ * the server requests by Retry-After. That is mostly 1 s, and ten watches that all return every
+ * second would overload a server that stays busy. Rejects with the last refusal if the next attempt
+ * would begin too late, so that the caller's loop can wait instead.
  */
 export async function retried<T>(
   read: () => Promise<T>,

@@ -5,7 +5,7 @@ import { ServerClock } from "./server-clock.ts";
 
 const noon = Date.parse("2026-01-01T12:00:00Z");
 
-/** Our clock, which is wrong by an hour, and one that nobody sets. */
+/** Our clock, which is wrong by an hour, and a monotonic clock. */
 function setUp() {
   const at = { elapsed: 500 };
   const clock = new ServerClock(
@@ -24,7 +24,7 @@ test("shows our time until the server has answered, and the server's from then o
   assert.equal(now(), "12:01:30.250");
 });
 
-test("keeps its time through answers that were late by seconds, and through headers that are no time", () => {
+test("keeps its time after answers that were late by seconds, and after invalid headers", () => {
   const { at, clock, now } = setUp();
   clock.heard(new Date(noon).toUTCString());
   at.elapsed += 4000;
@@ -42,7 +42,7 @@ test("follows a server whose clock is set forward or back", () => {
   assert.equal(now(), "11:59:00.000");
 });
 
-test("is never ahead of the server, and behind it by a second and one answer's time at most", () => {
+test("is never ahead of the server, and behind it by at most a second plus one answer's time", () => {
   const answers = fc.array(fc.record({ pause: fc.nat(10_000), takes: fc.nat(2000) }), {
     minLength: 1,
     maxLength: 30,

@@ -12,8 +12,8 @@
  */
 
 /**
- * Milliseconds by which a header may be behind what is known already. Answers may be late by so
- * much; beyond that the server's clock was set back.
+ * Milliseconds by which a header may be behind the known time. Answers may be late by this much; a
+ * larger difference means that the server's clock was set back.
  */
 const late = 5000;
 
@@ -23,19 +23,17 @@ export class ServerClock {
   readonly #own: () => number;
   readonly #elapsed: () => number;
 
-  /**
-   * `own`: the time until an answer has come; `elapsed`: a clock that nobody sets. Milliseconds.
-   */
+  /** `own`: the time until an answer has come; `elapsed`: a monotonic clock. Milliseconds. */
   constructor(own = () => Date.now(), elapsed = () => performance.now()) {
     [this.#own, this.#elapsed] = [own, elapsed];
   }
 
-  /** Takes the Date header of an answer that has just come. Anything else changes nothing. */
+  /** Takes the Date header of an answer that has just come. Invalid headers change nothing. */
   heard(date: string | undefined): void {
     const at = Date.parse(date ?? "");
     if (Number.isNaN(at)) return;
     const offset = at - this.#elapsed();
-    // Each header is a lower bound of the time, and the greatest one is nearest to it.
+    // Each header is a lower bound of the time, and the greatest one is the nearest.
     if (this.#offset === undefined || offset > this.#offset || offset < this.#offset - late)
       this.#offset = offset;
   }

@@ -1,4 +1,4 @@
-/** For tests: watches of a server that sends what it likes, as it likes. */
+/** For tests: watches of a server that sends anything, in any chunks. */
 import { Buffer } from "node:buffer";
 import type { ResponseContext } from "@kubernetes/client-node";
 import type { Connection } from "./connection.ts";
@@ -13,7 +13,7 @@ type Answer = Readonly<{
   largest?: number;
 }>;
 
-/** The lines of an answer in these chunks, and whether its rest was given up. */
+/** The lines of an answer in these chunks, and whether the reader gave up the rest. */
 export async function lines(
   chunks: Iterable<string | Uint8Array>,
   { status = 200, heard = () => {}, largest = mebibyte }: Answer = {},
@@ -48,7 +48,7 @@ export async function lines(
   return { found, error, ended };
 }
 
-/** A line that never ends, a byte at a time; how many were taken of it. */
+/** An endless line, one byte at a time; counts the bytes that were read. */
 export function dripping() {
   const byte = Buffer.from("x");
   let taken = 0;

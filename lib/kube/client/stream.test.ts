@@ -1,10 +1,10 @@
-/** Watches of a server that sends what it likes, as it likes. */
+/** Watches of a server that sends anything, in any chunks. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { dripping, lines } from "./stream.fixture.ts";
 
-test("lines are the same however the server cuts them", async () => {
+test("reads the same lines however the server cuts them", async () => {
   const text = '{"a":"ä"}\n\n{"b":2}\n{"half';
   for (const size of [1, 2, 3, 7, 100]) {
     const bytes = Buffer.from(text);
@@ -16,7 +16,7 @@ test("lines are the same however the server cuts them", async () => {
   }
 });
 
-test("no byte beyond the limit is taken of a line that comes byte by byte", async () => {
+test("reads no byte beyond the limit of a line that comes byte by byte", async () => {
   const largest = 16 * 1024;
   const { drips, taken } = dripping();
   const { error } = await lines(drips, { largest });
@@ -24,7 +24,7 @@ test("no byte beyond the limit is taken of a line that comes byte by byte", asyn
   assert.equal(taken(), largest + 1);
 });
 
-test("a refusal without an end is given up at the limit", async () => {
+test("gives up an endless refusal at the limit", async () => {
   const chunk = Buffer.alloc(64 * 1024, "x");
   let taken = 0;
   function* endless() {
@@ -38,7 +38,7 @@ test("a refusal without an end is given up at the limit", async () => {
   assert.ok(taken <= 17 && ended, `${taken} chunks of 64 KiB`);
 });
 
-test("what the listener throws ends the watch, and is thrown as it is", async () => {
+test("ends the watch with what the listener throws, unchanged", async () => {
   const mine = new Error("mine");
   const { found, error, ended } = await lines(["1\n2\n3\n"], {
     heard: (line) => {

@@ -18,8 +18,8 @@ type Watched = Readonly<{ path: string; query: Query }>;
 
 /**
  * Calls `line` with each line of a list-then-watch request, until the server ends it. Rejects with
- * ApiError when aborted, silent for too long or refused, or when a line is longer than any answer
- * may be. What `line` throws ends the watch, and is thrown as it is.
+ * ApiError if aborted, silent for too long or refused, or if a line is longer than any answer may
+ * be. An error that `line` throws ends the watch, and is passed on unchanged.
  */
 export async function follow(
   connection: Connection,

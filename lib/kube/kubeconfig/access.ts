@@ -1,13 +1,13 @@
-/** How to connect to one cluster: all that we take from a kubeconfig. */
+/** How to connect to one cluster: everything that we take from a kubeconfig. */
 import { inspect } from "node:util";
 
 /** The credential of a request: a token, or a client certificate and its key. */
 export type AccessProof = Readonly<{ token?: string; certificate?: string; key?: string }>;
 
-/** Access to one cluster. However it is printed, nothing of its credential shows. */
+/** Access to one cluster. No way of printing it shows its credential. */
 export class Access {
   readonly server: string;
-  /** Base64 of PEM, as the other two of its kind; undefined: the roots that this machine trusts. */
+  /** Base64 of PEM, like its siblings; undefined: the roots that this machine trusts. */
   readonly authority: string | undefined;
   readonly serverName: string | undefined;
   readonly #proof: AccessProof;
@@ -28,8 +28,8 @@ export class Access {
   }
 
   /**
-   * Identifies the cluster: a renewed credential is the same cluster, another server or authority
-   * is not.
+   * Identifies the cluster: a renewed credential leads to the same cluster, another server or
+   * authority does not.
    */
   get place(): string {
     return JSON.stringify([this.server, this.serverName ?? "", this.authority ?? ""]);

@@ -1,4 +1,4 @@
-/** A kubeconfig with everything that is taken, made for tests: its key opens nothing anywhere. */
+/** A kubeconfig with every accepted field, made for tests: its key opens nothing. */
 
 export const authority =
   "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJlekNDQVNHZ0F3SUJBZ0lVWTlzRnpTSzh1N1FBWS84NzNr" +
@@ -32,7 +32,7 @@ export const token = "planted-token-3f9a";
 
 export type Fields = Record<string, unknown>;
 
-/** With a token alone; `cluster`, `user` and `top` are put over it. */
+/** With a token only; `cluster`, `user` and `top` override its fields. */
 export function kubeconfig(
   cluster: Fields = {},
   user: Fields = { token },

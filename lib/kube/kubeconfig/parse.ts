@@ -1,9 +1,9 @@
 /**
- * Reads a kubeconfig as data. Of one that somebody else wrote, only a server, its certificate
- * authority and a credential are taken. Whatever would run a program, open a file, trust any server
- * or lead elsewhere refuses it before a connection is made. Unknown fields refuse it too, because
- * the next version of the format may give them such a meaning (Flux's CVE-2022-24817 was an `exec`
- * in a tenant's kubeconfig).
+ * Reads a kubeconfig as data. From a kubeconfig that other people wrote, only a server, its
+ * certificate authority and a credential are used. Anything that would run a program, open a file,
+ * trust any server or connect elsewhere refuses it before a connection is made. Unknown fields
+ * refuse it too, because the next version of the format may give them such a meaning (Flux's
+ * CVE-2022-24817 was an `exec` in a tenant's kubeconfig).
  */
 import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -19,7 +19,7 @@ export type KubeconfigRead =
 
 type Kind = keyof typeof catalogue;
 type Fields = Readonly<Record<string, unknown>>;
-/** Field → why it is refused; null where the field is known and has no effect here. */
+/** Field → why it is refused; null if the field is known and has no effect here. */
 type Known = Readonly<Record<string, Kind | "read" | null>>;
 
 const top: Known = {
@@ -66,8 +66,8 @@ const longestToken = 16 * 1024;
 const hostName = /^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$/;
 
 /**
- * The access that a kubeconfig's current context gives, or all that is wrong with it. `source` is
- * what the messages call it. Entries that the current context does not name are not looked at.
+ * The access that a kubeconfig's current context gives, or everything that is wrong with it.
+ * `source` is its name in messages. Entries that the current context does not use are ignored.
  */
 export function parseKubeconfig(value: unknown, source: string): KubeconfigRead {
   const problems: Problem[] = [];
@@ -105,7 +105,7 @@ function accessOf(value: unknown, refuse: Refuse): Access | undefined {
 
 type NamedEntry = Readonly<{ fields: Fields; path: Steps }>;
 
-/** The one entry of that name. `from` is where it was named. */
+/** The only entry with that name. `from`: the path of the reference. */
 function entry(
   config: Fields,
   list: string,
@@ -126,7 +126,7 @@ function entry(
   return isFields(fields) ? { fields, path } : refuse("notObject", ...path);
 }
 
-/** Refuses fields that may not be there. An empty text, false and null count as absent. */
+/** Refuses fields that are not allowed. An empty text, false and null count as absent. */
 function judge(fields: Fields, known: Known, path: Steps, refuse: Refuse): void {
   for (const [name, value] of Object.entries(fields)) {
     const verdict = Object.hasOwn(known, name) ? known[name] : undefined;
@@ -153,8 +153,8 @@ function placeOf({ fields, path }: NamedEntry, refuse: Refuse) {
 }
 
 /**
- * Whether the author asks for the roots that this machine trusts, as client-go uses them without
- * being asked. A field that was forgotten must not trust a hundred public authorities.
+ * Whether the author requests the roots that this machine trusts, which client-go uses by default.
+ * A forgotten field must not make us trust a hundred public authorities.
  */
 function wantsSystemRoots(extensions: unknown): boolean {
   const found = (Array.isArray(extensions) ? extensions : []).filter(
@@ -164,7 +164,7 @@ function wantsSystemRoots(extensions: unknown): boolean {
   return wanted.length > 0 && wanted.every((one) => isFields(one) && of(one, "roots") === "system");
 }
 
-/** The server without a slash at its end, because the API's paths begin with one. */
+/** The server without a slash at its end, because the API's paths begin with a slash. */
 function serverOf(value: unknown): string | undefined {
   if (typeof value !== "string" || !URL.canParse(value)) return undefined;
   const { protocol, username, password, search, hash, href } = new URL(value);
@@ -187,7 +187,7 @@ function proofOf({ fields, path }: NamedEntry, refuse: Refuse): AccessProof | un
   return { ...bearer, certificate, key };
 }
 
-// One way to match each blank: with two, a megabyte of them takes minutes.
+// Only one way to match each blank: with two ways, a megabyte of blanks takes minutes.
 const base64 = /^[A-Za-z0-9+/\s]+(?:={1,2}\s*)?$/;
 const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
@@ -208,7 +208,8 @@ function isKeyOf(value: unknown, certificate: string): value is string {
 }
 
 /**
- * The result, or undefined on any error. A decoder's error quotes what it read, so it ends here.
+ * The result, or undefined on any error. A decoder's error quotes its input, so it must not leave
+ * this function.
  */
 function tried<T>(read: () => T): T | undefined {
   try {
@@ -224,6 +225,6 @@ const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || value === false;
 const isMatch = (value: unknown, pattern: RegExp): value is string =>
   typeof value === "string" && pattern.test(value);
-/** Own fields only: `__proto__` in YAML then gives none. */
+/** Own fields only: `__proto__` in YAML has no effect. */
 const of = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? fields[name] : undefined;

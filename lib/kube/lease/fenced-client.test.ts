@@ -30,7 +30,7 @@ function recorded() {
 }
 
 for (const [name, send] of Object.entries(requests)) {
-  test(`${name}: sent as it is by the writer, and not at all by anybody else`, async () => {
+  test(`${name}: is sent unchanged by the writer, and never by a standby`, async () => {
     const { cluster, sent } = recorded();
     let holds = true;
     const guarded = fenced(cluster, () => holds);
@@ -43,7 +43,7 @@ for (const [name, send] of Object.entries(requests)) {
   });
 }
 
-test("a standby may read", async () => {
+test("lets a standby read", async () => {
   const { cluster, sent } = recorded();
   await fenced(cluster, () => false).get(path);
   assert.equal(sent.length, 1);

@@ -1,13 +1,12 @@
 /**
- * A cluster that is written to only while we hold the Lease. Besides, every write carries the
+ * A cluster client that writes only while we hold the Lease. In addition, every write carries the
  * version that it changes.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
 /**
- * Asks `holds` before each write, so that a process that was suspended writes nothing when it
- * resumes.
+ * Calls `holds` before each write, so a process that was suspended writes nothing when it resumes.
  */
 export function fenced(cluster: Cluster, holds: () => boolean): Cluster {
   function may(method: string, path: string): void {

@@ -46,7 +46,7 @@ class World {
   }
 }
 
-/** Runs a controller until `script` says so: it is called at each pause, when time passes. */
+/** Runs a controller until `script` ends it. `script` is called at each pause, when time passes. */
 async function play(
   world: World,
   me: string,
@@ -80,7 +80,7 @@ const held = (holderIdentity: string, renewTime = "r") =>
     renewTime,
   }) as unknown as V1Lease["spec"];
 
-test("the first one takes the Lease, renews it, and gives it back at the end", async () => {
+test("takes the Lease first, renews it, and releases it at the end", async () => {
   const world = new World();
   const { said } = await play(world, "a", (at, leader) => {
     assert.ok(leader.holds());
@@ -94,7 +94,7 @@ test("the first one takes the Lease, renews it, and gives it back at the end", a
   );
 });
 
-test("a standby takes over from one that has died, within 20 s of its last renewal", async () => {
+test("takes over as a standby from a dead holder, within 20 s of its last renewal", async () => {
   const world = new World();
   world.change(held("dead"));
   const { said } = await play(world, "b", (_, leader) => leader.holds());
@@ -102,7 +102,7 @@ test("a standby takes over from one that has died, within 20 s of its last renew
   assert.ok(world.seconds < 20, `${world.seconds} s`);
 });
 
-test("a standby waits as long as another renews", async () => {
+test("waits as a standby while another process renews", async () => {
   const world = new World();
   world.change(held("a"));
   await play(world, "b", (at, leader) => {
@@ -113,7 +113,7 @@ test("a standby waits as long as another renews", async () => {
   assert.deepEqual(world.writes, []);
 });
 
-test("an API server that is away for less than the deadline costs nothing", async () => {
+test("survives an API server that is away for less than the deadline", async () => {
   const world = new World();
   const { said } = await play(world, "a", (at) => {
     world.down = at > 20 && at < 24;
@@ -122,7 +122,7 @@ test("an API server that is away for less than the deadline costs nothing", asyn
   assert.deepEqual(said, ["holder a"]);
 });
 
-test("an API server that is away for longer ends the holder, which writes nothing more, not even a release", async () => {
+test("ends the holder when the API server is away for longer, and writes nothing more, not even a release", async () => {
   const world = new World();
   const { said, leader } = await play(world, "a", (at) => {
     world.down = at > 20;
@@ -134,7 +134,7 @@ test("an API server that is away for longer ends the holder, which writes nothin
   assert.equal(world.writes.at(-1), "a");
 });
 
-test("a holder that stood still while another took over may write nothing when it goes on, and ends", async () => {
+test("ends a holder that was suspended while another took over, without a write", async () => {
   const world = new World();
   const { said, leader } = await play(world, "a", (at) => {
     if (at < 20 || world.seconds > 100) return;
@@ -146,7 +146,7 @@ test("a holder that stood still while another took over may write nothing when i
   assert.equal(world.stored?.spec?.holderIdentity, "b");
 });
 
-test("a holder whose Lease another has taken ends at its next renewal", async () => {
+test("ends a holder at its next renewal when another has taken its Lease", async () => {
   const world = new World();
   const { said } = await play(world, "a", (at) => {
     if (at > 5 && world.stored?.spec?.holderIdentity === "a") world.change(held("b"));
@@ -155,7 +155,7 @@ test("a holder whose Lease another has taken ends at its next renewal", async ()
   assert.equal(world.stored?.spec?.holderIdentity, "b");
 });
 
-test("a Lease that somebody deletes or annotates stays its holder's", async () => {
+test("keeps a Lease that another client deletes or annotates", async () => {
   const world = new World();
   let round = 0;
   const { said } = await play(world, "a", (at) => {
@@ -167,13 +167,13 @@ test("a Lease that somebody deletes or annotates stays its holder's", async () =
   assert.deepEqual(said, ["holder a"]);
 });
 
-test("of two that find nothing one creates the Lease, and the other waits", async () => {
+test("lets one of two create a missing Lease, while the other waits", async () => {
   const world = new World();
   const late = world.cluster.get;
   let first = true;
   const raced = {
     ...world.cluster,
-    // Between the look of the second and its write the first one comes.
+    // Between the read of the second and its write the first one comes.
     get: async <T>(path: string) => {
       const answer = await late<T>(path);
       if (first) world.change(held("quick"));
@@ -189,7 +189,7 @@ test("of two that find nothing one creates the Lease, and the other waits", asyn
   assert.equal(world.stored?.spec?.holderIdentity, "quick");
 });
 
-test("a standby whose write was answered after the deadline is not elected by it", async () => {
+test("is not elected by a write that was answered after the deadline", async () => {
   const world = new World();
   world.delay = 10;
   const { said } = await play(world, "a", (at, leader) => {
@@ -200,7 +200,7 @@ test("a standby whose write was answered after the deadline is not elected by it
   assert.deepEqual(said, []);
 });
 
-test("a holder's time counts from when it sent a renewal, however late the answer is", async () => {
+test("counts a holder's time from when it sent a renewal, however late the answer is", async () => {
   const world = new World();
   const answered: number[] = [];
   const { said } = await play(world, "a", (at, leader) => {

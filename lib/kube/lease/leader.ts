@@ -1,4 +1,4 @@
-/** Waits for the Lease, renews it, and gives it back. The rules are in lease.ts. */
+/** Waits for the Lease, renews it, and releases it. The rules are in lease.ts. */
 import type { V1Lease } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -21,14 +21,14 @@ type Options = Readonly<{
   path: string;
   /** Name of the Lease; the controller's, unless another program is electing its leader. */
   name?: string;
-  /** Identity of this process, which no other process ever had. */
+  /** Identity of this process, unique among all processes ever. */
   me: string;
   /** Clock in seconds that never goes back. */
   clock: () => number;
   now: () => Date;
   /** Never rejects, and ends early when `signal` aborts. */
   pause: (seconds: number, signal: AbortSignal) => Promise<void>;
-  /** Called with the holder's name, when that changes. */
+  /** Called with the holder's name, when it changes. */
   holder: (name: string) => void;
   /** Called when a look failed. */
   failed: (error: Error) => void;
@@ -44,7 +44,7 @@ export type Leader = Readonly<{
   elected: Promise<void>;
   /** True while we may write; ask before each write. */
   holds: () => boolean;
-  /** Runs until `signal` aborts, then gives the Lease back. */
+  /** Runs until `signal` aborts, then releases the Lease. */
   until: (signal: AbortSignal) => Promise<void>;
 }>;
 
@@ -93,7 +93,7 @@ export function createLeader({
 
   /**
    * Takes or renews the Lease. Its time counts from before the request, because the API server may
-   * have received that at once.
+   * have received the request at once.
    */
   async function take(): Promise<void> {
     const sent = clock();
@@ -110,7 +110,7 @@ export function createLeader({
       return again;
     }
     await take();
-    // Too late to be sure. It is seen as our own at the next look.
+    // Too late to be sure. The next check will show that it is ours.
     if (!holds(renewed, clock())) return lease.retry;
     role = "leader";
     announce(me);
@@ -148,7 +148,7 @@ export function createLeader({
       }
       if (!stillHolds()) return;
       role = "over";
-      await write("").catch(() => {}); // then the next one waits until it runs out
+      await write("").catch(() => {}); // the next holder waits until it expires
     },
   };
 }

@@ -27,15 +27,15 @@ type Row = readonly [now: number, found: FoundLease | undefined, take: boolean];
 const a1 = lent("a", "1");
 
 const standbys: Readonly<Record<string, readonly Row[]>> = {
-  "takes what is not there": [[0, undefined, true]],
-  "takes at once what was given back": [[0, lent("", "1"), true]],
-  "takes what is its own: the reply to its own write was lost": [[0, lent("me", "1"), true]],
-  "waits for the whole duration from when it first saw a renewal, however old that says it is": [
+  "takes a Lease that does not exist": [[0, undefined, true]],
+  "takes a released Lease at once": [[0, lent("", "1"), true]],
+  "takes its own Lease: the reply to its own write was lost": [[0, lent("me", "1"), true]],
+  "waits for the whole duration from when it first saw a renewal, whatever age the Lease states": [
     [0, a1, false],
     [2, a1, false],
     [14, a1, false],
   ],
-  "takes what was silent for 15 s, watched all the time": [
+  "takes a Lease that was silent for 15 s, watched all the time": [
     ...[0, 2, 4, 6, 8, 10, 12, 14].map((now) => [now, a1, false] as const),
     [15, a1, true],
   ],
@@ -49,7 +49,7 @@ const standbys: Readonly<Record<string, readonly Row[]>> = {
     ...[0, 4, 8, 12].map((now) => [now, a1, false] as const),
     [16, lent("b", "1", { transitions: 2 }), false],
   ],
-  "does not take on the word of its clock alone: a jump counts for two looks": [
+  "does not trust its clock alone: a jump counts for two checks": [
     [0, a1, false],
     [3600, a1, false],
     [7200, a1, false],
@@ -85,8 +85,13 @@ const holders: readonly (readonly [
   ["has renewed just now", 5, 5, true],
   ["has renewed within the deadline", 5, 14.9, true],
   ["has not renewed for the deadline", 5, 15, false],
-  ["whose clock has jumped ahead has no time left, for it may have stood still", 5, 3600, false],
-  ["whose clock went back cannot know", 5, 4, false],
+  [
+    "whose clock has jumped ahead has no time left, because it may have been suspended",
+    5,
+    3600,
+    false,
+  ],
+  ["whose clock went back cannot be sure", 5, 4, false],
 ];
 for (const [sentence, renewed, now, answer] of holders)
   test(`a holder that ${sentence}: ${answer ? "may write" : "may not write"}`, () =>
@@ -106,9 +111,9 @@ const conflicts: readonly (readonly [
   found: FoundLease | undefined,
   answer: "renew" | "end",
 ])[] = [
-  ["somebody annotated the Lease", lent("me", "1"), "renew"],
-  ["somebody deleted it", undefined, "renew"],
-  ["somebody emptied it", lent("", "1"), "renew"],
+  ["another client annotated the Lease", lent("me", "1"), "renew"],
+  ["another client deleted it", undefined, "renew"],
+  ["another client emptied it", lent("", "1"), "renew"],
   ["another holds it", lent("b", "1"), "end"],
 ];
 for (const [sentence, found, answer] of conflicts)
@@ -117,7 +122,7 @@ for (const [sentence, found, answer] of conflicts)
 
 const now = new Date("2026-11-23T10:00:00.123Z");
 
-test("taking counts a transition and begins a term; renewing does neither; both name uid and version", () => {
+test("counts a transition and begins a term when taking, and does neither when renewing; both name uid and version", () => {
   const taken = heldBy("me", a1, now);
   assert.equal(taken.spec?.leaseTransitions, 2);
   assert.equal(taken.spec?.acquireTime, "2026-11-23T10:00:00.123000Z");
@@ -127,7 +132,7 @@ test("taking counts a transition and begins a term; renewing does neither; both 
   assert.equal(renewed.spec?.acquireTime, "t0");
 });
 
-test("a Lease that is not there can only be created, never changed", () => {
+test("can only create a missing Lease, never change it", () => {
   assert.deepEqual(heldBy("me", undefined, now).metadata?.resourceVersion, "1");
 });
 

@@ -8,8 +8,8 @@ import { newborn } from "#kube/client/cluster.ts";
 import { leaseName } from "#kube/client/ownership.ts";
 
 /**
- * Times in seconds. A standby takes the place of a holder that is silent for 15 s; the holder
- * itself stops 5 s before that.
+ * Times in seconds. A standby replaces a holder that is silent for 15 s; the holder itself stops 5
+ * s before that.
  */
 export const lease = {
   duration: 15,
@@ -23,8 +23,8 @@ export const lease = {
   /** Pause after an attempt that failed. */
   retry: 1,
   /**
-   * Interval of a standby's looks. 15 s and one look stay well under the 20 s that a crash may
-   * cost.
+   * Interval of a standby's checks. 15 s plus one interval stay well below the 20 s that a crash
+   * may cost.
    */
   look: 2,
   /** Time that an answer may take. */
@@ -35,12 +35,12 @@ export const lease = {
 const longest = 60;
 
 /**
- * The greatest count of transitions, an int32. A Lease that has it, by a restore or another's hand,
- * could be taken by nobody if one more were counted: the API server refuses that.
+ * The greatest count of transitions, an int32. A Lease may have it after a restore or an edit. One
+ * more would make the Lease unusable for everyone: the API server refuses a higher count.
  */
 const mostTransitions = 2 ** 31 - 1;
 
-/** The Lease as the API server shows it. An empty `holder` means that nobody holds it. */
+/** The Lease as the API server returns it. An empty `holder` means that the Lease is free. */
 export type FoundLease = Readonly<{
   holder: string;
   renewed: string;
@@ -66,16 +66,16 @@ export function readLease({ metadata, spec }: V1Lease): FoundLease {
 
 /**
  * What a standby has observed: the last renewal, for how many seconds it has not changed, and when
- * it last looked.
+ * the standby last checked.
  */
 export type WatchedLease = Readonly<{ renewal: string; silent: number; at: number }>;
 
 export type LeaseObservation = Readonly<{ watched: WatchedLease; take: boolean; again: number }>;
 
 /**
- * One look of a standby at `now` (seconds of its own clock). It takes a Lease that is absent,
+ * One check of a standby at `now` (seconds of its own clock). It takes a Lease that is absent,
  * released, its own (a reply was lost), or silent for the whole duration. If the clock jumps or the
- * standby is suspended, at most two looks' time counts: silence that was not watched is no silence.
+ * standby is suspended, at most two intervals count: silence that nobody watched does not count.
  */
 export function watch(
   before: WatchedLease | undefined,
@@ -94,21 +94,21 @@ export function watch(
 }
 
 /**
- * True while nobody else can have taken the Lease that was last renewed at `renewed`. A jump of the
- * clock counts in full.
+ * True while no other process can have taken the Lease that was last renewed at `renewed`. A jump
+ * of the clock counts in full.
  */
 export function holds(renewed: number, now: number): boolean {
   return now - renewed < lease.deadline && now >= renewed;
 }
 
-/** What to do after a renewal was refused because the Lease is not as we left it. */
+/** What to do after a renewal was refused because the Lease has changed since our last write. */
 export function afterConflict(found: FoundLease | undefined, me: string): "renew" | "end" {
   return found === undefined || found.holder === "" || found.holder === me ? "renew" : "end";
 }
 
 /**
- * The Lease held by `holder` (empty: nobody), as a change of `found`. Without one, it may only be
- * created.
+ * The Lease with this `holder` (empty: none), as a change of `found`. Without `found`, the write
+ * may only create it.
  */
 export function heldBy(
   holder: string,
@@ -116,7 +116,7 @@ export function heldBy(
   now: Date,
   name: string = leaseName,
 ): V1Lease {
-  const stamp = now.toISOString().replace("Z", "000Z"); // microseconds, as the API demands
+  const stamp = now.toISOString().replace("Z", "000Z"); // microseconds, as the API requires
   const changes = holder !== "" && found?.holder !== holder;
   const spec = {
     holderIdentity: holder,

@@ -1,4 +1,7 @@
-/** A process's place among several of its program: its name, its clock, and who holds the Lease. */
+/**
+ * A process's part in the election among processes of its program: its identity, its clock, and who
+ * holds the Lease.
+ */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,7 +16,8 @@ type Place = Readonly<{ cluster: Cluster; path: string; name?: string }>;
 
 /**
  * Stands for election. `end` must end the process at once: the Lease is lost, and nothing may be
- * written from then on. `changed` is told whether this one leads, whenever the holder changes.
+ * written from then on. `changed` is called whenever the holder changes, with whether this process
+ * leads.
  */
 export function stand(
   place: Place,
@@ -39,10 +43,10 @@ export function stand(
       log.info({ holder: name, me }, says);
     },
     failed(error) {
-      // Another one was quicker: the next look tells which.
+      // Another process was faster: the next check shows which.
       if (error instanceof ApiError && error.status === 409) return;
       if (due(error.message))
-        log.warn({ error: error.message }, "the Lease cannot be had; it is tried again");
+        log.warn({ error: error.message }, "cannot take the Lease; trying again");
     },
     lost(why) {
       log.error({ why, me }, "the Lease is lost: another controller may write, so this one ends");
@@ -52,7 +56,10 @@ export function stand(
   return { leader: guarded(leader), leads: () => leads, standby: () => standby };
 }
 
-/** While the leader is at it: a process that stood still notices it here; each write asks, too. */
+/**
+ * Checks while the leader runs, so a process that was suspended notices it here. Each write checks
+ * too.
+ */
 function guarded(leader: Leader): Leader {
   return {
     ...leader,

@@ -1,6 +1,6 @@
 /**
- * Which questions a cached cluster still asks. The API server is scripted; a real one is asked in
- * test/controller.
+ * Which requests a cached client still makes. The API server is scripted; test/controller uses a
+ * real one.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,8 +16,8 @@ const at = (version: string) => ({ metadata: { uid: "1", resourceVersion: versio
 const typed = { kind: "Secret", apiVersion: "v1" };
 
 /**
- * An informer that was listed at version 1, and an API server that has this, at version 10; `asked`
- * grows by every question.
+ * An informer that was listed at version 1, and an API server that has this at version 10; `asked`
+ * grows with every request.
  */
 function setUp({ live, refuses }: { live: object | undefined; refuses?: Error }) {
   const asked: string[] = [];
@@ -38,7 +38,7 @@ function setUp({ live, refuses }: { live: object | undefined; refuses?: Error })
   return { asked, informer, cluster: cached(server, [{ target, informer }]) };
 }
 
-test("a read is answered by the informer, and by the API server while the informer says nothing or there is none", async () => {
+test("answers a read from the informer, and from the API server while the informer has no answer", async () => {
   const { asked, informer, cluster } = setUp({ live: at("2") });
   assert.deepEqual(await cluster.get(path), at("1"));
   assert.deepEqual(asked, []);
@@ -48,21 +48,21 @@ test("a read is answered by the informer, and by the API server while the inform
   assert.deepEqual(asked, ["GET", "GET"]);
 });
 
-test("what we wrote is read back at once and without a question", async () => {
+test("reads back our own write at once and without a request", async () => {
   const { asked, cluster } = setUp({ live: at("2") });
   await cluster.apply(path, {}, { manager: "us", force: true });
   assert.deepEqual(await cluster.get(path), at("2"));
   assert.deepEqual(asked, ["PATCH"]);
 });
 
-test("the result of a dry run is never shown", async () => {
+test("never shows the result of a dry run", async () => {
   const { asked, cluster } = setUp({ live: at("2") });
   await cluster.apply(path, {}, { manager: "us", force: true, dryRun: true });
   assert.deepEqual(await cluster.get(path), at("1"));
   assert.deepEqual(asked, ["PATCH"]);
 });
 
-test("after a write without an answer the API server is asked once, and late events change nothing", async () => {
+test("makes one request after a write without an answer, and ignores late events", async () => {
   const { asked, informer, cluster } = setUp({ live: at("3"), refuses: new Error("no answer") });
   await assert.rejects(cluster.apply(path, {}, { manager: "us", force: true }));
   for (let times = 0; times < 2; times++) {
@@ -72,7 +72,7 @@ test("after a write without an answer the API server is asked once, and late eve
   assert.deepEqual(asked, ["PATCH", "LIST"]);
 });
 
-test("a deletion is seen at once, before the watch tells of it, and what is made anew then as well", async () => {
+test("shows a deletion at once, before the watch reports it, and then an object of the same name too", async () => {
   const { asked, informer, cluster } = setUp({ live: undefined });
   await cluster.remove(path, "1");
   for (let times = 0; times < 2; times++) {
@@ -84,7 +84,7 @@ test("a deletion is seen at once, before the watch tells of it, and what is made
   assert.deepEqual(asked, ["DELETE", "LIST"]);
 });
 
-test("asks nothing after a write that was answered with 429, which did nothing", async () => {
+test("makes no request after a write that was answered with 429, which did nothing", async () => {
   const busy = new ApiError({ status: 429, reason: "TooManyRequests", method: "PATCH", path });
   const { asked, cluster } = setUp({ live: at("3"), refuses: busy });
   await assert.rejects(cluster.apply(path, {}, { manager: "us", force: true }), busy);

@@ -29,11 +29,11 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
     const keep = target?.keep ?? ((object: KubernetesObject) => object);
     try {
       const reply = await write();
-      // A dry run wrote nothing, and its reply is no object that exists.
+      // A dry run wrote nothing, and its reply is not a stored object.
       if (options?.dryRun !== true) informer?.wrote(keep(reply as KubernetesObject));
       return reply;
     } catch (error) {
-      // A list after each 429 would press the server that asks for less.
+      // A list after each 429 would add load to a server that asks for less.
       if (!(error instanceof ApiError && error.didNothing)) informer?.doubt();
       throw error;
     }
@@ -61,7 +61,7 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
       try {
         await live.remove(path, uid, resourceVersion, propagation);
       } finally {
-        // A list that was asked for meanwhile may be older than the deed.
+        // A list that was requested meanwhile may be older than the write.
         informer?.doubt();
       }
     },

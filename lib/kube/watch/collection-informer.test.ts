@@ -1,6 +1,6 @@
 /**
  * The laws of a collection's informer, against a fake API server that keeps the whole history of
- * three objects: whatever the order of writes, late replies and events, breaks, lists and restores,
+ * three objects. Whatever the order of writes, late replies and events, breaks, lists and restores:
  * what a synced view shows was true, is never older than our own writes, and never goes back.
  */
 import assert from "node:assert/strict";
@@ -28,9 +28,9 @@ class FakeCollection {
   #replies: Entry[] = [];
   #listing: { version: number; left: Entry[] } | undefined;
   #watched = false;
-  /** Name → the view may show nothing that was not true at or after this version. */
+  /** Name → the view may show only what was true at or after this version. */
   readonly #floors = new Map<Name, number>();
-  /** How often a view that was synced has been looked at. */
+  /** How many synced views have been checked. */
   looks = 0;
 
   /** The last entry of that name as of a version. */
@@ -109,7 +109,7 @@ class FakeCollection {
     return new Map(all.map(({ name, version }) => [name, version]));
   }
 
-  /** Fails unless all that the view shows was true, at or after what it must not be older than. */
+  /** Fails unless everything in the view was true, at or after its minimum version. */
   look(): void {
     const { synced, items } = this.informer.view;
     assert.equal(synced, this.#watched);
@@ -123,7 +123,7 @@ class FakeCollection {
         const was = this.#at(name, moment);
         return shown === undefined ? was?.there !== true : was?.there && was.version === shown;
       });
-      assert.ok(true_ !== undefined, `${name} shows ${shown}, which was not so since ${floor}`);
+      assert.ok(true_ !== undefined, `${name} shows ${shown}, which was not true since ${floor}`);
       this.#floors.set(name, true_);
     }
   }
@@ -172,10 +172,10 @@ test("shows only what was true, never older than our own writes, and never goes 
     }),
     { numRuns: 5000 },
   );
-  assert.ok(looks > 20_000, `it was hardly ever synced: ${looks}`);
+  assert.ok(looks > 20_000, `the view was hardly ever synced: ${looks}`);
 });
 
-test("shows what there is once it has heard everything, whatever happened before", () => {
+test("shows the current state once it has received everything, whatever happened before", () => {
   fc.assert(
     fc.property(lives, (life) => {
       const one = new FakeCollection();
@@ -191,7 +191,7 @@ const at = (name: string, version: string, wanted = true) => ({
   metadata: { name, resourceVersion: version, labels: wanted ? { wanted: "yes" } : {} },
 });
 
-test("leaves out what is not to be kept, also an object that was kept before", () => {
+test("leaves out objects that need not be kept, even an object that was kept before", () => {
   const informer = new CollectionInformer(({ metadata }) =>
     metadata?.labels?.["wanted"] === undefined ? undefined : metadata.resourceVersion,
   );
@@ -204,12 +204,12 @@ test("leaves out what is not to be kept, also an object that was kept before", (
   assert.deepEqual([...informer.view.items], [["b", "12"]]);
 });
 
-test("keeps a view as it was when it was taken", () => {
+test("keeps a view unchanged after it was taken", () => {
   const informer = new CollectionInformer(({ metadata }) => metadata?.resourceVersion);
   assert.deepEqual(informer.view, { synced: false, items: new Map() });
   informer.begins();
   informer.page([at("a", "5")]);
-  assert.equal(informer.view.synced, false, "half a list is no view");
+  assert.equal(informer.view.synced, false, "shows no view of half a list");
   informer.listed("10");
   const { view } = informer;
   informer.heard(at("a", "11"), "11", true);

@@ -1,5 +1,5 @@
 /**
- * Following a collection of pods: a fake API server in memory, and watches that end as they like.
+ * Following a collection of pods: a fake API server in memory, and watches that end in every way.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -96,10 +96,12 @@ const expired = JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 
 const refused = (status: number) =>
   new ApiError({ status, reason: "No", method: "WATCH", path: "" });
 
-/** What one watch does: lines, then so many seconds, then a clean end or an error. */
+/** What one watch does: lines, then a number of seconds, then a clean end or an error. */
 type Ending = Readonly<{ lines?: readonly string[]; seconds?: number; error?: Error }>;
 
-/** What is asked while the first watch ends so; a list answers version 100, 200 and so on. */
+/**
+ * The requests after the first watch ended like this; a list answers version 100, 200 and so on.
+ */
 async function followed(t: TestContext, ending: Ending): Promise<string[]> {
   t.mock.method(Math, "random", () => 0);
   let now = performance.now();
@@ -226,7 +228,7 @@ const kept = ({ metadata, spec }: KubernetesObject & { spec?: { nodeName?: strin
   revision: metadata?.annotations?.["globalpullsecret.io/revision"],
 });
 
-test("holds nothing of 5,000 pods of 10 kB but what is kept of them", async () => {
+test("keeps of 5,000 pods of 10 kB only the parts that it needs", async () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   const raw: WeakRef<object>[] = [];
@@ -256,7 +258,7 @@ test("holds nothing of 5,000 pods of 10 kB but what is kept of them", async () =
     failed: (error) => assert.fail(error),
     signal: stop.signal,
   });
-  // A reference that was just made keeps its object until the next turn.
+  // A new reference keeps its object until the next event-loop turn.
   await setImmediate();
   collectGarbage();
   const { items } = informer.view;
@@ -303,7 +305,7 @@ for (const [what, verbs] of noRights)
       signal: stop.signal,
     });
     await until("it is refused twice", () => errors.length === 2);
-    // Also after a list that succeeded in between.
+    // Even after a list that succeeded in between.
     assert.match(informer.view.failure?.message ?? "", /: 403 /);
     assert.equal(informer.view.failure, errors[1]);
     api.refuses = () => undefined;

@@ -1,4 +1,6 @@
-/** Follows a collection: for hints alone, or with what an informer keeps of each object. */
+/**
+ * Follows a collection: only for hints, or with the parts of each object that an informer keeps.
+ */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Cluster, Query } from "#kube/client/cluster.ts";
 import type { CollectionInformer } from "./informer.ts";
@@ -8,7 +10,7 @@ type Options = Readonly<{
   cluster: Cluster;
   path: string;
   query: Query;
-  /** Called at each change; must only note that something happened. */
+  /** Called at each change; may only note that something happened. */
   hint: () => void;
   failed: (error: Error) => void;
   signal: AbortSignal;
@@ -35,10 +37,10 @@ export async function watchCollection(options: Options): Promise<void> {
 }
 
 /**
- * Keeps an informer up to date, and hints after each change that it has taken. The collection is
- * listed once, in pages, and again only after a watch that did not last its time: an idle
- * collection causes no traffic but a new watch every four minutes. An object that is larger than a
- * page may be is reported to `failed` and left out. Never rejects; ends when `signal` aborts.
+ * Keeps an informer up to date, and hints after each change that it has applied. The collection is
+ * listed once, in pages, and again only after a watch that ended early. An idle collection
+ * therefore causes no traffic except a new watch every four minutes. An object that is larger than
+ * a page is reported to `failed` and left out. Never rejects; ends when `signal` aborts.
  */
 export async function followCollection<T>(
   options: Options & Readonly<{ informer: CollectionInformer<T> }>,

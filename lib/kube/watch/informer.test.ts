@@ -1,6 +1,6 @@
 /**
- * The laws of an informer, against a fake API server that keeps one object's whole history:
- * whatever the order of writes, late events, breaks, lists and restores, what an informer shows was
+ * The laws of an informer, against a fake API server that keeps one object's whole history.
+ * Whatever the order of writes, late events, breaks, lists and restores: what an informer shows was
  * true, is never older than what we wrote, and never goes back.
  */
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ class FakeObject {
     return this.history.at(-1)?.object;
   }
 
-  /** Somebody creates, changes or deletes the object. */
+  /** Another client creates, changes or deletes the object. */
   write(kind: "put" | "delete"): Object {
     if (kind === "delete" && this.now === undefined) return undefined;
     if (kind === "put" && this.now === undefined) this.#uid++;
@@ -40,7 +40,7 @@ class FakeObject {
     return entry.object;
   }
 
-  /** We write; the reply comes, or the connection breaks after the deed. */
+  /** We write; the reply comes, or the connection breaks after the write. */
   own(kind: "put" | "delete", reply: boolean): void {
     const written = this.write(kind);
     if (written !== undefined && reply) this.informer.wrote(written);
@@ -119,12 +119,12 @@ function shownBy({ shown }: Informer) {
   return typeof shown === "string" ? shown : { object: shown.object };
 }
 
-/** When the history shows this, the last time. */
+/** When the history last contained this. */
 function versionOf(one: FakeObject, object: Object): number | undefined {
   return one.history.findLast((entry) => entry.object === object)?.version;
 }
 
-test("what an informer shows was true at one time, not before our own writes, and never goes back", () => {
+test("shows only what was true, not before our own writes, and never goes back", () => {
   let shownTimes = 0;
   fc.assert(
     fc.property(lives, (life) => {
@@ -134,19 +134,19 @@ test("what an informer shows was true at one time, not before our own writes, an
         const { shown } = one.informer;
         if (typeof shown === "string") continue;
         shownTimes++;
-        assert.ok(one.watched, "an informer without a watch speaks");
+        assert.ok(one.watched, "an informer without a watch answers");
         const version = versionOf(one, shown.object);
-        assert.ok(version !== undefined, "it never was so");
-        assert.ok(version >= one.floor, `it was so at ${version}, but we know of ${one.floor}`);
+        assert.ok(version !== undefined, "it was never true");
+        assert.ok(version >= one.floor, `it was true at ${version}, but the floor is ${one.floor}`);
         if (shown.object !== undefined) one.floor = version;
       }
     }),
     { numRuns: 20_000 },
   );
-  assert.ok(shownTimes > 20_000, `it hardly ever spoke: ${shownTimes}`);
+  assert.ok(shownTimes > 20_000, `it hardly ever answered: ${shownTimes}`);
 });
 
-test("an informer that was listed, has heard everything and was relisted once speaks, and says what there is", () => {
+test("answers with the current state after a list, all events and another list", () => {
   fc.assert(
     fc.property(lives, (life) => {
       const one = new FakeObject();
@@ -161,7 +161,7 @@ test("an informer that was listed, has heard everything and was relisted once sp
   );
 });
 
-test("a list answers what was in doubt when it was asked for, watch or no watch, and nothing later", () => {
+test("resolves with a list the doubts from before its request, with or without a watch, and no later ones", () => {
   fc.assert(
     fc.property(lives, (life) => {
       const one = new FakeObject();
@@ -185,7 +185,7 @@ test("a list answers what was in doubt when it was asked for, watch or no watch,
 
 const at = (version: string, uid = "1") => ({ metadata: { uid, resourceVersion: version } });
 
-test("versions compare as numbers, not as text: 100 is later than 99", () => {
+test("compares versions as numbers, not as text: 100 is later than 99", () => {
   const informer = new Informer();
   informer.listed(at("99"), "99");
   informer.wrote(at("100"));
@@ -193,7 +193,7 @@ test("versions compare as numbers, not as text: 100 is later than 99", () => {
   assert.deepEqual(shownBy(informer), { object: at("100") });
 });
 
-test("an object deleted and made again while the watch was down is the new one after the list", () => {
+test("shows the new object after a list when it was deleted and created again while the watch was down", () => {
   const informer = new Informer();
   informer.listed(at("5", "old"), "5");
   informer.lost();

@@ -25,7 +25,7 @@ class Versioned<T> {
   }
 
   /**
-   * Takes a whole list, which is true whatever was seen before. It holds even when versions went
+   * Takes a whole list, which replaces everything known before. It counts even if versions went
    * back because etcd was restored.
    */
   listed(all: Iterable<readonly [name: string, value: T]>, version: bigint): void {
@@ -33,7 +33,7 @@ class Versioned<T> {
     this.#entries = new Map([...all].map(([name, value]) => [name, { version, value }]));
   }
 
-  /** Takes what an event shows of one object; `undefined`: it was deleted, or is not kept. */
+  /** Takes an event's version of one object; `undefined`: it was deleted, or is not kept. */
   heard(name: string, value: T | undefined, version: bigint): void {
     if (this.#version === undefined) return;
     this.put(name, value, version);
@@ -42,7 +42,7 @@ class Versioned<T> {
 
   /** Takes a version of one object, unless a later one is known. Other objects stay as they are. */
   put(name: string, value: T | undefined, version: bigint): void {
-    // An object that is absent as of a version was absent then, whatever an older reply shows.
+    // An object that is absent as of a version was absent then, even if an older reply shows it.
     const known = this.#entries.get(name)?.version ?? this.#version;
     if (known === undefined || version <= known) return;
     if (value === undefined) this.#entries.delete(name);
@@ -58,42 +58,42 @@ class Versioned<T> {
 /** An object, or its absence, as of a version. */
 type State = Readonly<{ object: KubernetesObject | undefined }>;
 
-/** In an informer of one object there is only one, whatever its name. */
+/** An informer of one object holds only that one, whatever its name. */
 const only = "";
 
 /**
  * One object. While its watch is broken, or has not shown our last write yet, it does not answer,
- * and the API server must be asked.
+ * and the caller must ask the API server.
  */
 export class Informer {
   readonly #one = new Versioned<KubernetesObject>();
-  /** How many doubts there were, and how many of them a list has answered. */
+  /** The number of doubts so far, and how many of them a list has resolved. */
   #doubts = 0;
   #answered = 0;
 
   /**
-   * The object, while the informer is up to date; otherwise whether a list or only a plain read can
-   * tell.
+   * The object, while the informer is up to date; otherwise whether a list is needed or a plain
+   * read is enough.
    */
   get shown(): State | "list" | "read" {
     if (this.#one.version === undefined) return "read";
     return this.doubted ? "list" : { object: this.#one.value(only) };
   }
 
-  /** True while nothing has shown what our last write left, whether there is a watch or not. */
+  /** True until the result of our last write is known, whether there is a watch or not. */
   get doubted(): boolean {
     return this.#doubts > this.#answered;
   }
 
   /**
-   * To be read before a list is asked for, and given back with its answer: of these doubts the list
-   * is the end, of later ones it is not.
+   * Read this before you request a list, and pass it with the list's answer: the list resolves
+   * these doubts, but no later ones.
    */
   get doubts(): number {
     return this.#doubts;
   }
 
-  /** Takes a list, which is true whatever was seen before. */
+  /** Takes a list, which replaces everything known before. */
   listed(object: KubernetesObject | undefined, version: string, asked = 0): void {
     this.#one.listed(object === undefined ? [] : [[only, object]], numberOf(version));
     this.#answered = Math.max(this.#answered, asked);
@@ -129,7 +129,7 @@ export class Informer {
   }
 
   /**
-   * Takes a list that was asked for beside the watch, after so many doubts. Events from before it
+   * Takes a list that was requested beside the watch, after that many doubts. Events from before it
    * may still come, and are ignored.
    */
   relisted(object: KubernetesObject | undefined, version: string, asked: number): void {
@@ -141,24 +141,24 @@ export class Informer {
 
 /** What a collection had as of one moment. */
 export type View<T> = Readonly<{
-  /** The list has come to its end, and its watch has shown all that came after it. */
+  /** The list is complete, and its watch has shown everything after it. */
   synced: boolean;
-  /** Name → what is kept of the object. While `synced` is false, as it was known last. */
+  /** Name → the kept part of the object. While `synced` is false, its last known state. */
   items: ReadonlyMap<string, T>;
-  /** The last error of a list or a watch, until a watch has shown that it is alive. */
+  /** The last error of a list or a watch, until a watch has proved that it is alive. */
   failure?: Error;
 }>;
 
 /**
  * The objects of a collection in one namespace, or of cluster-wide ones, reduced to what `keep`
- * returns: 5,000 pods of 10 kB would not fit the memory of the process. `keep` returns undefined
- * for an object that is not wanted. It must not throw, and must return nothing that refers to the
- * object itself.
+ * returns: 5,000 pods of 10 kB would not fit into the memory of the process. `keep` returns
+ * undefined for an object that is not wanted. It must not throw, and must return nothing that
+ * refers to the object itself.
  */
 export class CollectionInformer<T> {
   readonly #keep: (object: KubernetesObject) => T | undefined;
   readonly #all = new Versioned<T>();
-  /** What the pages of a list showed so far, and the replies to writes since it was asked for. */
+  /** The pages of the list so far, and the replies to writes since it was requested. */
   #listing: { found: Map<string, T>; replies: Kept<T>[] } | undefined;
 
   constructor(keep: (object: KubernetesObject) => T | undefined) {
@@ -167,7 +167,7 @@ export class CollectionInformer<T> {
 
   #failure: Error | undefined;
 
-  /** A consistent view: a copy, so that a decision may take its time. */
+  /** A consistent view. It is a copy, so a decision may take its time. */
   get view(): View<T> {
     const synced = this.#all.version !== undefined;
     const view = { synced, items: this.#all.values() };
@@ -214,12 +214,14 @@ export class CollectionInformer<T> {
     this.#failure = error;
   }
 
-  /** Takes a sign that the watch is alive, such as a bookmark. A list that succeeds is none. */
+  /**
+   * Takes a sign that the watch is alive, such as a bookmark. A successful list is not such a sign.
+   */
   alive(): void {
     this.#failure = undefined;
   }
 
-  /** Takes the end of the watch, where a list must follow. */
+  /** Takes the end of the watch, if a list must follow. */
   lost(): void {
     this.#all.lost();
     this.#listing = undefined;
@@ -228,8 +230,8 @@ export class CollectionInformer<T> {
 
 type Kept<T> = Readonly<{ name: string; value: T | undefined; version: bigint }>;
 
-/** Versions have 20 digits at most; to read a million of them takes seconds. */
+/** Versions have 20 digits at most; reading a million digits takes seconds. */
 function numberOf(version: string): bigint {
-  if (!/^\d{1,20}$/.test(version)) throw new Error("a resourceVersion is no number");
+  if (!/^\d{1,20}$/.test(version)) throw new Error("a resourceVersion is not a number");
   return BigInt(version);
 }

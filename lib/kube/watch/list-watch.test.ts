@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Query } from "#kube/client/cluster.ts";
 import { listAndWatch } from "./list-watch.ts";
 
-test("requests bookmarks, by which a quiet watch shows how far it has come", async () => {
+test("requests bookmarks, which show the progress of a quiet watch", async () => {
   const stop = new AbortController();
   const asked: Query[] = [];
   await listAndWatch({

@@ -1,7 +1,7 @@
 /**
- * A list, then a watch from there, again and again. However a watch ended, a list follows, because
+ * A list, then a watch from its version, repeatedly. However a watch ended, a list follows, because
  * only a list shows what exists. The one exception, for collections whose list is large, is a watch
- * that lasted for as long as it was asked to.
+ * that lasted for its full time.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,10 +15,10 @@ import { backoff } from "#kube/client/retry.ts";
  */
 const watchSeconds = 240;
 
-/** Seconds by which a server may end a watch late. One that goes on is ended here. */
+/** Seconds by which a server may end a watch late. After that we end it here. */
 const lateSeconds = 30;
 
-/** Seconds by which a watch may end early and still count as one that lasted its time. */
+/** Seconds by which a watch may end early and still count as having lasted its full time. */
 const earlySeconds = 2;
 
 /** A change, as a watch shows it. */
@@ -30,27 +30,30 @@ export type ListWatch = Readonly<{
   query: Query;
   /** Lists, and returns the version as of which the list is true. */
   list: () => Promise<string>;
-  /** Called with each line of the watch before it is read. What it throws ends the watch. */
+  /**
+   * Called with each line of the watch before it is read. An error that it throws ends the watch.
+   */
   arrives?: (line: string) => void;
   /** Called with each change. */
   heard: (event: WatchEvent) => void;
   /** Called when the watch has ended and a list must follow. */
   lost?: () => void;
   /**
-   * A watch that lasted its time is followed by another watch from where it ended, without a list.
-   * Not for what a stale list would harm, and not needed where lists are small.
+   * Whether a watch that lasted its full time is followed by another watch from where it ended,
+   * without a list. Not for decisions that a stale list would harm, and not needed if lists are
+   * small.
    */
   resumes?: boolean;
   /** Called when a list or a watch ended with an error, for the log. */
   failed: (error: Error) => void;
   signal: AbortSignal;
-  /** Most milliseconds between two tries, where the usual minute and a half would be too late. */
+  /** Most milliseconds between two attempts, if the usual minute and a half would be too late. */
   longestPause?: number;
 }>;
 
-/** The end of a watch that a list makes good, and that is no failure. */
+/** The end of a watch that a list repairs, and that is not a failure. */
 export class Ended extends Error {
-  /** The watch was ended for what it sent, so the next one waits. */
+  /** We ended the watch because of what it sent, so the next one waits. */
   readonly excess: boolean;
   constructor(message: string, excess = false) {
     super(message);
@@ -84,10 +87,10 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
       };
       const either = AbortSignal.any([signal, over.signal]);
       await cluster.stream(path, watch, either, (line) => {
-        // Before it is read: to read it is what costs.
+        // Before it is read, because reading is the expensive part.
         arrives?.(line);
         const event = readEvent(line);
-        // Bookmarks show only that the watch is alive, and how far it has come.
+        // Bookmarks only show that the watch is alive, and its progress.
         if (!event.bookmark) heard(event);
         version = event.version;
       });
@@ -115,8 +118,8 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
 type Line = { type: string; object: KubernetesObject & { code?: number } };
 
 /**
- * The event of a line. A line that is no JSON is an error that does not quote it, as the parser's
- * own would: it may hold a Secret.
+ * The event of a line. A line that is not JSON gives an error that does not quote it, unlike the
+ * parser's own error: the line may hold a Secret.
  */
 function readEvent(line: string): WatchEvent & Readonly<{ bookmark: boolean }> {
   let read: Line;

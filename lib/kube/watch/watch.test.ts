@@ -1,5 +1,6 @@
 /**
- * Every way in which a watch ends. The API server is scripted: a real one ends them when it likes.
+ * Every way in which a watch ends. The API server is scripted, because a real one ends watches at
+ * any time.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -33,8 +34,8 @@ type Bounds = Readonly<{ events: Rate; bytes: Rate }>;
 const plenty = { perSecond: 1e9, atOnce: 1e9 };
 
 /**
- * Follows through these watches, then stops; answers what was asked and told, in order. Lists
- * answer version 100, 200 … and, like a real one, an item that does not say what it is.
+ * Follows through these watches, then stops; returns requests and reports, in order. Lists answer
+ * version 100, 200 … and, like a real one, items without a kind.
  */
 const followed = (...endings: readonly Ending[]): Promise<string[]> => followedAt({}, ...endings);
 
@@ -82,13 +83,13 @@ async function followedAt(
     signal: stop.signal,
     ...how,
   });
-  assert.equal(informer.shown, "read", "an informer speaks without a watch");
+  assert.equal(informer.shown, "read", "an informer answers without a watch");
   return told;
 }
 
 const whole = (version: string) => JSON.stringify(object(version));
 
-test("a list and each event are cached, then hinted at; a bookmark is neither; a deletion leaves nothing", async () => {
+test("caches a list and each event, then hints; does neither for a bookmark; keeps nothing after a deletion", async () => {
   const lines = [
     event("MODIFIED", "101"),
     event("BOOKMARK", "150"),
@@ -114,7 +115,7 @@ const endings: readonly (readonly [sentence: string, ending: Ending, message?: s
   ["half a line", { lines: ['{"type":"MODI'] }, "a line of the watch is not JSON"],
 ];
 for (const [sentence, ending, message] of endings) {
-  test(`after ${sentence} nothing is known until a list has said what there is`, async () => {
+  test(`knows nothing after ${sentence} until a list has shown what exists`, async () => {
     const told = (await followed(ending)).filter((line) => !line.startsWith("hint"));
     const failed = message === undefined ? [] : [message];
     assert.deepEqual(told, [
@@ -130,14 +131,14 @@ for (const [sentence, ending, message] of endings) {
 const lists = (told: readonly string[]) => told.filter((line) => !line.startsWith("hint"));
 const hints = (told: readonly string[]) => told.filter((line) => line.startsWith("hint")).length;
 
-test("of more events than a second may have the watch ends, and a list says what there is; the next one has not saved up any", async () => {
-  // Twenty at once are no flood, bookmarks included.
+test("ends a watch that sends too many events a second, and lists; the next one starts without savings", async () => {
+  // Twenty at once are not a flood, bookmarks included.
   const lines = Array.from({ length: 5000 }, (_, n) =>
     event(n % 2 === 0 ? "MODIFIED" : "BOOKMARK", String(101 + n)),
   );
   const bounds = { events: { perSecond: 0.001, atOnce: 20 }, bytes: plenty };
   const told = await followedAt({ bounds, longestPause: 1 }, { lines }, { lines });
-  // One a list, three of them, ten of the first watch, and none of the second.
+  // One for each of three lists, ten of the first watch, and none of the second.
   assert.equal(hints(told), 3 + 10, told.join("\n"));
   assert.deepEqual(
     lists(told),
@@ -148,7 +149,7 @@ test("of more events than a second may have the watch ends, and a list says what
   );
 });
 
-test("of more bytes than a second may have, too; what is too much is not even read", async () => {
+test("ends a watch that sends too many bytes a second, without reading the rest", async () => {
   const event = (version: string) =>
     JSON.stringify({ type: "MODIFIED", object: { ...object(version), data: "ä".repeat(500) } });
   const one = Buffer.byteLength(event("101"));
@@ -166,7 +167,7 @@ test("of more bytes than a second may have, too; what is too much is not even re
   ]);
 });
 
-test("a watch that goes on beyond its time is ended, without a word, and a list follows", async (t) => {
+test("ends a watch that continues beyond its time, without an error, and lists", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
   const stop = new AbortController();
@@ -197,12 +198,12 @@ test("a watch that goes on beyond its time is ended, without a word, and a list 
   assert.deepEqual(told, ["list", "watch", "list", "watch"]);
 });
 
-test("a version that is no number is no state, however long it is", async () => {
+test("ignores a version that is not a number, however long it is", async () => {
   const told = await followed({ lines: [event("MODIFIED", "9".repeat(100_000))] });
-  assert.ok(told.includes("a resourceVersion is no number"), told.join("\n"));
+  assert.ok(told.includes("a resourceVersion is not a number"), told.join("\n"));
 });
 
-test("watches that end at once are no hot loop: the pauses grow", async () => {
+test("grows the pauses between watches that end at once", async () => {
   const started = performance.now();
   await followed({}, {}, {});
   // 0.5, 1 and 2 s, each times 0.5 at least.

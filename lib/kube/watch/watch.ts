@@ -1,6 +1,6 @@
 /**
- * Keeps the informer of one object up to date. Each change is also a hint, which means "look again"
- * and nothing more.
+ * Keeps the informer of one object up to date. Each change is also a hint, which only means "check
+ * again".
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -10,8 +10,8 @@ import type { Informer } from "./informer.ts";
 import { Ended, listAndWatch } from "./list-watch.ts";
 
 /**
- * A collection and the one object of it that is followed. Rights may then be limited to that name.
- * `keep`: what is kept of the object, where that is less than all of it.
+ * A collection and the one object of it that is followed, so rights can be limited to that name.
+ * `keep`: the kept part of the object, if less than all of it.
  */
 export type WatchTarget = Readonly<{
   collection: string;
@@ -23,12 +23,12 @@ type Options = Readonly<{
   cluster: Cluster;
   target: WatchTarget;
   informer: Informer;
-  /** Called at each change; must only note that something happened. */
+  /** Called at each change; may only note that something happened. */
   hint: () => void;
   /** Called when a watch ended with an error, for the log. */
   failed: (error: Error) => void;
   signal: AbortSignal;
-  /** Most milliseconds between two tries, where the usual minute and a half would be too late. */
+  /** Most milliseconds between two attempts, if the usual minute and a half would be too late. */
   longestPause?: number;
   /**
    * The rates that a watch may send if the server is not trusted. A watch that exceeds them is

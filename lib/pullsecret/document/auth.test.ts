@@ -8,7 +8,7 @@ import { Credential, decodeAuth } from "./auth.ts";
 
 const credential = new Credential("user", "pl4nted-s3cret");
 
-test("H24: a credential cannot be printed by accident", () => {
+test("H24: never prints a credential by accident", () => {
   const error = new Error("x", { cause: credential });
   const printed = [
     JSON.stringify({ deep: [credential] }),
@@ -26,7 +26,7 @@ test("H24: a credential cannot be printed by accident", () => {
       assert.ok(!text.includes(secret), text);
 });
 
-test("two credentials are equal when user and password are", () => {
+test("treats two credentials as equal when user and password are", () => {
   assert.ok(credential.equals(new Credential("user", "pl4nted-s3cret")));
   assert.ok(
     !credential.equals(new Credential("user", "")) &&
@@ -36,7 +36,7 @@ test("two credentials are equal when user and password are", () => {
   assert.ok(Credential.ofToken("t").equals(Credential.ofToken("t")));
 });
 
-test("what is encoded is decoded again, padded or not", () => {
+test("decodes what is encoded, padded or not", () => {
   const text = fc.string({ unit: character });
   fc.assert(
     fc.property(
@@ -62,9 +62,9 @@ test("what is encoded is decoded again, padded or not", () => {
   );
 });
 
-test("whatever else Buffer would decode is no base64", () => {
+test("refuses whatever else Buffer would decode as base64", () => {
   const digits = fc.constantFrom("d", "T", "p", "w", "=", "-", "_", " ", "\t", "!", "\u00e9");
-  // Go's rules written the long way: quads, of which the last may be short, padded wholly or not at
+  // Go's rules in full: groups of four, of which the last may be short, padded completely or not at
   // all.
   const quads = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
   fc.assert(

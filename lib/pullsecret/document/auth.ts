@@ -4,11 +4,11 @@ import { Buffer } from "node:buffer";
 const redacted = "[redacted]";
 
 /**
- * A user name and a password that no logger can print: the values sit in private fields, and JSON,
- * string conversion and util.inspect all give `[redacted]`.
+ * A user name and a password that no logger can print: the values are in private fields, and JSON,
+ * string conversion and util.inspect all return `[redacted]`.
  */
 export class Credential {
-  /** The credential of an original's entry that has nothing but an identity token. */
+  /** The credential of an original's entry that has only an identity token. */
   static ofToken(identitytoken: string): Credential {
     const credential = new Credential("", "");
     credential.#token = identitytoken;
@@ -20,7 +20,7 @@ export class Credential {
   #encoded: string | undefined;
   #token: string | undefined;
 
-  /** `encoded`, where it is known already: what encode() would give. */
+  /** `encoded`: the result of encode(), if it is known already. */
   constructor(username: string, password: string, encoded?: string) {
     this.#username = username;
     this.#password = password;
@@ -42,8 +42,8 @@ export class Credential {
   }
 
   /**
-   * The member of `auths` as it is written. Without user and password it has no `auth`: to the
-   * kubelet that is the same, while CRI-O, which reads identity tokens, must find no user.
+   * The member of `auths` as it is written. Without user and password it has no `auth`. To the
+   * kubelet that is the same; CRI-O, which reads identity tokens, must not find a user.
    */
   entry(): Readonly<{ auth?: string; identitytoken?: string }> {
     if (this.#token !== undefined) return { identitytoken: this.#token };
@@ -72,20 +72,21 @@ const alphabet = /^[A-Za-z0-9+/]*$/;
 const colon = 0x3a;
 
 /**
- * The two parts as bytes, because base64 can hold what is no text; `encoded` is their one spelling
- * that we write.
+ * The two parts as bytes, because base64 can hold bytes that are not text; `encoded` is the only
+ * spelling that we write.
  */
 export type Decoded = Readonly<{ username: Buffer; password: Buffer; encoded: string }>;
 
 /**
- * Decodes an `auth` field as the kubelet does: standard alphabet, padding wanted exactly when the
+ * Decodes an `auth` field as the kubelet does: standard alphabet, padding required exactly if the
  * text ends in `=`, CR and LF skipped, non-zero trailing bits ignored, split at the first colon.
  * Either part may be empty.
  */
 export function decodeAuth(field: string): Decoded | "not base64" | "no colon" {
   let bytes = Buffer.from(field, "base64");
   let encoded = bytes.toString("base64");
-  // Buffer decodes anything; what it writes back the same was in order. Nearly every field is.
+  // Buffer decodes anything. If encoding again gives the same text, it was valid; nearly every
+  // field is.
   if (encoded !== field) {
     const text = field.replace(/[\r\n]/g, "");
     const digits = text.replace(/={1,2}$/, "");

@@ -1,15 +1,14 @@
 /**
- * One member of `auths`: its credential, with everything that is wrong or odd about it. The key is
- * key.ts's part.
+ * One member of `auths`: its credential, with everything that is wrong or odd about it. key.ts
+ * judges the key.
  */
 import { isUtf8 } from "node:buffer";
 import { Credential, decodeAuth } from "./auth.ts";
-import { fold } from "../json/fold.ts";
-import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { fold, isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { Steps } from "../problems/keypath.ts";
 import type { Findings } from "../problems/findings.ts";
 
-/** Fields that some reader decodes into a string: another type makes it drop the whole file. */
+/** Fields that some program decodes into a string: with another type it drops the whole file. */
 const fieldNames = [
   "auth",
   "username",
@@ -22,12 +21,10 @@ const stringFields: ReadonlyMap<string, (typeof fieldNames)[number]> = new Map(
   fieldNames.map((name) => [name, name]),
 );
 type Fields = Partial<Record<(typeof fieldNames)[number], string>>;
-/** What only Docker clients use, and lose nothing by. */
+/** Fields that only Docker clients use, and do not need. */
 const silentlyDropped: ReadonlySet<string> = new Set(["email", "serveraddress"]);
 
-/**
- * The credential of one entry; `undefined` when a problem was reported that leaves nothing to keep.
- */
+/** The credential of one entry; `undefined` if a reported problem leaves nothing to keep. */
 export function readCredential(
   value: Json,
   path: Steps,
@@ -50,7 +47,7 @@ export function readCredential(
     const known = fields.password === undefined;
     if (!known) findings.dislike("tokenOnly", path, token);
     else if (findings.useless("tokenOnly", path, token)) return undefined;
-    // CRI-O may live by an identity token; no reader of this file knows registry tokens.
+    // CRI-O may depend on an identity token; no reader of this file knows registry tokens.
     if (known) {
       return identitytoken === "" ? new Credential("", "") : Credential.ofToken(identitytoken);
     }
@@ -74,8 +71,8 @@ export function readCredential(
 }
 
 /**
- * Whether a member of `auths` is what docker login leaves behind when a credential helper keeps the
- * credential: nothing, or an e-mail address.
+ * Whether a member of `auths` is a marker: docker login leaves it behind when a credential helper
+ * stores the credential. It is empty, or has an e-mail address.
  */
 export function isMarker(value: Json): boolean {
   return (
@@ -131,14 +128,15 @@ function fromAuth(auth: string, path: Steps, findings: Findings): Credential | u
 /** No character of Unicode's class Cc, which RFC 7617 forbids in a user name. */
 const noControls = /^[ -~\u00a0-\uffff]*$/;
 /**
- * Tab and line breaks pass in a password: a cloud's JSON key file, used as one, is full of them.
+ * Tabs and line breaks are valid in a password: a cloud's JSON key file, used as one, is full of
+ * them.
  */
 const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 
 /**
- * What Argo CD's Vault plugin, shells and pipelines, Helm and Go templates, Bank-Vaults, vals and
- * SOPS fill in or decrypt. Each span is bounded, or a password of a megabyte would be searched for
- * minutes.
+ * Placeholders that Argo CD's Vault plugin, shells and pipelines, Helm and Go templates,
+ * Bank-Vaults, vals and SOPS fill in or decrypt. Each span is bounded: otherwise searching a
+ * password of a megabyte would take minutes.
  */
 const placeholder =
   /<path:[^>]{0,200}>|\$\{[^}]{0,200}\}|\$\([A-Za-z_]\w{0,200}\)|\{\{.{0,200}\}\}|\bvault:[^\s]{0,200}#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;
@@ -146,7 +144,7 @@ const placeholder =
 function judge(credential: Credential, fields: Fields, path: Steps, findings: Findings): void {
   const { username, password } = credential;
   const at = fields.auth === undefined ? path : [...path, "auth"];
-  // containerd and CRI-O take a credential without user for none.
+  // containerd and CRI-O treat a credential without user as none.
   if (username === "") findings.dislike("noUser", at);
   if (!noControls.test(username)) findings.dislike("control", at, "user name");
   else if (username.trim() !== username) findings.warn("whiteSpace", at, "user name");

@@ -13,10 +13,10 @@ const jwt = (claims: unknown) =>
 for (const [what, password, found] of [
   ["a JWT with exp", jwt({ exp: end }), end],
   ["a JWT without exp", jwt({ sub: "robot" }), undefined],
-  ["a JWT whose exp is no time", jwt({ exp: "soon" }), undefined],
+  ["a JWT whose exp is not a time", jwt({ exp: "soon" }), undefined],
   ["a token of ECR", json({ payload: "x", type: "DATA_KEY", expiration: end }), end],
   ["base64 of another object", json({ exp: end }), undefined],
-  ["base64 of no object", btoa("[1795000000]"), undefined],
+  ["base64 of a text that is not an object", btoa("[1795000000]"), undefined],
   ["base64 of half an object", btoa("{"), undefined],
   ["a password", "s3cret", undefined],
   ["nothing", "", undefined],
@@ -26,7 +26,7 @@ for (const [what, password, found] of [
     assert.deepEqual(expiryOf(new Credential("u", password)), time);
   });
 
-test("takes any password, and never throws", () => {
+test("accepts any password, and never throws", () => {
   fc.assert(
     fc.property(fc.string(), (password) => {
       expiryOf(new Credential("u", password));

@@ -1,4 +1,4 @@
-/** When a credential ends, as far as it says so itself. Pure: nobody is asked. */
+/** When a credential ends, if the credential itself contains that. Pure: no network request. */
 import { Buffer } from "node:buffer";
 import type { Credential } from "./auth.ts";
 
@@ -10,8 +10,8 @@ const seconds = /^[1-9]\d{9}$/;
 
 /**
  * The time at which the password ends: `exp` of a JWT (RFC 7519), `expiration` of a token of Amazon
- * ECR. Undefined for every other password. What is read was not verified, so it is for people: it
- * never refuses anything.
+ * ECR. Undefined for every other password. The time is not verified, so it is only shown to people
+ * and never refuses anything.
  */
 export function expiryOf({ password }: Credential): Date | undefined {
   if (password.length > longest) return undefined;
@@ -24,7 +24,7 @@ export function expiryOf({ password }: Credential): Date | undefined {
 }
 
 function memberOf(json: Buffer, name: string): unknown {
-  // Most passwords are no base64 of an object.
+  // Most passwords are not base64 of an object.
   if (json[0] !== 0x7b) return undefined;
   try {
     return (JSON.parse(json.toString("utf8")) as Record<string, unknown>)[name];

@@ -26,7 +26,7 @@ function document(key: string, entry: unknown = { auth: "dTpw" }): string {
   return JSON.stringify({ auths: Object.fromEntries([[key, entry]]) });
 }
 
-/** What an additional is told, and what an original is told; why they differ, or why it is so. */
+/** The messages for an additional and for an original; why they differ, or why it is so. */
 const documents: readonly (readonly [
   why: string,
   bytes: Bytes,
@@ -64,7 +64,7 @@ const documents: readonly (readonly [
   ["a million brackets do not exhaust the stack", "[".repeat(1_000_000), "!GPS104", "!GPS104"],
   ["a byte more than 1 MiB", " ".repeat(1024 * 1024 + 1), "!GPS101", "!GPS101"],
   [
-    "duplicate registry: Node and Go keep the last, CRI-O too, but nobody says so",
+    "duplicate registry: Node, Go and CRI-O keep the last, but no standard requires it",
     '{"auths":{"a.io":{"auth":"dTpw"},"a.io":{"auth":"dTpx"}}}',
     "!GPS105",
     "!GPS105",
@@ -118,7 +118,7 @@ const documents: readonly (readonly [
     "!GPS114",
   ],
   [
-    "credHelpers: the platform may mean them, a user may not have them run",
+    "credHelpers: the platform may use them, a user may not have them run",
     '{"auths":{},"credHelpers":{"a.io":"x"}}',
     "GPS153",
     "accept",
@@ -147,21 +147,16 @@ const entries: readonly (readonly [
   ],
   ["null is an empty credential that is tried", null, "!GPS109", "GPS163"],
   [
-    "so is {}, a credential helper's marker, of which an additional is left with nothing",
+    "the same for {}, a credential helper's marker: an additional with nothing else is empty",
     {},
     "!GPS132",
     "GPS163",
   ],
   ["helpers leave an e-mail address behind", { email: "e" }, "!GPS132", "GPS163"],
-  [
-    "an empty auth is no marker: something should have stood there",
-    { auth: "" },
-    "!GPS118",
-    "GPS163",
-  ],
-  ["nor is a misspelt password", { pasword: "x" }, "!GPS118", "GPS152 GPS163"],
+  ["an empty auth is not a marker: a value is missing", { auth: "" }, "!GPS118", "GPS163"],
+  ["a misspelt password is not a marker either", { pasword: "x" }, "!GPS118", "GPS152 GPS163"],
   ["a list makes the kubelet drop the file", [], "!GPS109", "!GPS109"],
-  ["so does a number", 5, "!GPS109", "!GPS109"],
+  ["the same for a number", 5, "!GPS109", "!GPS109"],
   ["and auth as a number", { auth: 5 }, "!GPS113", "!GPS113"],
   ["and a password as an object", { username: "u", password: {} }, "!GPS113", "!GPS113"],
   [
@@ -186,7 +181,7 @@ const entries: readonly (readonly [
     "!GPS131",
     "GPS169",
   ],
-  ["an identity token alone: CRI-O may live by it", { identitytoken: "t" }, "!GPS120", "GPS163"],
+  ["an identity token alone: CRI-O may depend on it", { identitytoken: "t" }, "!GPS120", "GPS163"],
   [
     "docker login to Azure writes a null user beside the token: the kubelet pulls with the empty password",
     { auth: auth("00000000-0000-0000-0000-000000000000:"), identitytoken: "t" },
@@ -201,12 +196,12 @@ const entries: readonly (readonly [
     "GPS152",
     "GPS152",
   ],
-  ["an empty token is none", { auth: "dTpw", identitytoken: "" }, "accept", "accept"],
+  ["an empty token counts as absent", { auth: "dTpw", identitytoken: "" }, "accept", "accept"],
   ["an unknown field", { auth: "dTpw", pasword: "x" }, "GPS152", "GPS152"],
   ["serveraddress repeats the key", { auth: "dTpw", serveraddress: "a.io" }, "accept", "accept"],
-  ["Auth: the kubelet reads it, other readers need not", { Auth: "dTpw" }, "!GPS112", "!GPS112"],
+  ["Auth: the kubelet reads it, other programs may not", { Auth: "dTpw" }, "!GPS112", "!GPS112"],
   ["pa\u017fsword the same", { "pa\u017fsword": "p", username: "u" }, "!GPS112", "!GPS112"],
-  ["padding where none is due", { auth: "dTpw=" }, "!GPS115", "!GPS115"],
+  ["padding that does not belong there", { auth: "dTpw=" }, "!GPS115", "!GPS115"],
   ["too much padding", { auth: "dXM6cGE==" }, "!GPS115", "!GPS115"],
   ["padding in two lines", { auth: "dTo=\n" }, "GPS154", "GPS154"],
   ["a lone digit at the end", { auth: "dTpwd" }, "!GPS115", "!GPS115"],
@@ -251,7 +246,7 @@ for (const [table, cases] of [
   ["a document", documents],
   ["an entry", entries.map(([why, entry, a, o]) => [why, document("a.io", entry), a, o] as const)],
 ] as const) {
-  test(`H24: ${table} is judged by what it does to a node`, () => {
+  test(`H24: judges ${table} by the effect on a node`, () => {
     for (const [why, bytes, additional, original] of cases) {
       assert.equal(verdict(read(bytes, "additional")), additional, `additional: ${why}`);
       assert.equal(verdict(read(bytes, "original")), original, `original: ${why}`);
@@ -267,12 +262,12 @@ function registries(count: number): string {
   return JSON.stringify({ auths: Object.fromEntries(members) });
 }
 
-test("H24: 1,000 registries are accepted, one more is refused", () => {
+test("H24: accepts 1,000 registries, and refuses one more", () => {
   assert.equal(verdict(read(registries(1000))), "accept");
   assert.equal(verdict(read(registries(1001))), "!GPS111");
 });
 
-test("every bad entry is told, with its key path", () => {
+test("reports every bad entry with its key path", () => {
   const parsed = read('{"auths":{"b.io":{"auth":"%"},"a.io":{"auth":"bm9jb2xvbg=="},"c.io":null}}');
   assert.ok(!parsed.ok);
   assert.deepEqual(parsed.problems.map(formatProblem), [
@@ -282,7 +277,7 @@ test("every bad entry is told, with its key path", () => {
   ]);
 });
 
-test("bad JSON is told with line and column, never with its text", () => {
+test("reports bad JSON with line and column, never with its text", () => {
   const parsed = read('{"auths":{\n  "a.io":{"auth":"dTpw",}}}');
   assert.ok(!parsed.ok);
   assert.match(
@@ -291,7 +286,7 @@ test("bad JSON is told with line and column, never with its text", () => {
   );
 });
 
-test("an original's other keys come through with every value, an additional's do not", () => {
+test("keeps every value of an original's other keys, and none of an additional's", () => {
   const text = '{"auths":{},"credHelpers":{"a.io":"ecr"},"x":[1,{"constructor":null}]}';
   const [original, additional] = [read(text, "original"), read(text, "additional")];
   assert.ok(original.ok && additional.ok);
@@ -304,9 +299,7 @@ test("an original's other keys come through with every value, an additional's do
 
 const hub = "https://index.docker.io/v1/";
 
-/**
- * What tools leave beside real entries; what an additional is told, and what an original is told.
- */
+/** What tools leave beside real entries; the messages for an additional, and for an original. */
 const leftovers: readonly (readonly [
   why: string,
   auths: object,
@@ -346,7 +339,7 @@ const leftovers: readonly (readonly [
   ["a marker beside a mistake", { "a.io": {}, "b.io": { auth: "%" } }, "!GPS115", "!GPS115"],
 ];
 
-test("H24: what docker login and credential helpers leave beside real entries refuses nothing", () => {
+test("H24: accepts what docker login and credential helpers leave beside real entries", () => {
   for (const [why, auths, additional, original] of leftovers) {
     const text = JSON.stringify({ auths });
     assert.equal(verdict(read(text, "additional")), additional, `additional: ${why}`);
@@ -354,7 +347,9 @@ test("H24: what docker login and credential helpers leave beside real entries re
   }
 });
 
-/** Entries that serve no image, each with the reason for which it is refused when it is alone. */
+/**
+ * Entries that serve no image, each with the reason for which it is refused if it is the only one.
+ */
 const useless: readonly (readonly [key: string, entry: unknown, code: string])[] = [
   ["a.io", null, "GPS109"],
   ["a.io", { auth: "" }, "GPS118"],
@@ -402,7 +397,7 @@ for (const [key, code] of [
     assert.equal(verdict(read(JSON.stringify({ auths: empty }))), "GPS166");
   });
 
-test("refuses every entry of no use, each with its reason, when there is no better one", () => {
+test("refuses several entries of no use, each with its reason, when there is no better one", () => {
   const parsed = read('{"auths":{"A.io":{"auth":"dTpw"},"b.io":{"auth":""},"c.io":{}}}');
   assert.equal(verdict(parsed), "!GPS124 GPS118");
 });
@@ -412,7 +407,10 @@ test("refuses a source for an entry that hurts nodes, even under a registry of n
   assert.equal(verdict(read(JSON.stringify({ auths }))), "!GPS115");
 });
 
-/** What an original's nodes live with, and what only an additional can be asked to correct. */
+/**
+ * Mistakes that an original's nodes already have, and that only an additional's author can be asked
+ * to correct.
+ */
 const defects: readonly (readonly [why: string, entry: unknown, code: string])[] = [
   ["a colon in the user name", { username: "u:x", password: "p" }, "!GPS131"],
   [
@@ -430,7 +428,9 @@ for (const [why, entry, code] of defects)
     assert.deepEqual(original.ok && original.entries.map(({ registry }) => registry), ["good.io"]);
   });
 
-/** What becomes of one registry's spellings, which the kubelet tries all, in an order it draws. */
+/**
+ * The result for several spellings of one registry; the kubelet tries them all, in random order.
+ */
 const spelt: readonly (readonly [
   why: string,
   auths: Readonly<Record<string, unknown>>,
@@ -474,7 +474,7 @@ const spelt: readonly (readonly [
     "GPS166",
   ],
   [
-    "keys of which some could hold a secret",
+    "keys that may contain a secret",
     {
       "u:p@a.io:5000/x": { auth: "dTpw" },
       "a.io:5000/x?y": { auth: "djpx" },
@@ -510,7 +510,7 @@ for (const [why, auths, kept, original, additional] of spelt)
     }
   });
 
-test("F52: leaves out of an original what has no spelling left, and says so", () => {
+test("F52: leaves out of an original a registry with no spelling left, and reports it", () => {
   const auths = Object.fromEntries(
     Array.from({ length: 12 }, (_, at) => [`u${at}@a.io`, { auth: auth(`u:${at}`) }]),
   );
@@ -521,7 +521,7 @@ test("F52: leaves out of an original what has no spelling left, and says so", ()
   for (const { registry } of parsed.entries) assert.equal(identity(registry), "a.io", registry);
 });
 
-/** Texts that a tool was to replace, and what only looks a little like one. */
+/** Texts that a tool should have replaced, and texts that only resemble one. */
 const placeholders: readonly (readonly [text: string, warned: boolean])[] = [
   ["<path:kv/data/x#user>:<path:kv/data/x#pw>", true],
   ["${USER}:${TOKEN}", true],
@@ -619,7 +619,7 @@ for (const [why, bytes, code] of mistaken)
   test(`F06, F08, F09: names ${why} as ${code}`, () =>
     assert.ok(verdict(read(bytes)).split(/[! ]/).includes(code), verdict(read(bytes))));
 
-test("F09: sends nobody to .data of a manifest that has none, or has it encrypted", () => {
+test("F09: does not send people to .data of a manifest that has none, or has it encrypted", () => {
   for (const kind of ["SealedSecret", "ExternalSecret", "Secretary"])
     for (const bytes of [manifest(kind), JSON.stringify({ apiVersion: "x/v1", kind, spec: {} })]) {
       const parsed = read(bytes);
@@ -629,16 +629,16 @@ test("F09: sends nobody to .data of a manifest that has none, or has it encrypte
     }
 });
 
-test("a source of which nothing is left is told what to give", () => {
+test("states what to give for a source of which nothing is left", () => {
   const parsed = read('{"auths":{"a.io":{},"b.io":{}}}');
   assert.ok(!parsed.ok);
   assert.deepEqual(parsed.problems.map(formatProblem), [
-    'additional: auths["a.io"]: holds no credential for a node, nor does any other entry; enter it with ' +
-      "kubectl pull-secret add --password-stdin: a credential helper keeps it elsewhere",
+    'additional: auths["a.io"]: has no credential for a node, and no other entry has one; enter it with ' +
+      "kubectl pull-secret add --password-stdin: a credential helper stores it elsewhere",
   ]);
 });
 
-test("judges a megabyte of any one text without searching it again and again", () => {
+test("judges a megabyte of any one text in linear time", () => {
   const most = 1_000_000;
   const fill = (text: string): string => text.repeat(Math.floor(most / text.length));
   const passwords = ["{{", "${", "vault:", "<path:", "$(a"].map((text) => `u:${fill(text)}`);

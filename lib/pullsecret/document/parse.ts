@@ -2,8 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
-import { fold } from "../json/fold.ts";
-import { isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
+import { fold, isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
 import { isUnusual, meaningOf, readKey, spellingsOf } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem, type ProblemKind } from "../problems/problems.ts";
@@ -23,9 +22,9 @@ export type Accepted = Readonly<{
 type Rejected = Readonly<{
   ok: false;
   problems: readonly Problem[];
-  /** What else was found, before the document is mended. */
+  /** The other findings, before the document is repaired. */
   warnings: readonly Problem[];
-  /** Nothing is wrong with it but that none of its entries is of use. */
+  /** The only thing wrong with it: none of its entries is useful. */
   isIdle: boolean;
 }>;
 export type Parsed = Accepted | Rejected;
@@ -36,9 +35,9 @@ export const maxEntries = 1000;
 /**
  * Reads one source. It is refused as a whole if any part would hurt a node: the kubelet drops a
  * file for one bad entry. An entry that can never serve an image is left out of an additional, with
- * a warning, if another one can; else it refuses the additional. An original keeps it with a
- * warning: nodes may already live with it, and the kubelet skips it by itself. Never throws, and
- * names no value.
+ * a warning, if another entry can serve images; otherwise the additional is refused. An original
+ * keeps the entry with a warning: nodes may already use it, and the kubelet skips it by itself.
+ * Never throws, and never includes a value.
  */
 export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   const read = readJson(bytes);
@@ -62,8 +61,8 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   else if (document !== undefined && isManifest(document))
     findings.dislike(manifestOf(document["kind"], "items" in document), []);
   else if (findings.problems.length === 0) {
-    // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object
-    // not at all.
+    // The kubelet reads `null` and `{}` as no credentials, and drops any other document that is not
+    // an object.
     if (document !== undefined && isDockercfg(document)) findings.dislike("dockercfg", []);
     else if (read.value === null || document !== undefined) findings.dislike("noAuths", ["auths"]);
     else findings.refuse("noAuths", ["auths"]);
@@ -109,8 +108,8 @@ type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
 
 /**
  * The entries of one registry, whose keys differ in their spelling. Each credential stays once. The
- * kubelet tries several in an order that it draws, so an additional may not have them; an original
- * keeps them, each under a key of its own, or the one that works might be lost.
+ * kubelet tries several in random order, so an additional may not have them. An original keeps
+ * them, each under a key of its own: otherwise the working one might be lost.
  */
 function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] {
   const kept: Seen[] = [];
@@ -121,7 +120,7 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
     else if (kept[0] !== undefined) findings.dislike("sameRegistry", at, quote(kept[0].key));
     if (twin === undefined) kept.push(one);
   }
-  // Several of an additional have refused it.
+  // Several in an additional are already refused.
   if (kept.length <= 1 || findings.source.role === "additional")
     return kept.map(({ registry, credential }) => ({ registry, credential }));
   const own = new Set(kept.map(({ key }) => key));
@@ -130,21 +129,21 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
     const isFree = (key: string) => !used.has(key) && (key === one.key || !own.has(key));
     const written = spellingsOf(one.key).find(isFree);
     if (written !== undefined) used.set(written, one);
-    // Nine are enough for all that was ever seen.
+    // Nine are enough for every case seen so far.
     else findings.leaveOut("sameRegistry", ["auths", one.key], quote(kept[0]?.key ?? ""));
   }
   return [...used].map(([registry, { credential }]) => ({ registry, credential }));
 }
 
-/** The spelling that is written out comes first, whatever the order in the document. */
+/** Puts the spelling that is written out first, whatever the order in the document. */
 function byPlainness(one: Seen, other: Seen): number {
   const merit = ({ key, registry }: Seen) => Number(key === registry);
   return merit(other) - merit(one) || (one.key < other.key ? -1 : 1);
 }
 
 /**
- * Whether an entry is what tools leave beside real ones, and useless to nodes. A marker in an
- * original stays, because nodes may live with it: CRI-O looks no further once it has found one.
+ * Whether an entry is one that tools leave beside real ones, and useless to nodes. A marker in an
+ * original stays, because nodes may depend on it: CRI-O stops searching once it has found one.
  */
 function isLeftOut(key: string, value: Json, { role }: NamedSource): boolean {
   return isHubToken(key) || (role === "additional" && isMarker(value));
@@ -182,7 +181,7 @@ function readRest(document: JsonObject, findings: Findings): JsonObject {
   return rest;
 }
 
-/** What is no JSON at all may be recognised all the same. */
+/** Recognises common texts that are not JSON at all. */
 function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
   if (kind !== "notJson") return kind;
   const text = Buffer.from(bytes).toString("utf8");
@@ -198,11 +197,11 @@ function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
   return /^\s*\{/.test(decoded) ? "base64" : kind;
 }
 
-/** A field of a manifest in YAML; undefined where it has none. */
+/** A field of a manifest in YAML; undefined if it has none. */
 const lineOf = (field: string, text: string): string | undefined =>
   new RegExp(`^${field}:[ \\t]*(["']?)([\\w./-]+)\\1[ \\t]*(?:#.*)?\\r?$`, "m").exec(text)?.[2];
 
-/** The words about a Secret, by its type. People leave the type out when they copy a manifest. */
+/** The message about a Secret, by its type. People leave the type out when they copy a manifest. */
 function secretOf(type: unknown): ProblemKind {
   if (type === undefined || type === null || type === "kubernetes.io/dockerconfigjson")
     return "secretManifest";
@@ -223,8 +222,8 @@ const isDockercfg = (document: JsonObject): boolean =>
   );
 
 /**
- * Top-level keys whose type matters: the kubelet (HttpHeaders) or CRI-O (credHelpers) drops the
- * file for another.
+ * Top-level keys whose type matters: for a wrong type the kubelet (HttpHeaders) or CRI-O
+ * (credHelpers) drops the file.
  */
 const stringMaps: ReadonlySet<string> = new Set(["httpheaders", "credhelpers"]);
 

@@ -35,7 +35,7 @@ test("every value is read as JSON.parse reads it", () => {
   );
 });
 
-test("what JSON.parse refuses is refused, and nothing else but for a reason that is told", () => {
+test("refuses what JSON.parse refuses, and nothing else without a stated reason", () => {
   fc.assert(
     fc.property(spoiledBytes, (bytes) => {
       const ours = readJson(bytes);
@@ -77,13 +77,13 @@ const faults: readonly (readonly [text: string, kind: string, path: string])[] =
   ["\u00a0[]", "notJson", "line 1, column 1"],
 ];
 
-test("a fault is told with its place", () => {
+test("reports a fault with its place", () => {
   for (const [text, kind, path] of faults) {
     assert.deepEqual(read(text), { ok: false, faults: [{ kind, path }] }, text);
   }
 });
 
-test("bytes that are no UTF-8 are told with their place", () => {
+test("reports bytes that are not UTF-8 with their place", () => {
   const places = [
     ["ff", 1],
     ["22ff22", 2],
@@ -102,7 +102,7 @@ test("bytes that are no UTF-8 are told with their place", () => {
   }
 });
 
-test("limits are given by the caller and hold exactly", () => {
+test("applies the caller's limits exactly", () => {
   assert.ok(read("[[1]]", { bytes: 5, depth: 2 }).ok);
   assert.deepEqual(read("[[1]]", { bytes: 4, depth: 2 }), {
     ok: false,

@@ -1,15 +1,15 @@
 /**
- * Strict, bounded JSON: what every reader reads alike. Refused besides bad syntax: more bytes or
- * levels than allowed, duplicate keys (Node keeps the last, Go merges), `__proto__`, invalid UTF-8
- * and lone surrogates (Go replaces them silently), numbers that a double cannot keep.
+ * Strict, bounded JSON, which every reader reads alike. Besides bad syntax it refuses: more bytes
+ * or levels than allowed, duplicate keys (Node keeps the last, Go merges), `__proto__`, invalid
+ * UTF-8 and lone surrogates (Go replaces them silently), numbers that a double cannot hold exactly.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { Fault, readText } from "./text.ts";
-import { doubleOf, type JsonFault, type Values, valuesOf } from "./values.ts";
+import { doubleOf, valuesOf, type JsonFault, type Values } from "./values.ts";
 
 /** A value whose numbers are doubles. */
 export type Json = Values<number>;
-/** Has no prototype: `value.constructor` is the document's or nothing. */
+/** Has no prototype: `value.constructor` is the document's own, or undefined. */
 export type JsonObject = { readonly [name: string]: Json };
 
 export type JsonLimits = Readonly<{ bytes: number; depth: number }>;
@@ -23,13 +23,13 @@ export type JsonRead =
  */
 export const documentLimits: JsonLimits = { bytes: 1024 * 1024, depth: 32 };
 
-/** Reads bytes as strict JSON. Never throws; a fault holds no value of the document. */
+/** Reads bytes as strict JSON. Never throws; a fault contains no value of the document. */
 export function readJson(bytes: Uint8Array, limits: JsonLimits = documentLimits): JsonRead {
   if (bytes.length > limits.bytes)
     return { ok: false, faults: [{ kind: "tooBig", path: "document" }] };
   const fault = notUtf8(bytes);
   if (fault !== undefined) return { ok: false, faults: [fault] };
-  // A TextDecoder that checks as it goes takes three times as long.
+  // A TextDecoder that validates while decoding takes three times as long.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
   const tree = readText(text, limits.depth);
   if (tree instanceof Fault)
@@ -48,13 +48,15 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The byte, from 1, at which the text stops being UTF-8; found by halves: 20 looks at 1 MiB. */
+/**
+ * The byte, counted from 1, where the text stops being UTF-8. A binary search: 20 checks for 1 MiB.
+ */
 function badByte(bytes: Uint8Array): number {
   let [good, bad] = [0, bytes.length + 1];
   while (bad - good > 1) {
     const middle = (good + bad) >> 1;
     try {
-      // stream: a character that is cut off at the end is not wrong yet.
+      // stream: a character cut off at the end is not an error yet.
       new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
       good = middle;
     } catch {
@@ -68,4 +70,12 @@ function badByte(bytes: Uint8Array): number {
 function position(text: string, at: number): string {
   const before = text.slice(0, at).split("\n");
   return `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
+}
+
+/**
+ * The lower-case form of a name, with U+017F for s and U+212A for k: two names with the same form
+ * are one field.
+ */
+export function fold(name: string): string {
+  return name.replaceAll("\u017f", "s").replaceAll("\u212a", "k").toLowerCase();
 }

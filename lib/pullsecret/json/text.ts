@@ -1,8 +1,8 @@
 /**
  * The one reader of JSON documents: RFC 8259's grammar over a text. The tree keeps what JSON.parse
  * loses: duplicate keys, their order, how a number is written, the position of a fault. Each view
- * of a document is made from this tree: its values (values.ts), what the kubelet takes from it
- * (kubelet.ts), and what an agent writes back (agent/delivery/config-json).
+ * of a document is made from this tree: its values (values.ts), the kubelet's view (kubelet.ts),
+ * and what an agent writes back (agent/delivery/config-json).
  */
 
 /** An object as written: names and values side by side, duplicates included. */
@@ -15,7 +15,7 @@ export class JsonMembers {
   }
 }
 
-/** A number that JavaScript would write otherwise: 1.0, 1e3, 12345678901234567890. */
+/** A number that JavaScript would write differently: 1.0, 1e3, 12345678901234567890. */
 export class Numeral {
   readonly text: string;
 
@@ -33,8 +33,8 @@ const simple = /[ !#-[\]-\uffff]*/y;
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 
 /**
- * Reads one JSON document, without recursion: a document nested a million deep costs memory, not
- * the stack. Never throws for any text.
+ * Reads one JSON document, without recursion: a document nested a million levels deep costs memory,
+ * but not the stack. Never throws for any text.
  */
 export function readText(text: string, depth: number): Tree | Fault {
   try {
@@ -92,10 +92,7 @@ class Reader {
     }
   }
 
-  /**
-   * A whole scalar or empty container; `undefined` after opening a container that has something in
-   * it.
-   */
+  /** A whole scalar or empty container; `undefined` after opening a container with content. */
   #value(): Tree | undefined {
     this.#skip(space);
     switch (this.#text[this.#at]) {
@@ -173,7 +170,7 @@ class Reader {
     return String(value) === raw ? value : new Numeral(raw);
   }
 
-  /** Moves over what a sticky pattern matches, nothing if it does not. */
+  /** Moves past what a sticky pattern matches; stays if it does not match. */
   #skip(pattern: RegExp): void {
     pattern.lastIndex = this.#at;
     if (pattern.test(this.#text)) this.#at = pattern.lastIndex;

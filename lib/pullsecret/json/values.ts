@@ -1,4 +1,4 @@
-/** The view of a document that programs work with: plain values, if it has no ambiguity. */
+/** The view of a document that programs use: plain values, if nothing in it is ambiguous. */
 import { formatPath } from "../problems/keypath.ts";
 import type { ProblemKind } from "../problems/problems.ts";
 import { JsonMembers, Numeral, type Tree } from "./text.ts";
@@ -12,19 +12,19 @@ export type Values<N> =
   | readonly Values<N>[]
   | { readonly [name: string]: Values<N> };
 
-/** What is wrong, and where: a key path, or a position where there is none yet. */
+/** What is wrong, and where: a key path, or a position if there is no path yet. */
 export type JsonFault = Readonly<{ kind: ProblemKind; path: string }>;
 
-/** `numeral` gives a number that JavaScript would write otherwise; undefined refuses it. */
+/** `numeral` converts a number that JavaScript would write differently; undefined refuses it. */
 type Options<N> = Readonly<{ numeral: (numeral: Numeral) => N | undefined; depth: number }>;
 
-/** 1 MiB can hold 170,000 faults; nobody reads more than these. */
+/** 1 MiB can contain 170,000 faults; more than these help no reader. */
 const mostFaults = 20;
 
 /**
- * The values of a tree, and what readers of JSON would disagree about: with any such fault the
- * values are not to be used. Objects have no prototype. Recursion ends at `depth` levels, of which
- * the deepest is a fault.
+ * The values of a tree, and everything that readers of JSON would disagree about. If there is such
+ * a fault, do not use the values. Objects have no prototype. Recursion ends at `depth` levels; the
+ * deepest level is a fault.
  */
 export function valuesOf<N>(
   tree: Tree,
@@ -34,7 +34,7 @@ export function valuesOf<N>(
   return { value: view.value(tree), faults: view.faults };
 }
 
-/** A number as a double; undefined where a double cannot keep it. */
+/** A number as a double; undefined if a double cannot hold it exactly. */
 export function doubleOf({ text }: Numeral): number | undefined {
   const value = Number(text);
   const keeps = /[.eE]/.test(text) ? Number.isFinite(value) : Number.isSafeInteger(value);
@@ -44,7 +44,7 @@ export function doubleOf({ text }: Numeral): number | undefined {
 class View<N> {
   readonly faults: JsonFault[] = [];
   readonly #options: Options<N>;
-  /** Where we are; written out only for a fault. */
+  /** The current path; formatted only for a fault. */
   readonly #steps: (string | number)[] = [];
 
   constructor(options: Options<N>) {
@@ -84,7 +84,7 @@ class View<N> {
   }
 
   #fault(kind: ProblemKind, ...below: string[]): null {
-    // A path of a hundred levels helps nobody: what is too deep is told by where it begins.
+    // A path of a hundred levels is not readable: the message shows where the nesting begins.
     const steps = kind === "tooDeep" ? this.#steps.slice(0, 2) : [...this.#steps, ...below];
     if (this.faults.length < mostFaults) this.faults.push({ kind, path: formatPath(steps) });
     return null;

@@ -1,22 +1,22 @@
 /**
  * config.json as the kubelet reads it (DockerConfigJSON through Go's encoding/json), for any bytes.
- * It is laxer than parse(): field names in any case, duplicates merged, bad UTF-8 replaced; and
- * harsher: one bad entry drops the whole file.
+ * It is laxer than parse(): field names in any case, duplicates merged, bad UTF-8 replaced. It is
+ * also harsher: one bad entry drops the whole file.
  */
 import { Buffer } from "node:buffer";
 import { decodeAuth } from "../document/auth.ts";
-import { fold } from "../json/fold.ts";
+import { fold } from "../json/json.ts";
 import { formatPath, type Steps } from "../problems/keypath.ts";
 import type { ProblemKind } from "../problems/problems.ts";
 import { Fault, JsonMembers, readText, type Tree } from "../json/text.ts";
 
-/** Bytes, because `auth` may hold what is no text. */
+/** Bytes, because `auth` may contain bytes that are not text. */
 type KubeletCredential = Readonly<{ username: Buffer; password: Buffer }>;
 
 export type KubeletEntry = Readonly<{ key: string }> & KubeletCredential;
 
 /**
- * What the kubelet holds after reading; or why it drops the file, and the registries that it would
+ * The kubelet's entries after reading; or why it drops the file, and the registries that it would
  * have had.
  */
 export type KubeletRead =
@@ -26,7 +26,7 @@ export type KubeletRead =
 /** encoding/json gives up beyond this many levels. */
 const depth = 10_000;
 
-/** A file as Go's encoding/json decodes it; a fault where it gives up. Never throws. */
+/** A file as Go's encoding/json decodes it; a fault if Go reports an error. Never throws. */
 export function treeOf(bytes: Uint8Array): Tree | Fault {
   return readText(decodeText(bytes), depth);
 }
@@ -57,7 +57,7 @@ class Reader {
     }
   }
 
-  /** Several objects add up; null forgets what came before. */
+  /** Several objects add up; null resets them. */
   #auths(tree: Tree): void {
     if (tree === null) this.entries = new Map();
     else if (!(tree instanceof JsonMembers)) this.#drop("notObject", ["auths"]);
@@ -128,8 +128,8 @@ const sequence =
   /[^\x80-\xff]+|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}|([^])/g;
 
 /**
- * UTF-8 as Go reads it: every byte that is no part of a character becomes U+FFFD by itself (the web
- * makes one of several).
+ * UTF-8 as Go reads it: every byte that is not part of a character becomes U+FFFD by itself (web
+ * decoders replace several bytes by one).
  */
 function decodeText(bytes: Uint8Array): string {
   try {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { explain, type Explanation } from "./explain.ts";
+import { explain, type Explanation } from "./match.ts";
 import { repositoryOf } from "../registry/image.ts";
 import { readAsKubelet } from "./kubelet.ts";
 
@@ -27,7 +27,7 @@ const images: readonly (readonly [image: string, repository: string | undefined]
   ["", undefined],
 ];
 
-test("an image is looked up by host and path, Docker Hub's with docker.io", () => {
+test("looks up an image by host and path, with docker.io for Docker Hub's", () => {
   for (const [image, repository] of images) assert.equal(repositoryOf(image), repository, image);
 });
 
@@ -38,7 +38,7 @@ function run(keys: readonly string[], image: string): Explanation {
   return answer.explanation;
 }
 
-test("two paths of one registry are two credentials, and each image is pulled with its own", () => {
+test("pulls each image of two paths of one registry with its own credential", () => {
   const keys = ["registry.example.com/team-a", "registry.example.com/team-b"];
   for (const key of keys) {
     const { tries, ignored } = run(keys, `${key}/app:1`);
@@ -111,7 +111,7 @@ const lookups: readonly (readonly [
   ],
 ];
 
-test("explain gives the kubelet's tries in its order, and every other entry with a reason", () => {
+test("explains the kubelet's tries in its order, and every other entry with a reason", () => {
   for (const [keys, image, tries, why] of lookups) {
     const explanation = run(keys, image);
     assert.deepEqual(
@@ -124,7 +124,7 @@ test("explain gives the kubelet's tries in its order, and every other entry with
   }
 });
 
-test("every reason why an entry is not tried has its words", () => {
+test("has a text for every reason why an entry is not tried", () => {
   const keys = [
     "b.io",
     "a.io:443",
@@ -153,7 +153,7 @@ test("every reason why an entry is not tried has its words", () => {
   ]);
 });
 
-test("a file that the kubelet drops is explained entry by entry", () => {
+test("explains a file that the kubelet drops entry by entry", () => {
   const answer = explain(
     Buffer.from('{"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"%"}}}'),
     "a.io/x",
@@ -168,7 +168,7 @@ test("a file that the kubelet drops is explained entry by entry", () => {
   assert.equal(answer?.dropped?.path, 'auths["b.io"].auth');
 });
 
-/** What Go's encoding/json makes of it: user names by key, or undefined where it gives up. */
+/** The result of Go's encoding/json: user names by key, or undefined if it reports an error. */
 const files: readonly (readonly [
   text: string | Buffer,
   users: Record<string, string> | undefined,
@@ -204,7 +204,7 @@ const files: readonly (readonly [
   [`{"x":${"[".repeat(10_000)}${"]".repeat(10_000)}}`, undefined, "one more"],
 ];
 
-test("a file is read as Go reads it", () => {
+test("reads a file as Go reads it", () => {
   for (const [text, users, why] of files) {
     const read = readAsKubelet(Buffer.from(text));
     const found = read.ok

@@ -1,19 +1,23 @@
 /** Which of its entries the kubelet tries for an image, in its order (BasicDockerKeyring). */
 import { matchesLabel } from "../registry/glob.ts";
-import type { KubeletEntry } from "./kubelet.ts";
+import { readAsKubelet, type KubeletEntry } from "./kubelet.ts";
 import { identity, normalise } from "../registry/registry.ts";
 import { parseLocation, splitPort, type Location } from "../registry/url.ts";
+import { redactKey } from "../problems/keypath.ts";
+import { problem, type Problem } from "../problems/problems.ts";
+import { shownUser } from "../problems/token.ts";
+import { repositoryOf } from "../registry/image.ts";
 
 /** Why an entry is not tried. */
 type Ignored = Readonly<{ key: string; reason: string }>;
 
-/** What is looked up: entries of a file, or only their registries. */
+/** Entries of a file, or only their registries. */
 type Keyed = Readonly<{ key: string }>;
 
 export type Match<Entry extends Keyed = KubeletEntry> = Readonly<{
   /**
-   * In the order of trial. Entries of one group mean the same registry: among them the kubelet
-   * draws the order each time it reads the file.
+   * In the order of trial. Entries of one group mean the same registry: the kubelet tries them in a
+   * random order, which changes each time it reads the file.
    */
   tries: readonly (readonly Entry[])[];
   ignored: readonly Ignored[];
@@ -42,7 +46,7 @@ export function match<Entry extends Keyed>(
   // letters and digits.
   for (const key of [...groups.keys()].toSorted().toReversed()) {
     const group = groups.get(key) ?? [];
-    const reason = image === undefined ? "the image's host is no address" : whyNot(key, image);
+    const reason = image === undefined ? "the image's host is not an address" : whyNot(key, image);
     if (reason === undefined) tries.push(group);
     else if (group !== hub) ignored.push(...group.map((entry) => ({ key: entry.key, reason })));
   }
@@ -56,8 +60,8 @@ export function match<Entry extends Keyed>(
 }
 
 /**
- * The entries of such groups, one after the other, each with its place in the order. Those of one
- * number are drawn.
+ * The entries of the groups, one after the other, each with its place in the order. Entries with
+ * the same number are tried in random order.
  */
 export function inOrder<Entry extends KubeletEntry>(
   tries: Match<Entry>["tries"],
@@ -95,8 +99,52 @@ function difference(location: Location, image: Location): string | undefined {
   return image.path.startsWith(location.path) ? undefined : "another path";
 }
 
-/** The kubelet takes a host without dot and port, such as localhost, for Docker Hub too. */
+/** The kubelet also takes a host without dot and port, such as localhost, for Docker Hub. */
 function isDockerHub(repository: string): boolean {
   const host = repository.slice(0, repository.indexOf("/"));
   return host === "docker.io" || host === dockerHub || !/[.:]/.test(host);
+}
+
+export type Explanation = Readonly<{
+  image: string;
+  /**
+   * In the kubelet's order; entries with the same number in a random order, which changes each time
+   * it reads the file.
+   */
+  tries: readonly Readonly<{ registry: string; username: string; order: number }>[];
+  /** Every other entry of the file. */
+  ignored: readonly Readonly<{ registry: string; reason: string }>[];
+}>;
+
+/**
+ * Which credentials of a file the kubelet would try for an image. Answers for any bytes. If the
+ * kubelet drops the whole file, nothing is tried, and `dropped` has the reason. Contains no
+ * password, and no user name that serves as one. `undefined`: the image is not a valid reference.
+ */
+export function explain(
+  bytes: Uint8Array,
+  image: string,
+  source: string,
+): { explanation: Explanation; dropped?: Problem } | undefined {
+  const repository = repositoryOf(image);
+  if (repository === undefined) return undefined;
+  const file = readAsKubelet(bytes);
+  if (!file.ok) {
+    const dropped = problem(file.kind, source, file.path);
+    const reason = `the kubelet drops the whole file: ${file.path}: ${dropped.what}`;
+    const ignored = file.keys.map((key) => ({ registry: redactKey(key), reason }));
+    return { explanation: { image, tries: [], ignored }, dropped };
+  }
+  const { tries, ignored } = match(file.entries, repository);
+  return {
+    explanation: {
+      image,
+      tries: inOrder(tries).map(({ key, username, password, order }) => ({
+        registry: redactKey(key),
+        username: shownUser(username.toString("utf8"), password.toString("utf8")),
+        order,
+      })),
+      ignored: ignored.map(({ key, reason }) => ({ registry: redactKey(key), reason })),
+    },
+  };
 }

@@ -1,10 +1,10 @@
-/** Entries → bytes. Same meaning, same bytes: what two merges have in common needs no restart. */
+/** Entries → bytes. Same meaning, same bytes: a merge that changes no meaning needs no restart. */
 import type { Json, JsonObject } from "../json/json.ts";
 import type { MergedEntry } from "./merge.ts";
 import type { Entry } from "../document/parse.ts";
 
 /**
- * The document that nodes get: compact JSON, keys sorted by code unit at every level, beside
+ * The document that nodes get: compact JSON, keys sorted by code unit at every level, and beside
  * `auths` the original's other top-level keys. Each registry has one padded `auth` and nothing
  * else; without user and password it has `{}`, or its identity token. No line break at the end.
  */

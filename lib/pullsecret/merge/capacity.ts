@@ -9,14 +9,17 @@ import type { Problem } from "../problems/problems.ts";
  */
 export const capacity = 480 * 1024;
 
-/** Code, what is wrong, what to do: in the controller's catalogue, whose limit it is. */
+/**
+ * Code, what is wrong, what to do. Listed in the controller's catalogue, because the limit is the
+ * controller's.
+ */
 export const overfull = [
   "GPS308",
-  "the sources together, or what they merge to, are longer than 480 KiB",
-  "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB",
+  "the sources together, or their merge, are longer than 480 KiB",
+  "remove entries: both are stored in one Secret, and the API server stores no Secret above 1 MiB",
 ] as const;
 
-/** Why the sources cannot be kept, or what they merge to; undefined when they can. */
+/** Why the sources or their merge cannot be stored; undefined if they can. */
 export function judgeSize(
   sourceBytes: number,
   document: string,

@@ -1,8 +1,8 @@
-/** The public digest that tells one revision's content from any other's. */
+/** The public digest that identifies a revision's content. */
 import { createHash } from "node:crypto";
 import type { Intent } from "#contract/names.ts";
 
-/** What a revision of global-pull-secret says, as its bytes are in the Secret. */
+/** The content of a revision of global-pull-secret, byte for byte as in the Secret. */
 export type DigestedRevision = Readonly<{
   salt: Uint8Array;
   intent: Intent;
@@ -11,9 +11,9 @@ export type DigestedRevision = Readonly<{
 }>;
 
 /**
- * SHA-256 in 43 characters of base64url. The salt makes it useless for guessing: without it a pod's
- * annotation would tell whether a guessed password is the one in the document. No part but the salt
- * may hold a NUL, and the salt's length is fixed, so no two contents share one text.
+ * SHA-256 in 43 characters of base64url. The salt prevents guessing: without it, a pod's annotation
+ * would reveal whether a guessed password is the one in the document. No part except the salt may
+ * contain a NUL, and the salt's length is fixed, so no two contents have the same digested text.
  */
 export function digestOf({ salt, intent, sources, document }: DigestedRevision): string {
   const hash = createHash("sha256").update(salt);

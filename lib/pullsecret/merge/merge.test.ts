@@ -43,24 +43,24 @@ function lines(merged: Merged): string[] {
   return (merged.ok ? merged.warnings : merged.problems).map(formatProblem);
 }
 
-test("H9: on a conflict additional wins, and says so", () => {
+test("H9: prefers the additional on a conflict, and reports it", () => {
   const merged = mergeKeys({ "a.io": "u:p" }, { "https://a.io/v1/": "x:y" });
   assert.ok(merged.ok);
   assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"eDp5"}}}');
   assert.deepEqual({ ...sourcesOf(merged) }, { "a.io": "additional" });
   assert.deepEqual(lines(merged), [
-    'additional: auths["a.io"]: another credential than in the original; no action needed if intended: the additional\'s is used',
+    'additional: auths["a.io"]: differs from the credential in the original; no action needed if intended: the additional\'s is used',
   ]);
 });
 
-test("H9: policy original keeps the original's", () => {
+test("H9: keeps the original's credential under policy original", () => {
   const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "x:y" }, { conflicts: "original" });
   assert.ok(merged.ok);
   assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"dTpw"}}}');
   assert.match(lines(merged)[0] ?? "", /the original's is used/);
 });
 
-test("the same credential in both is no conflict, and is the original's", () => {
+test("reports no conflict for the same credential in both, and counts it as the original's", () => {
   const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "u:p" }, { protect: ["a.io"] });
   assert.ok(merged.ok);
   assert.deepEqual(lines(merged), []);
@@ -94,7 +94,7 @@ function short(line: string): MergeSource {
   return { id, accepted: source(auths, id === "original" ? "original" : "additional") };
 }
 
-/** Sources, the highest first; what is written, each with its source, and what is told. */
+/** Sources, the highest first; the written entries, each with its source; the warnings. */
 const between: readonly (readonly [
   sources: readonly string[],
   written: string,
@@ -141,21 +141,21 @@ for (const [sources, written, conflicts] of between)
     assert.equal(merged.warnings.filter(({ code }) => code === "GPS164").length, conflicts);
   });
 
-test("a conflict between extra sources names both, and whose is used", () => {
+test("names both extra sources in a conflict, and whose credential is used", () => {
   const both = ["team: a.io=1", "crew: a.io=2"].map(short);
   assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
-    'team: auths["a.io"]: another credential than in crew; no action needed if intended: team\'s is used',
+    'team: auths["a.io"]: differs from the credential in crew; no action needed if intended: team\'s is used',
   ]);
 });
 
-test("a lower source that takes images over from a higher one is told, with both names", () => {
+test("reports with both names a lower source that takes over images from a higher one", () => {
   const both = ["additional: a.io=1", "team: a.io/x=2", "original: b.io=3"].map(short);
   assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
-    'team: auths["a.io/x"]: is tried before "a.io" of the additional; no action needed if intended: it takes over those images',
+    'team: auths["a.io/x"]: is tried before "a.io" of the additional; no action needed if intended: these images use it from now on',
   ]);
 });
 
-test("more than 1,000 registries together are refused: no agent would take them", () => {
+test("refuses more than 1,000 registries together: no agent would accept them", () => {
   const many = (id: string, count: number): MergeSource => ({
     id,
     accepted: source(
@@ -194,7 +194,7 @@ const shadows: readonly (readonly [
   ["a.io/foo", "a.io/foobar", 'auths["a.io/foobar"]: is tried before "a.io/foo" of the original'],
 ];
 
-test("an additional that takes images over from the original is told", () => {
+test("reports an additional that takes over images from the original", () => {
   for (const [original, additional, warning] of shadows) {
     const merged = mergeKeys({ [original]: "u:p" }, { [additional]: "x:y" });
     assert.ok(merged.ok);
@@ -376,23 +376,23 @@ for (const [why, original, additional, ...expected] of hubs)
       assert.deepEqual(Object.fromEntries(written), expected[at]);
     });
 
-test("a takeover under Docker Hub's other name is told once", () => {
+test("reports a takeover under Docker Hub's other name once", () => {
   const told = (original: string, additional: string) =>
     lines(mergeKeys({ [original]: "u:p" }, { [additional]: "x:y" })).map((line) =>
       line.replace(/;.*/, ""),
     );
   assert.deepEqual(told(hubKey, "docker.io"), [
-    'additional: auths["docker.io"]: another credential than in the original',
+    'additional: auths["docker.io"]: differs from the credential in the original',
   ]);
   assert.deepEqual(told("docker.io", hubKey), [
-    `additional: auths["${hubKey}"]: another credential than in the original`,
+    `additional: auths["${hubKey}"]: differs from the credential in the original`,
   ]);
   assert.deepEqual(told("docker.*", hubKey), [
-    `additional: auths["${hubKey}"]: is written as docker.io as well, before "docker.*" of the original`,
+    `additional: auths["${hubKey}"]: is also written as docker.io, before "docker.*" of the original`,
   ]);
 });
 
-/** original, additional; the codes that each of them is told, the original preferred. */
+/** original, additional; the codes reported for each, the original preferred. */
 const told: readonly (readonly [original: Keys, additional: Keys, codes: string])[] = [
   [{ [hubKey]: "o:o" }, { "docker.*": "a:a" }, "original GPS172"],
   [{ [hubKey]: "o:o" }, { "*.io": "a:a" }, "original GPS172"],
@@ -418,7 +418,7 @@ for (const [original, additional, codes] of told)
     assert.equal(lines.join(", "), codes);
   });
 
-test("tells no source that its key is never tried, when its credential is", () => {
+test("does not report a key as never tried when its credential is tried", () => {
   const text = (keys: Keys) =>
     Buffer.from(JSON.stringify({ auths: mapped(keys, (one) => ({ auth: btoa(one) })) }));
   const codes = (original: Keys, additional: Keys) => {
@@ -447,11 +447,13 @@ test("tells no source that its key is never tried, when its credential is", () =
   assert.equal(wild("a:a"), "additional GPS156, additional GPS162, additional GPS165");
 });
 
-test("warns of no credential that is not written", () => {
+test("does not warn of a credential that is not written", () => {
   const told = lines(
     mergeKeys({ "quay.io": "o:o" }, { "quay.io": "a:a", "quay.io/team": "t:t" }),
   ).map((line) => line.replace(/;.*/, ""));
-  assert.deepEqual(told, ['additional: auths["quay.io"]: another credential than in the original']);
+  assert.deepEqual(told, [
+    'additional: auths["quay.io"]: differs from the credential in the original',
+  ]);
 });
 
 test("tries all of an original's credentials for Docker Hub beside a wildcard that has one", () => {
@@ -476,7 +478,7 @@ test("tries all of an original's credentials for Docker Hub beside a wildcard th
   assert.deepEqual(named.map(({ credential }) => credential.password).toSorted(), ["1", "2"]);
 });
 
-/** The original's own credential, which a protected registry takes from everybody. */
+/** The original's own credential, which no other source may replace for a protected registry. */
 const owns: readonly (readonly [original: string, additional: string, protect: string])[] = [
   [hubKey, "docker.io", "docker.io"],
   ["docker.io", hubKey, "docker.io"],
@@ -485,14 +487,14 @@ const owns: readonly (readonly [original: string, additional: string, protect: s
   ["a.io", "https://a.io/v2/", "a.io"],
 ];
 
-test("takes each of an original's own credentials for a protected registry", () => {
+test("accepts each of an original's own credentials for a protected registry", () => {
   const original = { "a.io": "u:1", "https://a.io": "u:2" };
   const taking = (pair: string) => mergeKeys(original, { "a.io": pair }, { protect: ["a.io"] });
   assert.deepEqual([taking("u:1").ok, taking("u:2").ok, taking("u:3").ok], [true, true, false]);
 });
 
 for (const [original, additional, protect] of owns)
-  test(`takes the original's own credential for ${protect} as ${additional}, and no other one`, () => {
+  test(`accepts the original's own credential for ${protect} as ${additional}, and no other`, () => {
     for (const conflicts of ["additional", "original"] as const) {
       const merge = (pair: string) =>
         mergeKeys({ [original]: "u:p" }, { [additional]: pair }, { conflicts, protect: [protect] });
@@ -544,7 +546,7 @@ for (const [why, additional, ...expected] of spellings)
       assert.equal(lost, additional["a.io"] === "a" ? 1 : 0);
     });
 
-test("an entry that both have shadows nothing that the original did not shadow itself", () => {
+test("reports no shadow for an entry of both that the original shadows itself", () => {
   for (const conflicts of ["additional", "original"] as const) {
     const merged = mergeKeys(
       { "a.io": "u:p", "a.io/x": "u:p" },
@@ -553,12 +555,12 @@ test("an entry that both have shadows nothing that the original did not shadow i
     );
     assert.match(
       lines(merged).join("\n"),
-      /^additional: auths\["a.io\/x"\]: another credential .*$/,
+      /^additional: auths\["a.io\/x"\]: differs from the credential in .*$/,
     );
   }
 });
 
-test("of several shadowed registries the nearest is named", () => {
+test("names the nearest of several shadowed registries", () => {
   const merged = mergeKeys(
     { "a.io": "u:p", "a.io/x": "u:p", "*.io": "u:p" },
     { "a.io/x/y": "x:y" },
@@ -611,7 +613,7 @@ const protections: readonly (readonly [protect: string, additional: string, refu
   ["*:5000", "registry:5000", true],
 ];
 
-test("a protected registry is served by no additional entry, whatever the conflict policy", () => {
+test("serves a protected registry from no additional entry, whatever the conflict policy", () => {
   for (const [protect, additional, refused] of protections) {
     for (const conflicts of ["additional", "original"] as const) {
       for (const original of [{}, { [protect]: "u:p" }]) {
@@ -628,23 +630,23 @@ test("a protected registry is served by no additional entry, whatever the confli
   }
 });
 
-/** What protects nothing, or far less than it seems to, and the line about it. */
+/** Values that protect nothing, or far less than they seem to, and the line about them. */
 const unprotectable: readonly (readonly [value: string, line: RegExp])[] = [
   ["", /^is empty; give/],
   [" ", /^is empty; give/],
-  ["quay.io/*", /^is no registry; name it/],
-  ["QUAY.IO/Team", /^is no registry; name it/],
-  ["a b", /^is no registry; name it/],
-  ["nginx", /^is no registry; name it/],
-  ["quay.io/team:1", /^is no registry; name it/],
-  ["quay.io.", /^is no registry; name it/],
-  ["quay.io:*", /^is no registry; name it/],
-  ["fc00::/7", /^is no registry; name it/],
-  ["[fc00::]/7", /^is no registry; name it/],
-  ["index.docker.io:443/library/nginx", /^is no part of image names; give docker\.io/],
-  ["https://u@index.docker.io:0443/nginx", /^is no part of image names; give docker\.io/],
-  ["index.docker.io/nginx", /^is no part of image names; give docker\.io/],
-  ["https://index.docker.io/v1/nginx", /^is no part of image names; give docker\.io/],
+  ["quay.io/*", /^is not a registry; give it/],
+  ["QUAY.IO/Team", /^is not a registry; give it/],
+  ["a b", /^is not a registry; give it/],
+  ["nginx", /^is not a registry; give it/],
+  ["quay.io/team:1", /^is not a registry; give it/],
+  ["quay.io.", /^is not a registry; give it/],
+  ["quay.io:*", /^is not a registry; give it/],
+  ["fc00::/7", /^is not a registry; give it/],
+  ["[fc00::]/7", /^is not a registry; give it/],
+  ["index.docker.io:443/library/nginx", /^has a path that no image name has; give docker\.io/],
+  ["https://u@index.docker.io:0443/nginx", /^has a path that no image name has; give docker\.io/],
+  ["index.docker.io/nginx", /^has a path that no image name has; give docker\.io/],
+  ["https://index.docker.io/v1/nginx", /^has a path that no image name has; give docker\.io/],
   ["hub.docker.com", /give docker\.io for Docker Hub$/],
   ["registry.hub.docker.com", /give docker\.io for Docker Hub$/],
   ["registry-1.docker.io", /give docker\.io for Docker Hub$/],
@@ -670,7 +672,7 @@ for (const [value, line] of unprotectable)
     assert.match(lines(merged).join(), /^protect: ".*": not a registry that can be protected; /);
   });
 
-test("F54: a protected registry is served under no capitals and no zeros either", () => {
+test("F54: protects a registry under capitals and zeros too", () => {
   const keys = { "QUAY.io": "x:y", "a.io:05000": "x:y", "quay.io:0443": "x:y", "b.io": "x:y" };
   const merged = mergeKeys({}, keys, { protect: ["quay.io", "a.io:5000"] });
   assert.deepEqual(lines(merged).length, 3);
@@ -699,7 +701,7 @@ for (const [protect, registry, warned] of [
     assert.ok(
       about({})
         .join()
-        .endsWith(warned === undefined ? "" : `or protect ${warned} too`),
+        .endsWith(warned === undefined ? "" : `otherwise protect ${warned} too`),
     );
   });
 
@@ -713,7 +715,7 @@ test("F54: warns of no entry that is not written", () => {
   assert.doesNotMatch(lines(merged).join(), /is not protected/);
 });
 
-test("F54: takes what protects something", () => {
+test("F54: accepts a value that protects something", () => {
   for (const name of [
     "Quay.io",
     "quay.io:443",
@@ -747,7 +749,7 @@ function fits(padding: number): Merged {
   );
 }
 
-test("H10: the result fits a Secret to the byte, with sources and revision", () => {
+test("H10: computes the Secret's size to the byte, with sources and revision", () => {
   const limit = 1024 * 1024;
   const small = fits(0);
   assert.ok(small.ok);
@@ -762,7 +764,7 @@ test("H10: the result fits a Secret to the byte, with sources and revision", () 
   assert.match(lines(over).join(), /^merged: document: the merged document is longer than/);
 });
 
-test("canonical output: sorted at every level, one padded auth per registry, the original's other keys", () => {
+test("writes canonical output: sorted at every level, one padded auth per registry, the original's other keys", () => {
   const rest = {
     zeta: { b: [2, { d: 1, c: null }], a: "ä" },
     credHelpers: { "x.io": "ecr" },
@@ -792,7 +794,7 @@ const kept: readonly (readonly [why: string, entry: unknown, written: string])[]
     { identitytoken: "t\u20ac" },
     '{"identitytoken":"t\u20ac"}',
   ],
-  ["nothing that reads the file there knows a registry token", { registrytoken: "t" }, "{}"],
+  ["no reader of this file knows a registry token", { registrytoken: "t" }, "{}"],
   ["a password without user", { password: "p" }, '{"auth":"OnA="}'],
   [
     "of a token beside a password only the password",
@@ -801,7 +803,7 @@ const kept: readonly (readonly [why: string, entry: unknown, written: string])[]
   ],
 ];
 
-test("an original's entry without user and password is written as what it is, and stops no rotation", () => {
+test("writes an original's entry without user and password, and does not stop a rotation", () => {
   for (const [why, entry, written] of kept) {
     const bytes = Buffer.from(
       JSON.stringify({ auths: { "a.io": entry, "b.io": { auth: "dTpw" } } }),
@@ -823,7 +825,7 @@ test("an original's entry without user and password is written as what it is, an
   }
 });
 
-test("H9: a registry is one in all its spellings, and is written as its winner spells it", () => {
+test("H9: treats all spellings of a registry as one, and writes the winner's spelling", () => {
   const [api, bare] = ["https://a.io/v1", "a.io/v1"];
   for (const [conflicts, additional, expected] of [
     ["additional", "x:y", { [bare]: { auth: "eDp5" } }],

@@ -43,19 +43,22 @@ export type Merged =
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
 export type MergePolicy = Readonly<{
-  /** Whose credential stays when the original and another source have one for the same registry. */
+  /** Whose credential stays if the original and another source have one for the same registry. */
   conflicts: "original" | "additional";
-  /** Registries that only the original may serve, or a source with its very credential. */
+  /**
+   * Registries that only the original may serve, or a source with exactly the original's
+   * credential.
+   */
   protect: readonly string[];
 }>;
 
 /**
  * Merges accepted sources, given with the highest first and the original last. The result is
- * sorted, and has each registry of any source once; in several spellings only where an original has
- * several credentials for it, and that of the winner. The highest source wins, for the images and
- * not only for the spelling: it replaces Docker Hub under both of its names. Where lower ones
- * agree, the entry counts as the lowest's, so that withdrawing a higher one changes nothing there.
- * The warnings include those of all sources.
+ * sorted, and has each registry of any source once. Only an original with several credentials for a
+ * registry keeps several spellings, and only if it wins. The highest source wins for the images,
+ * whatever the spelling: it replaces Docker Hub under both of its names. If lower sources have the
+ * same credential, the entry counts as the lowest's, so withdrawing a higher source changes nothing
+ * there. The warnings include those of all sources.
  */
 export function merge(
   sources: readonly MergeSource[],
@@ -115,7 +118,7 @@ function servesHub(
 }
 
 /**
- * Whether a source's warning about its own docker login's key holds for what is written as well. It
+ * Whether a source's warning about its own docker login key also holds for the written document. It
  * does not if the credential is tried under another key, nor if the source lost Docker Hub's
  * images, which another warning reports.
  */
@@ -139,10 +142,10 @@ function holds(
 }
 
 /**
- * The entries that are written for the same images: all of the winner's. Where it has Docker Hub
- * under docker login's key alone, and a higher source that agrees has `docker.io`, all are written
- * under that name as well: the kubelet tries it before wildcards, and also after a path of it. An
- * original that is preferred stays as it is.
+ * The entries that are written for the same images: all of the winner's. If the winner has Docker
+ * Hub only under docker login's key, and a higher source with the same credential has `docker.io`,
+ * all are also written under that name: the kubelet tries it before wildcards, and also after a
+ * path of it. An original that is preferred stays unchanged.
  */
 function writtenFor(
   offers: Offers,
@@ -170,16 +173,16 @@ function asNamed({ tried }: Offer): readonly Entry[] {
 
 type Promoted = Readonly<{
   entries: readonly MergedEntry[];
-  /** Entries that are judged as if the source had them. */
+  /** Judges the entries as if the source had them. */
   foreign: readonly Readonly<{ id: string; registry: string }>[];
   warning: Problem;
 }>;
 
 /**
- * Docker Hub's entry under `docker.io`, where a wildcard would leave docker login's key no image:
- * the kubelet tries that key only if nothing else matches. A wildcard of a lower source may not do
- * that, nor any if the winner displaces an entry for `docker.io`, which would be tried. Undefined
- * where there is no need.
+ * Docker Hub's entry under `docker.io`, if a wildcard would leave no image to docker login's key:
+ * the kubelet tries that key only if nothing else matches. A wildcard of a lower source may not
+ * cause this. If the winner displaces an entry for `docker.io`, which would be tried, no wildcard
+ * may. Undefined if the entry is not needed.
  */
 function promotedHub(
   sources: readonly MergeSource[],
@@ -194,14 +197,14 @@ function promotedHub(
   const rank = ({ id }: Offer) =>
     conflicts === "original" && isOriginal({ id }) ? -1 : sources.findIndex((one) => one.id === id);
   const top = highest(hub);
-  // An original that agrees may have more credentials, which are to be tried as well.
+  // An original with the same credential may have more credentials, which must be tried as well.
   const { offer: won } = winner(hub, conflicts);
   const hiding = [...offers]
     .filter(([images]) => images !== dockerHubImages && hidesDockerHub(images))
     .map(([, one]) => highest(one))
     .filter((one) => !agree(won, one));
   const [first] = hiding;
-  // Not in place of one that is preferred: it stays as it is.
+  // Not if the original is preferred: it stays unchanged.
   const displaces = rank(top) >= 0 && hub.some(isNamed);
   const isMeant = !displaces && hiding.some((one) => rank(one) <= rank(top));
   if (first === undefined || isMeant) return undefined;
@@ -223,12 +226,12 @@ function promotedHub(
   };
 }
 
-/** `offer`: what is written. `holder`: the source that this counts as an entry of. */
+/** `offer`: the entries that are written. `holder`: the source that they count as entries of. */
 type Winner = Readonly<{ offer: Offer; holder: Offer }>;
 
 /**
- * The highest. An original with all of its credentials is written instead, because it may have more
- * for the same images. It all counts as the lowest's of the sources from the top on whose
+ * The highest offer. An original with all of its credentials is written instead, because it may
+ * have more for the same images. It counts as an entry of the lowest source down to which
  * withdrawal changes nothing.
  */
 function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
@@ -242,14 +245,14 @@ function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
   return { offer: isOriginals ? original : holder, holder };
 }
 
-/** The warning about two sources. It names the higher one, whichever of the two wins. */
+/** The warning about two sources. It names the higher one, whichever wins. */
 function conflict(offers: Offers, won: Offer, lost: Offer): Problem {
   const [higher, lower] = offers.indexOf(won) < offers.indexOf(lost) ? [won, lost] : [lost, won];
   const path = formatPath(["auths", higher.tried[0].registry]);
   return problem("conflict", higher.id, path, called(lower.id), `${called(won.id)}'s is used`);
 }
 
-/** Entries of other sources than the original, unless the source agrees with it. */
+/** Entries of sources other than the original, unless the source has the original's credential. */
 function foreignTo(offers: Offers): Readonly<{ id: string; registry: string }>[] {
   const original = offers.find(isOriginal);
   return offers
@@ -258,8 +261,8 @@ function foreignTo(offers: Offers): Readonly<{ id: string; registry: string }>[]
 }
 
 /**
- * Bytes that the API server counts: the canonical document, the sources and the revision, which
- * share one Secret.
+ * Bytes that the API server counts: the canonical document, the sources and the revision share one
+ * Secret.
  */
 function secretSize(entries: readonly MergedEntry[], rest: JsonObject): number {
   let size = Buffer.byteLength(JSON.stringify({ auths: {}, ...rest })) + 2 + 20;

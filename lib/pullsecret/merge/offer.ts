@@ -1,16 +1,16 @@
-/** What each source has for the same images: all that a merge chooses from. */
+/** Groups the sources' entries by the images that they serve: the choices of a merge. */
 import { sourceIds } from "#contract/names.ts";
 import { imagesOf } from "../registry/key.ts";
 import { isHubLogin } from "../registry/registry.ts";
 import type { Accepted, Entry } from "../document/parse.ts";
 
-/** An accepted source under the id that the result names it by. */
+/** An accepted source with the id that names it in the result. */
 export type MergeSource = Readonly<{ id: string; accepted: Accepted }>;
 
 /**
- * One source's entries for the same images. There are several where a source has Docker Hub under
- * both of its names, or an original has a registry in several spellings. `tried`: those that the
- * kubelet tries, which leaves docker login's key out beside `docker.io`.
+ * One source's entries for the same images. There are several if a source has Docker Hub under both
+ * of its names, or an original has a registry in several spellings. `tried`: the entries that the
+ * kubelet tries; docker login's key is not tried beside `docker.io`.
  */
 export type Offer = Readonly<{
   id: string;
@@ -18,14 +18,14 @@ export type Offer = Readonly<{
   all: readonly Entry[];
 }>;
 
-/** All for the same images, the highest first. */
+/** All offers for the same images, the highest first. */
 export type Offers = readonly [Offer, ...Offer[]];
 
 export const isOriginal = ({ id }: Readonly<{ id: string }>): boolean => id === sourceIds.original;
 
 /**
- * Whether the kubelet tries all credentials of one for the other as well, under whatever key. An
- * original may have more.
+ * Whether the kubelet tries all credentials of one offer for the other as well, under whatever key.
+ * An original may have more.
  */
 export function agree(one: Offer, other: Offer): boolean {
   return one.tried.every(({ credential }) =>
@@ -33,10 +33,7 @@ export function agree(one: Offer, other: Offer): boolean {
   );
 }
 
-/**
- * Images, by imagesOf → the offers for them, in the order of the sources, which are the highest
- * first.
- */
+/** Images, by imagesOf → the offers for them, in the order of the sources (the highest first). */
 export function offersOf(sources: readonly MergeSource[]): ReadonlyMap<string, Offers> {
   const offers = new Map<string, [Offer, ...Offer[]]>();
   for (const { id, accepted } of sources)

@@ -17,8 +17,8 @@ import {
 import { splitPort } from "../registry/url.ts";
 
 /**
- * Reads a value of `--protect`, or of spec.protectedRegistries. One that protects nothing, or far
- * less than it seems to, would be believed in, so it is refused.
+ * Reads a value of `--protect`, or of spec.protectedRegistries. A value that protects nothing, or
+ * far less than it seems to, is refused: people would rely on it.
  */
 export function protectable(value: string): string | Wrong {
   const reason = value.trim() === "" ? "is empty; give a registry such as quay.io" : whyNot(value);
@@ -28,15 +28,15 @@ export function protectable(value: string): string | Wrong {
 function whyNot(value: string): string | undefined {
   const registry = identityOf(value);
   if (/^(?:https?:\/\/)?(?:[^/@]*@)?index\.docker\.io(?::0*443)?\/(?!v[12]\/?$)./i.test(value))
-    return "is no part of image names; give docker.io with that path";
+    return "has a path that no image name has; give docker.io with that path";
   if (registry === undefined)
-    return "is no registry; name it as image names have it, such as quay.io";
+    return "is not a registry; give it as in image names, such as quay.io";
   const { host, port } = splitPort(hostOf(registry));
   if (hostOf(registry).endsWith(":") || (port !== "" && !isPort(port)))
-    return "has no port from 1 to 65535 as image names have it; correct or remove the port";
-  if (isHubPage(registry)) return "is no host of image names; give docker.io for Docker Hub";
+    return "has no port from 1 to 65535 as in image names; correct or remove the port";
+  if (isHubPage(registry)) return "is not a host of image names; give docker.io for Docker Hub";
   if (hasWildcard(registry) && !host.includes(".") && port === "")
-    return "means only hosts without a dot, because * stays in one part of a name; give each registry";
+    return "means only hosts without a dot, because * matches one part of a name; give each registry";
   if (/^[0-9]+(?:\.[0-9]+){3}(?::[0-9]+)?\/[0-9]{1,2}$/.test(registry))
     return "is a range of addresses, which protects none of them; give each registry, such as 10.0.0.1:5000";
   return undefined;
@@ -97,7 +97,7 @@ export function findUnprotected(
   });
 }
 
-/** All that a name may mean: too much protection is noticed, too little is not. */
+/** All possible meanings of a name: people notice too much protection, but not too little. */
 function guardedBy(name: string): readonly string[] {
   const registry = identityOf(name) ?? "";
   const host = hostOf(registry);
@@ -115,7 +115,7 @@ function guardedBy(name: string): readonly string[] {
   return guarded;
 }
 
-/** The registry that is meant, without what does not make it another one. */
+/** The intended registry, without the parts that make no difference. */
 function identityOf(name: string): string | undefined {
   const lower = asWritten(name);
   const registry = identity(isHubWithoutSlash(lower) ? dockerHubKey : lower);

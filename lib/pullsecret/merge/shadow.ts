@@ -23,9 +23,9 @@ type Written = Entry & Readonly<{ from: string }>;
 
 /**
  * Warnings about registries that sources other than the original supply, at most one for each.
- * Either the kubelet tries the entry before a written one of a source that has none for that
- * registry, whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source
- * leaves Docker Hub's own entry no image to serve. `written`: what all sources are merged to.
+ * There are two cases. Either the kubelet tries the entry before a written entry of a source that
+ * has none for that registry, whatever their priority, as `quay.io/openshift` before `quay.io`. Or
+ * such a source leaves no image to Docker Hub's own entry. `written`: the merge of all sources.
  * `isHubLost`: a wildcard takes Docker Hub's images from several sources, so each of them counts.
  */
 export function findShadows(
@@ -45,7 +45,7 @@ export function findShadows(
   const had = new Map(
     used.map(({ id, entries }) => [id, new Set(entries.map(({ registry }) => imagesOf(registry)))]),
   );
-  // Where it is written under that name, the kubelet tries it by that name.
+  // If it is written under that name, the kubelet tries it by that name.
   const isNamed = written.some(({ registry }) => identity(registry) === dockerHubImages);
   // Backwards: of `quay.io` and `quay.io/openshift` the nearer one is named.
   const known = used

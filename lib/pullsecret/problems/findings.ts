@@ -1,4 +1,7 @@
-/** What is found while a source is read: problems refuse it, warnings do not. */
+/**
+ * Collects problems and warnings while a source is read. Problems refuse the source, warnings do
+ * not.
+ */
 import { formatPath, type Steps } from "./keypath.ts";
 import {
   catalogue,
@@ -9,31 +12,31 @@ import {
   type ProblemKind,
 } from "./problems.ts";
 
-/** How strictly a source is read: nodes may already live with what an original says. */
+/** How strictly a source is read: nodes may already use what an original contains. */
 export type Role = "original" | "additional";
 
-/** Where bytes come from: the name that lines begin with, and what is forgiven. */
+/** Where the bytes come from: the name that lines begin with, and how strictly to judge. */
 export type NamedSource = Readonly<{ name: string; role: Role }>;
 
 export class Findings {
   readonly source: NamedSource;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
-  /** Of entries of no or little use: what is told of each, without and with a better entry. */
+  /** Messages for entries of little or no use, without and with a better entry in the source. */
   readonly #useless: Readonly<{ alone: Problem; beside: Problem }>[] = [];
 
   constructor(source: NamedSource) {
     this.source = source;
   }
 
-  /** It would hurt a node, or cannot be written faithfully. */
+  /** The entry would hurt a node, or cannot be written faithfully. */
   refuse(kind: ProblemKind, path: Steps, ...details: string[]): void {
     this.problems.push(problem(kind, this.source.name, formatPath(path), ...details));
   }
 
   /**
-   * The kubelet skips it singly: refused in an additional, where it can only be a mistake; kept in
-   * an original.
+   * The kubelet skips only this entry. Refused in an additional, where it can only be a mistake;
+   * kept in an original.
    */
   dislike(kind: ProblemKind, path: Steps, ...details: string[]): void {
     const found = problem(kind, this.source.name, formatPath(path), ...details);
@@ -42,8 +45,8 @@ export class Findings {
   }
 
   /**
-   * The entry serves no image, and hurts no other: kept in an original; left out of an additional
-   * that has better ones. True if it is to be left out.
+   * The entry serves no image, and does not hurt other entries. Kept in an original; left out of an
+   * additional that has better entries. True if it must be left out.
    */
   useless(kind: ProblemKind, path: Steps, ...details: string[]): boolean {
     if (this.source.role === "original") this.dislike(kind, path, ...details);
@@ -54,7 +57,7 @@ export class Findings {
     return this.source.role === "additional";
   }
 
-  /** The entry serves few images: kept, also in an additional that has better ones. */
+  /** The entry serves few images. Kept, even in an additional that has better entries. */
   doubtful(kind: ProblemKind, beside: ProblemKind, path: Steps): void {
     if (this.source.role === "original") return this.dislike(kind, path);
     const [alone, warning] = [kind, beside].map((one) =>
@@ -73,13 +76,13 @@ export class Findings {
     else this.warnings.push(leftOut(found));
   }
 
-  /** To be called at the end. `used`: whether some entry is of use without doubt. */
+  /** To be called at the end. `used`: whether at least one entry is certainly useful. */
   settle(used: boolean): void {
     if (used) this.warnings.push(...this.#useless.map(({ beside }) => beside));
     else this.problems.push(...this.#useless.map(({ alone }) => alone));
   }
 
-  /** Whether nothing refuses the source but that none of its entries is of use. */
+  /** Whether the only reason to refuse the source is that none of its entries is useful. */
   get isIdle(): boolean {
     const idle = new Set(this.#useless.map(({ alone }) => alone));
     const [code] = catalogue.nothingLeft;

@@ -23,7 +23,7 @@ const leaky: readonly (readonly [key: string, shown: string])[] = [
   [`${planted}\\u0040a.io`, "[redacted]@a.io"],
   [`robot:${planted}@a b.io/*`, "[redacted]@a b.io/*"],
   [`robot:${planted}@[zz`, "[redacted]@[zz"],
-  // Who says what belongs to the user here, and what to the query?
+  // Ambiguous: where does the user end, and where does the query begin?
   [`https://robot:${planted}?x@a.io`, "[redacted]"],
   [`https://robot:${planted}%23x@a.io`, "[redacted]"],
   [`a.io?x=y@${planted}`, "[redacted]"],
@@ -32,7 +32,7 @@ const leaky: readonly (readonly [key: string, shown: string])[] = [
   [`a.io/x#${planted}`, "a.io/x#[redacted]"],
   [`a.io%3ftoken=${planted}`, "a.io%3f[redacted]"],
   [`a.io%2523${planted}`, "a.io%2523[redacted]"],
-  // What stands after the colon of a host and is no port is a password whose host was forgotten.
+  // A text after the host's colon that is not a port is a password whose host is missing.
   [`robot:${planted}`, "robot:[redacted]"],
   [`https://robot:${planted}/x`, "https://robot:[redacted]"],
   [`https://robot:12345678/x`, "https://robot:[redacted]"],
@@ -41,7 +41,7 @@ const leaky: readonly (readonly [key: string, shown: string])[] = [
   [`https:${planted}`, "https:[redacted]"],
 ];
 
-/** Keys without a secret are shown as they are. */
+/** Keys without a secret are shown unchanged. */
 const harmless = [
   "quay.io",
   "https://index.docker.io/v1/",
@@ -68,7 +68,7 @@ test("a secret in a registry key is not shown, however the key is spelt", () => 
   for (const key of harmless) assert.equal(redactKey(key), key);
 });
 
-test("what stands before an at sign is never shown, whatever else the key holds and however long it is", () => {
+test("shows nothing before an at sign, however long the key is", () => {
   const noise = fc.string({ unit: character, maxLength: 300 });
   const at = fc.constantFrom("@", "%40", "%2540", "\uff20", "&#64;");
   const scheme = fc.constantFrom("", "https://", "HTTP://", "//", "https:/");
@@ -93,7 +93,7 @@ test("what stands before an at sign is never shown, whatever else the key holds 
 });
 
 /**
- * Milliseconds that 256 KiB of keys of this length takes: the least of ten, as other processes
+ * Milliseconds for 256 KiB of keys of this length: the least of ten runs, because other processes
  * disturb the rest.
  */
 function least(unit: string, length: number): number {
@@ -106,10 +106,10 @@ function least(unit: string, length: number): number {
   return Math.min(...times);
 }
 
-test("a key of 256 KiB costs as much more than one of 4 KiB as it is longer, not the square of it", () => {
+test("takes time in proportion to a key's length, up to 256 KiB", () => {
   for (const unit of ["@", "%", "%25", "%40", "?", ":", "[", "/", "&#", "a:"]) {
     const [many, one] = [least(unit, 4 * 1024), least(unit, 256 * 1024)];
-    // The square would be 64 times as much.
+    // Quadratic time would be 64 times as much.
     assert.ok(one < 16 * many, `${JSON.stringify(unit)}: ${many} ms, then ${one} ms`);
   }
 });

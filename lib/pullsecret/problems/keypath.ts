@@ -1,6 +1,6 @@
 /**
  * Key paths for people: `auths["quay.io"].auth`. Safe to print: no control characters, no secret
- * that was put into a key, bounded length.
+ * that somebody put into a key, bounded length.
  */
 import { isIPv6 } from "node:net";
 import { redacted, redactTokens } from "./token.ts";
@@ -16,10 +16,10 @@ const scheme = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 
 /**
  * A registry key without anything that may be a secret: user and password (all before the last `@`,
- * in any spelling), query and fragment, what stands where a port should, and what is marked as a
- * token. Takes any text; where
- * readers could disagree, nothing is left of it. The result is unbounded and may hold control
- * characters: to print a key use `quote`, or `formatPath(["auths", key])`. Both redact.
+ * in any spelling), query and fragment, text in place of a port, and recognised tokens. Accepts any
+ * text; if readers could disagree about it, nothing of it remains. The result is unbounded and may
+ * hold control characters. To print a key use `quote`, or `formatPath(["auths", key])`. Both
+ * redact.
  */
 export function redactKey(key: string): string {
   return redactTokens(withoutSecrets(key));
@@ -34,7 +34,7 @@ function withoutSecrets(key: string): string {
   return `${sign < 0 ? "" : `${redacted}@`}${shown}${cut === null ? "" : `${cut[0]}${redacted}`}`;
 }
 
-/** `robot:TOKEN` has the token where a port (five digits, or a wildcard) stands. */
+/** In `robot:TOKEN` the token is in place of a port (five digits, or a wildcard). */
 function redactPort(key: string): string {
   const start = scheme.exec(key)?.[0].length ?? 0;
   const slash = key.indexOf("/", start);
@@ -62,7 +62,7 @@ export function escape(text: string): string {
 /** The way to a value: member names and list positions. */
 export type Steps = readonly (string | number)[];
 
-/** `auths["quay.io"].auth`; `document` without steps. What is no plain word is quoted. */
+/** `auths["quay.io"].auth`; `document` without steps. Names other than plain words are quoted. */
 export function formatPath(steps: Steps): string {
   let path = "";
   for (const step of steps) {

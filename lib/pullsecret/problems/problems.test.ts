@@ -37,7 +37,7 @@ const quoted: readonly (readonly [key: string, shown: string])[] = [
   ["x".repeat(101), `"${"x".repeat(100)}…"`],
 ];
 
-test("a key is shown without what may be a secret, and cannot move the cursor", () => {
+test("shows a key without secrets and without control characters", () => {
   for (const [key, shown] of quoted) assert.equal(quote(key), shown);
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.string({ unit: character }), fc.nat(9))), (steps) => {

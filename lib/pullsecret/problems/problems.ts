@@ -1,6 +1,6 @@
 /**
  * The catalogue: everything that can be wrong with, or surprising in, a pull-secret document. A
- * line names the source, the key path, what is wrong and what to do; it never holds a value.
+ * line names the source, the key path, what is wrong and what to do. It never contains a value.
  */
 import { entryOf, type Catalogue } from "#contract/catalogue.ts";
 
@@ -17,7 +17,7 @@ export type Problem = Readonly<{
  * 150 are warnings.
  */
 export const catalogue = {
-  tooBig: ["GPS101", "longer than 1 MiB", "remove entries: the API server keeps no larger Secret"],
+  tooBig: ["GPS101", "longer than 1 MiB", "remove entries: the API server stores no larger Secret"],
   notUtf8: ["GPS102", "not UTF-8", "save the document as UTF-8 without other encodings in it"],
   notJson: [
     "GPS103",
@@ -28,11 +28,15 @@ export const catalogue = {
   duplicate: [
     "GPS105",
     "the key occurs twice",
-    "keep one: readers disagree on which of them counts",
+    "keep one: programs disagree on which of them counts",
   ],
   forbiddenKey: ["GPS106", "a key that no registry or field can have", "remove it"],
   loneSurrogate: ["GPS107", "half a UTF-16 surrogate pair", "remove the \\ud800-\\udfff escape"],
-  number: ["GPS108", "a number that cannot be kept exactly", "write it as a string, or remove it"],
+  number: [
+    "GPS108",
+    "a number that cannot be stored exactly",
+    "write it as a string, or remove it",
+  ],
   notObject: ["GPS109", "not an object", 'give an object such as {"auth": "..."}'],
   noAuths: [
     "GPS110",
@@ -47,7 +51,7 @@ export const catalogue = {
   letterCase: [
     "GPS112",
     "must be spelled {}",
-    "use exactly that spelling: readers disagree on any other",
+    "use exactly that spelling: programs disagree on any other",
   ],
   notString: [
     "GPS113",
@@ -98,12 +102,12 @@ export const catalogue = {
   ],
   capitals: [
     "GPS124",
-    "capitals in the host, which only images with the same capitals match",
+    "capitals in the host match only images with the same capitals",
     "write the host in lower case, in image names too",
   ],
   badPort: [
     "GPS125",
-    "the port is not a number from 1 to 65535, as image names have it",
+    "the port is not a number from 1 to 65535 as in image names",
     "correct or remove the port",
   ],
   sameRegistry: [
@@ -119,17 +123,17 @@ export const catalogue = {
   badProtect: [
     "GPS128",
     "not a registry that can be protected",
-    "name it as image names have it, such as quay.io",
+    "give a registry as in image names, such as quay.io",
   ],
   mergedTooBig: [
     "GPS129",
     "the merged document is longer than 1 MiB",
-    "remove entries: the API server keeps no larger Secret",
+    "remove entries: the API server stores no larger Secret",
   ],
   secretManifest: [
     "GPS130",
     "a Secret manifest, not a pull secret",
-    "give the JSON that is its .dockerconfigjson: decode it from data, or take it from stringData",
+    "give the JSON that is its .dockerconfigjson: decode it from data, or copy it from stringData",
   ],
   colonInUser: [
     "GPS131",
@@ -138,13 +142,13 @@ export const catalogue = {
   ],
   nothingLeft: [
     "GPS132",
-    "holds no credential for a node, nor does any other entry",
-    "enter it with kubectl pull-secret add --password-stdin: a credential helper keeps it elsewhere",
+    "has no credential for a node, and no other entry has one",
+    "enter it with kubectl pull-secret add --password-stdin: a credential helper stores it elsewhere",
   ],
   base64: [
     "GPS133",
     "base64 of a document, not JSON",
-    "decode it once more: stringData, and many tools, encode it by themselves",
+    "decode it once more: stringData and many tools encode it themselves",
   ],
   dockercfg: [
     "GPS134",
@@ -176,12 +180,12 @@ export const catalogue = {
   dropped: [
     "GPS152",
     "{} is dropped",
-    "no action needed if only image pulls matter: of each entry only the credential is used",
+    "no action needed if only image pulls matter: only the credential of each entry is used",
   ],
   stripped: [
     "GPS153",
     "taken out",
-    "no action needed: only auths is merged, helpers would run as root on every node",
+    "no action needed: only auths is merged, because helpers would run as root on every node",
   ],
   emptyPassword: ["GPS154", "the password is empty", "check that this is intended"],
   whiteSpace: [
@@ -192,9 +196,9 @@ export const catalogue = {
   wildcard: [
     "GPS156",
     "a wildcard",
-    "name hosts where CRI-O or podman read the file: only the kubelet knows wildcards",
+    "list the hosts if CRI-O or podman read the file: only the kubelet supports wildcards",
   ],
-  readAs: ["GPS157", "is read as {}", "write it so"],
+  readAs: ["GPS157", "is read as {}", "write it like that"],
   versionPath: [
     "GPS158",
     "is read as a repository path, not as the host",
@@ -214,19 +218,19 @@ export const catalogue = {
   hidden: [
     "GPS162",
     "is never tried: {} matches all its images first",
-    "write docker.io for it, or remove the other",
+    "write docker.io instead, or remove the other",
   ],
   kept: ["GPS163", "kept, but {}", "correct it in the original"],
-  conflict: ["GPS164", "another credential than in {}", "no action needed if intended: {}"],
+  conflict: ["GPS164", "differs from the credential in {}", "no action needed if intended: {}"],
   shadow: [
     "GPS165",
     "is tried before {} of {}",
-    "no action needed if intended: it takes over those images",
+    "no action needed if intended: these images use it from now on",
   ],
   marker: [
     "GPS166",
-    "holds no credential, and is left out",
-    "no action needed, or add it with --password-stdin if a credential helper keeps its credential",
+    "has no credential, and is left out",
+    "no action needed, or add it with --password-stdin if a credential helper stores its credential",
   ],
   hubToken: [
     "GPS167",
@@ -236,54 +240,56 @@ export const catalogue = {
   tokenBesideEmpty: [
     "GPS168",
     "{} is dropped, and the password is empty",
-    "give a password: the kubelet reads no token, and pulls with the empty password",
+    "give a password: the kubelet ignores tokens, and pulls with the empty password",
   ],
   leftOut: ["GPS169", "left out: {}", "correct it if images need it"],
   placeholder: [
     "GPS170",
-    "looks like a placeholder that no tool has filled in",
+    "looks like a placeholder that no tool has replaced",
     "check the tool that writes the Secret: nodes would pull with this text",
   ],
   pagePath: [
     "GPS171",
-    "is the path of a web page or an API, which no image name has",
+    "contains the path of a web page or an API, which no image name has",
     "write the host, or the path as in image names",
   ],
   promoted: [
     "GPS172",
-    "is written as docker.io as well, before {} of {}",
-    "no action needed if intended: it takes over those images",
+    "is also written as docker.io, before {} of {}",
+    "no action needed if intended: these images use it from now on",
   ],
   fewImages: [
     "GPS173",
-    "serves only images that are written with the same capitals or zeros",
-    "write the host in lower case and the port without zeros before it, in image names too",
+    "serves only images written with the same capitals or zeros",
+    "write the host in lower case and the port without leading zeros, in image names too",
   ],
   noRegistries: [
     "GPS174",
     "no registries: every node would lose what this source supplies",
-    "no action needed to withdraw it, or give its registries",
+    "no action needed to withdraw it; otherwise add its registries",
   ],
   expires: [
     "GPS175",
-    "ends at {}, by its own word",
-    "have a tool replace it before: pulls fail afterwards",
+    "the credential itself states that it ends at {}",
+    "replace it before then, with a tool: afterwards pulls fail",
   ],
   unjudged: [
     "GPS176",
     "not judged here: {}",
-    "check that the original has the same credential: the controller refuses any other",
+    "check that the original has the same credential: the controller refuses a different one",
   ],
   unprotected: [
     "GPS177",
-    "is not protected by {}: * stays in one part of a name, and a port must be the same",
-    "no action needed if intended, or protect {} too",
+    "is not protected by {}: * matches within one part of a name, and a port must be the same",
+    "no action needed if intended; otherwise protect {} too",
   ],
 } as const satisfies Catalogue;
 
 export type ProblemKind = keyof typeof catalogue;
 
-/** Builds a problem; `details` fill the `{}` of the catalogue in order and must be no values. */
+/**
+ * Builds a problem; `details` fill the `{}` of the catalogue in order and must not contain values.
+ */
 export function problem(
   kind: ProblemKind,
   source: string,
@@ -299,14 +305,14 @@ export function formatProblem({ source, path, what, todo }: Problem): string {
   return `${source}: ${path}: ${what}; ${todo}`;
 }
 
-/** The entry is left out, for what would otherwise refuse its source. */
+/** The entry is left out because of a mistake that would otherwise refuse its source. */
 export function leftOut(refused: Problem): Problem {
   return problem("leftOut", refused.source, refused.path, refused.what);
 }
 
 /**
- * The original's entry is kept although the same in an additional would be refused: the kubelet
- * skips it singly.
+ * The original's entry is kept although an additional with it would be refused: the kubelet skips
+ * only this entry.
  */
 export function keptAnyway(refused: Problem): Problem {
   return problem("kept", refused.source, refused.path, refused.what);

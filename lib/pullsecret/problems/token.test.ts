@@ -13,7 +13,7 @@ for (const token of tokens)
     assert.equal(shownUser(`team+${token}`, "another"), "[redacted]");
   });
 
-test("takes a token that is marked out of any text, and leaves what is around it", () => {
+test("removes a recognised token from any text, and keeps the text around it", () => {
   for (const token of marked)
     for (const [before, after] of [
       ["a.io/", ""],
@@ -35,10 +35,10 @@ test("takes a token that is marked out of any text, and leaves what is around it
 });
 
 for (const name of names)
-  test(`shows the user name ${name}, unless it is the password as well`, () => {
+  test(`shows the user name ${name} unless it is also the password`, () => {
     assert.equal(shownUser(name, "another"), name);
     assert.equal(shownUser(name, ""), "[redacted]");
-    // Three characters are no secret: a user AWS with the password AWS is a placeholder.
+    // Three characters are not a secret: a user AWS with the password AWS is a placeholder.
     for (const password of name.length < 4 ? [] : [name, `${name}\n`, name.slice(-4)])
       assert.equal(shownUser(name, password), "[redacted]");
     assert.equal(redactTokens(name), name);

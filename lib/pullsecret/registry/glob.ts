@@ -1,9 +1,9 @@
 /** Patterns for one label of a host name. */
 
 /**
- * Whether a pattern matches a whole label as Go's filepath.Match has it: `*` is any text, `[a-f]`
- * one character. A bracket comes from an IPv6 address that nobody meant as a pattern; the kubelet
- * takes it for one all the same.
+ * Whether a pattern matches a whole label as Go's filepath.Match does: `*` is any text, `[a-f]` one
+ * character. A bracket comes from an IPv6 address, which is not intended as a pattern, but the
+ * kubelet reads it as one.
  */
 export function matchesLabel(pattern: string, label: string): boolean {
   if (!pattern.includes("*") && !pattern.includes("[")) return pattern === label;
@@ -31,7 +31,7 @@ export function matchesLabel(pattern: string, label: string): boolean {
 }
 
 /**
- * Whether two patterns have a text in common: what stands before the first and after the last star
+ * Whether two patterns have a text in common: the parts before the first and after the last star
  * must agree.
  */
 export function labelsMeet(a: string, b: string): boolean {

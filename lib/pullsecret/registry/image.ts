@@ -8,12 +8,12 @@ const label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?";
 const host = `(?:${label}(?:\\.${label})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
 const tag = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
 /**
- * The three digest algorithms that the kubelet links; any other, or another length, is an error.
+ * The three digest algorithms that the kubelet supports; any other algorithm or length is an error.
  */
 const digest = "sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}";
 /**
- * A first part that is no host, as in `a_b.io/x`, passes as part of the path, and is looked up as
- * the host all the same.
+ * A first part that is not a host, as in `a_b.io/x`, passes as part of the path, but is looked up
+ * as the host.
  */
 const reference = new RegExp(
   `^((?:${host}/)?)(${part}(?:/${part})*)(?::${tag})?(?:@(?:${digest}))?$`,
@@ -22,11 +22,11 @@ const reference = new RegExp(
 const longestPath = 255;
 
 /**
- * `host/path` of an image reference, without tag and digest: what credentials are looked up for.
+ * `host/path` of an image reference, without tag and digest: the key for looking up credentials.
  * `nginx` is `docker.io/library/nginx`. `undefined`: the kubelet refuses the reference.
  */
 export function repositoryOf(image: string): string | undefined {
-  // Taken for an image ID.
+  // Read as an image ID.
   if (/^[a-f0-9]{64}$/.test(image)) return undefined;
   const [, domain, path] = reference.exec(expand(image)) ?? [];
   return domain === undefined || path === undefined || path.length > longestPath

@@ -71,7 +71,7 @@ const keys: readonly (readonly [key: string, verdict: string, written: string, w
   ["registry", "!GPS123", "registry", "registry/x is Docker Hub's user registry"],
   ["registry:5000", "accept", "registry:5000", "with a port it is a host"],
   ["a_b.io", "accept", "a_b.io", "image names may have an underscore there"],
-  ["constructor", "!GPS123", "constructor", "what every object has must not be found by accident"],
+  ["constructor", "!GPS123", "constructor", "must not match a property of Object.prototype"],
   ["toString", "!GPS124", "toString", "the same; a capital makes it a host"],
   ["*", "GPS156", "*", "every host without a dot"],
   ["*.*", "GPS156", "*.*", "every host with one dot"],
@@ -89,17 +89,17 @@ const keys: readonly (readonly [key: string, verdict: string, written: string, w
     "registry-1.docker.io",
     "GPS160",
     "registry-1.docker.io",
-    "Docker Hub's real host, which no image name says",
+    "Docker Hub's real host, which no image name contains",
   ],
   ["https://hub.docker.com", "GPS160", "hub.docker.com", "Docker Hub's web site"],
   [`a.io/${"x".repeat(522)}`, "!GPS122", `a.io/${"x".repeat(522)}`, "longer than any image name"],
 ];
 
-test("H24: a key is judged by the images that it can match, and written as the kubelet reads it", () => {
+test("H24: judges a key by the images that it can match, and writes it as the kubelet reads it", () => {
   for (const [key, expected, written, why] of keys) {
     assert.equal(verdict(read({ [key]: "u:p" }, "additional")), expected, `${key}: ${why}`);
     const kept = read({ [key]: "u:p" }, "original");
-    assert.ok(kept.ok, `${key}: an original is kept`);
+    assert.ok(kept.ok, `${key}: is kept in an original`);
     assert.deepEqual(
       kept.entries.map(({ registry }) => registry),
       [written],
@@ -126,7 +126,7 @@ const pairs: readonly (readonly [keys: Record<string, string>, verdict: string, 
   [
     { "https://index.docker.io/v1": "u:p", "index.docker.io": "u:p" },
     "GPS157 GPS161",
-    "read as it is meant",
+    "read as intended",
   ],
   [{ "https://index.docker.io/v1": "u:p", "index.docker.io": "u:q" }, "!GPS126", "the same"],
   [
@@ -141,13 +141,13 @@ const pairs: readonly (readonly [keys: Record<string, string>, verdict: string, 
   ],
 ];
 
-test("H24: two keys of one source are judged together", () => {
+test("H24: judges two keys of one source together", () => {
   for (const [auths, expected, why] of pairs) {
     assert.equal(verdict(read(auths, "additional")), expected, why);
   }
 });
 
-test("Docker Hub's key without its slash is meant so in an additional, and left alone in an original", () => {
+test("reads Docker Hub's key without its slash as Docker Hub in an additional, and keeps it in an original", () => {
   for (const key of [
     "https://index.docker.io/v1",
     "http://index.docker.io/v2",
@@ -160,9 +160,9 @@ test("Docker Hub's key without its slash is meant so in an additional, and left 
     assert.ok(additional.ok && original.ok);
     assert.equal(additional.entries[0]?.registry, "https://index.docker.io/v1/");
     assert.deepEqual(additional.warnings.map(formatProblem), [
-      `additional: auths["${key}"]: is read as "https://index.docker.io/v1/"; write it so`,
+      `additional: auths["${key}"]: is read as "https://index.docker.io/v1/"; write it like that`,
     ]);
-    // The kubelet has never used it: a stale credential would begin to spoil pulls that need none.
+    // The kubelet has never used it: a stale credential would begin to break pulls that need none.
     assert.equal(original.entries[0]?.registry, key);
     assert.deepEqual(original.warnings.map(formatProblem), [
       `original: auths["${key}"]: kept, but only https://index.docker.io/v1/, with its last slash, is Docker Hub's key; ` +

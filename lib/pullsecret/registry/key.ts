@@ -1,6 +1,5 @@
 /**
- * One key of `auths`: the spelling that is written out, with everything that is wrong or odd about
- * it.
+ * One key of `auths`: the spelling that is written, with everything that is wrong or odd about it.
  */
 import { quote, type Steps } from "../problems/keypath.ts";
 import {
@@ -16,14 +15,12 @@ import {
 import type { Findings } from "../problems/findings.ts";
 import { splitPort } from "./url.ts";
 
-/**
- * https:// 8, host 253, port 6, /v1 3, slash 1, repository path 255: no image name reaches further.
- */
+/** https:// 8, host 253, port 6, /v1 3, slash 1, repository path 255: no image name is longer. */
 const longest = 526;
 
 /**
- * The key as it is written out; one that can match nothing stays as it is, and is told to the
- * findings. Undefined: the entry is to be left out.
+ * The key as it is written. A key that can match nothing stays unchanged, and is added to the
+ * findings. Undefined: the entry must be left out.
  */
 export function readKey(key: string, path: Steps, findings: Findings): string | undefined {
   const registry = key.length > longest ? undefined : identity(key);
@@ -49,12 +46,12 @@ export function readKey(key: string, path: Steps, findings: Findings): string | 
   return isVersion && /^https?:/.test(key) ? `https://${registry}` : spelling(registry);
 }
 
-/** What the pages of Artifactory and Nexus show as a repository's address. */
+/** Addresses of repositories as the pages of Artifactory and Nexus show them. */
 const pagePath = /^[^/]*\/(?:artifactory\/api\/docker|repository)\/./;
 
 /**
- * Docker Hub's key without its last slash. In an original it stays as it is: the kubelet has never
- * used that credential, and one that is stale would spoil the pulls of public images.
+ * Docker Hub's key without its last slash. In an original it stays unchanged: the kubelet has never
+ * used that credential, and a stale one would break pulls of public images.
  */
 function readHub(key: string, path: Steps, findings: Findings): string {
   if (findings.source.role === "original") {
@@ -67,7 +64,7 @@ function readHub(key: string, path: Steps, findings: Findings): string {
 
 /**
  * Keys of the same registry, for several credentials: the key itself first, if it differs from the
- * registry in nothing but what everybody expects to be dropped.
+ * registry only in parts that everybody expects to be dropped.
  */
 export function spellingsOf(key: string): readonly string[] {
   const registry = identity(key) ?? key;
@@ -81,14 +78,16 @@ export function spellingsOf(key: string): readonly string[] {
   return [...own, ...made.filter((one) => identity(one) === registry)];
 }
 
-/** What all keys of one registry have in common; a key that can match nothing stands for itself. */
+/**
+ * Identifies the registry that keys have in common; a key that can match nothing identifies itself.
+ */
 export function meaningOf(registry: string): string {
   return (registry.length > longest ? undefined : identity(registry)) ?? registry;
 }
 
 /**
- * What all keys have in common that serve the same images. Docker Hub has two registries of that
- * kind: `https://index.docker.io/v1/`, which docker login writes, and `docker.io`.
+ * Identifies the images that keys have in common. Docker Hub has two registries of that kind:
+ * `https://index.docker.io/v1/`, which docker login writes, and `docker.io`.
  */
 export function imagesOf(registry: string): string {
   return served(meaningOf(registry));
@@ -97,7 +96,7 @@ export function imagesOf(registry: string): string {
 const hasZeros = /^0/;
 
 /**
- * Whether a host has capitals, or zeros before its port. Image names may have them, too, and are
+ * Whether a host has capitals, or zeros before its port. Image names may have them too, and are
  * compared letter by letter; few have them.
  */
 export function isUnusual(registry: string): boolean {
@@ -110,7 +109,10 @@ export function isPort(port: string): boolean {
   return /^0*[1-9][0-9]{0,4}$/.test(port) && Number(port) <= 65_535;
 }
 
-/** A key without what everybody expects to be dropped: the scheme, an API version, a last slash. */
+/**
+ * A key without the parts that everybody expects to be dropped: the scheme, an API version, a last
+ * slash.
+ */
 function plain(key: string): string {
   const bare = key.replace(/^https?:\/\//, "").replace(/^([^/]*)\/v[12]\//, "$1/");
   return bare.replace(/^([^/]*)\/$/, "$1");

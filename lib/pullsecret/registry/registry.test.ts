@@ -15,7 +15,7 @@ const identities: readonly (readonly [key: string, identity: string | undefined]
   ["[::1]:5000", "[::1]:5000"],
 ];
 
-test("two keys are the same registry when the kubelet files them under the same name", () => {
+test("treats two keys as the same registry when the kubelet does", () => {
   for (const [key, expected] of identities) assert.equal(identity(key), expected, key);
 });
 
@@ -53,14 +53,14 @@ const relations: readonly (readonly [string, string, "covers" | "overlaps" | "ne
   ["index.docker.io", "quay.io", "neither"],
 ];
 
-test("what one registry's images have to do with another's", () => {
+test("relates the images of two registries", () => {
   for (const [one, other, expected] of relations) {
     assert.equal(covers(one, other), expected === "covers", `${one} covers ${other}`);
     assert.equal(overlaps(one, other), expected !== "neither", `${one} overlaps ${other}`);
   }
 });
 
-test("the kubelet goes backwards through the alphabet, Docker Hub's own entry last", () => {
+test("orders keys as the kubelet: backwards through the alphabet, Docker Hub's own entry last", () => {
   const order = [
     "quay.io/org",
     "quay.io",

@@ -1,4 +1,4 @@
-/** A registry key: what the kubelet makes of it, which images it can match, how two keys relate. */
+/** A registry key: how the kubelet reads it, which images it can match, how two keys relate. */
 import { labelsMeet, matchesLabel } from "./glob.ts";
 import { parseLocation, splitPort, toBinary, type Location } from "./url.ts";
 
@@ -8,15 +8,15 @@ import { parseLocation, splitPort, toBinary, type Location } from "./url.ts";
  */
 export const dockerHubKey = "https://index.docker.io/v1/";
 const dockerHub = "index.docker.io";
-/** The host that serves Docker Hub's images; no key of a pull secret means it. */
+/** The host that serves Docker Hub's images; no key of a pull secret refers to it. */
 export const dockerHubRegistry = "registry-1.docker.io";
 /** The host that Docker Hub's images are expanded to; as a key it serves all of them. */
 export const dockerHubImages = "docker.io";
 
 /**
  * The form under which the kubelet files a key (binary string): `http://` or `https://` dropped, a
- * leading `/v1/` or `/v2/` of the path reduced to `/`, a path of only `/` dropped. `undefined`: no
- * URL, the kubelet skips the key.
+ * leading `/v1/` or `/v2/` of the path reduced to `/`, a path of only `/` dropped. `undefined`: not
+ * a URL, so the kubelet skips the key.
  */
 export function normalise(key: string): string | undefined {
   const location = parseLocation(toBinary(key.replace(/^https?:\/\//, "")));
@@ -25,14 +25,14 @@ export function normalise(key: string): string | undefined {
   return path === "/" ? location.host : location.host + path;
 }
 
-/** Most keys, which mean themselves: a short way through, for a fifth of the time. */
+/** A shortcut for most keys, which are in normal form already: a fifth of the time. */
 const everyday =
   /^(?!index\.docker\.io)[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z0-9]+(?::[0-9]+)?(?!\/v[12]\/)(?:\/[a-z0-9]+)*$/;
 
 /**
- * The registry that a key means: the kubelet's normalised form, in which two keys are the same
- * registry exactly when they are the same text. `undefined`: no image reference can match the key,
- * but by accident (brackets that the kubelet takes for a pattern, a path that is escaped twice).
+ * The registry of a key: the kubelet's normalised form, in which two keys are the same registry
+ * exactly if they are the same text. `undefined`: no image reference can match the key, except by
+ * accident (brackets that the kubelet takes for a pattern, a path that is escaped twice).
  */
 export function identity(key: string): string | undefined {
   if (everyday.test(key)) return key;
@@ -51,21 +51,21 @@ export function identity(key: string): string | undefined {
 export function spelling(registry: string): string {
   if (registry === dockerHub) return dockerHubKey;
   if (!/^[^/]*\/v[12]\//.test(registry)) return registry;
-  // A repository path that begins with v1/ or v2/ would be taken for an API version: give it one to
-  // lose.
+  // The kubelet would read a repository path that begins with v1/ or v2/ as an API version, so we
+  // prepend one.
   return registry.replace("/", "/v1/");
 }
 
 /**
- * Whether a key is Docker Hub's but for its last slash: then the kubelet takes `/v1` for the
- * beginning of a repository's name, which no image of index.docker.io has.
+ * Whether a key is Docker Hub's without its last slash. The kubelet reads `/v1` as the beginning of
+ * a repository's name, which no image of index.docker.io has.
  */
 export function isHubWithoutSlash(key: string): boolean {
   return /^index\.docker\.io\/v[12]$/.test(normalise(key) ?? "");
 }
 
 /**
- * Whether this is a host of Docker's that serves images, pages or tokens of Docker Hub: no image of
+ * Whether this is a host of Docker that serves images, pages or tokens of Docker Hub. No image of
  * docker.io is looked up under it.
  */
 export function isHubPage(registry: string): boolean {
@@ -73,7 +73,7 @@ export function isHubPage(registry: string): boolean {
   return host !== dockerHub && /(?:^|\.)docker\.com$|\.docker\.io$/.test(host);
 }
 
-/** Whether docker login in a browser keeps its own tokens under this key. */
+/** Whether docker login in a browser stores its own tokens under this key. */
 export function isHubToken(key: string): boolean {
   return /^index\.docker\.io\/(?:access|refresh)-token$/.test(normalise(key) ?? "");
 }
@@ -84,12 +84,12 @@ const address = /^\[[A-Fa-f0-9:]+\]:[0-9]+$/;
 const pathStart =
   /^(?:\/(?:[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*\/)*(?:[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:[._]|__|-+)?)?)?$/;
 
-/** Whether any image reference has this host, and a path that begins so. */
+/** Whether any image reference has this host, and a path that begins like this. */
 function isReachable({ host, path }: Location): boolean {
   if (!pathStart.test(path) || path === "/") return false;
   if (host.startsWith("[")) return address.test(host);
   const { host: name, port } = splitPort(host);
-  // Images of index.docker.io are renamed to docker.io: only the very key that the kubelet falls
+  // Images of index.docker.io are renamed to docker.io: only the exact key that the kubelet falls
   // back to serves them.
   if (name === dockerHub && port === "") return host + path === dockerHub;
   const labels = name.split(".");
@@ -147,14 +147,12 @@ export function isHubLogin(key: string): boolean {
   return identity(key) === dockerHub;
 }
 
-/** Docker login's key for Docker Hub as one of `docker.io`, which is tried before wildcards. */
+/** Docker login's key for Docker Hub, rewritten to `docker.io`, which is tried before wildcards. */
 export function asImages(key: string): string {
   return key.replace(/(^|[/@])index\.docker\.io(?=[/?#]|$)/, `$1${dockerHubImages}`);
 }
 
-/**
- * Whether an entry for this registry leaves none of Docker Hub's images to Docker Hub's own entry.
- */
+/** Whether an entry for this registry leaves no image of Docker Hub to Docker Hub's own entry. */
 export function hidesDockerHub(key: string): boolean {
   const registry = identity(key);
   return registry !== undefined && registry !== dockerHub && covers(registry, dockerHub);

@@ -6,9 +6,7 @@
 import { Buffer } from "node:buffer";
 import { isIPv6 } from "node:net";
 
-/**
- * The two parts of a key that the kubelet keeps; user, query and fragment are read and forgotten.
- */
+/** The two parts of a key that the kubelet keeps. It reads and drops user, query and fragment. */
 export type Location = Readonly<{ host: string; path: string }>;
 
 /** The UTF-8 bytes of a text as a binary string. */
@@ -23,7 +21,7 @@ const notInUser = /[^A-Za-z0-9\-._:~!$&'()*+,;=%@]/;
 const badEscape = /%(?![0-9A-Fa-f]{2})/;
 
 /**
- * Host and path of a key without its scheme; `undefined` where Go reports an error and the kubelet
+ * Host and path of a key without its scheme; `undefined` if Go reports an error and the kubelet
  * skips the key.
  */
 export function parseLocation(key: string): Location | undefined {
@@ -40,7 +38,7 @@ export function parseLocation(key: string): Location | undefined {
 }
 
 /**
- * `host[:port]` → host and port as net.SplitHostPort gives them; the whole as host where that
+ * `host[:port]` → host and port as net.SplitHostPort returns them; the whole text as host if it
  * reports an error.
  */
 export function splitPort(hostport: string): { host: string; port: string } {
@@ -98,7 +96,10 @@ function unescapeHost(text: string): string | undefined {
   return notInHost.test(text) || /%(?!25|[89A-Fa-f])/.test(text) ? undefined : unescape(text);
 }
 
-/** In an IPv6 zone an escape may also stand for what a host may hold anyway, or for a space. */
+/**
+ * In an IPv6 zone, an escape may also stand for a character that a host may contain unescaped, or
+ * for a space.
+ */
 function unescapeZone(text: string): string | undefined {
   if (notInHost.test(text)) return undefined;
   const plain = unescape(text);

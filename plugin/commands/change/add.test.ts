@@ -233,7 +233,7 @@ test("`remove --yes` of the last entry asks nobody", async () => {
 /** What is left when quay.io is removed, and whether the Secret goes with it. */
 const leftovers: readonly (readonly [left: object, code: string | undefined])[] = [
   [{ "Quay.io": { auth: btoa("c:1") } }, "capitals in the host"],
-  [{ "ghcr.io": {} }, "holds no credential for a node"],
+  [{ "ghcr.io": {} }, "has no credential for a node"],
   [{ "bad host": { auth: btoa("x:y") } }, "no image name can match this registry"],
   [{ "Quay.io": { auth: btoa("c:1") }, "a.io:0": { auth: btoa("x:y") } }, "the port is not"],
   [{ "a.io": { auth: btoa("u:p") }, "ghcr.io": {} }, undefined],

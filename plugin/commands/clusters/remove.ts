@@ -1,6 +1,6 @@
 /** `clusters remove`: a joined cluster is none of the host's any more. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
-import { clusterManager } from "#contract/joined/names.ts";
+import { clusterManager } from "#contract/joined.ts";
 import { toggle } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";

@@ -95,7 +95,7 @@ test("warns of a credential that says when it ends, also of one that is over, an
   assert.equal(code, 0);
   assert.match(
     err,
-    /^GPS175 additional-pull-secret: auths\[.*\]: ends at 2020-09-13T12:26:40\.000Z, /,
+    /^GPS175 additional-pull-secret: auths\[.*\]: the credential itself states that it ends at 2020-09-13T12:26:40\.000Z; /,
   );
   assert.ok(!err.includes(token));
 });

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { text, Wrong } from "#contract/values.ts";
 import { sourceIds, useAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/explain.ts";
+import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/match.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { readObject } from "#plugin/cluster/object.ts";

@@ -1,25 +1,36 @@
-/**
- * Serves every tenant's namespace in a loop of its own, so that one that cannot be read delays no
- * other.
- */
+/** The management side: makes a Secret of each SyncSecret in the tenants' namespaces. */
 import type { Logger } from "pino";
-import { tenantLabel } from "#contract/sync-names.ts";
+import { readFlags, type ParsedFlags } from "#contract/flags.ts";
+import { usage as usageOf, type TableValues } from "#contract/table.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { common as flags } from "#program/flags.ts";
+import { tenantLabel } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
 import { createLoop } from "#kube/loop.ts";
-import type { Metrics } from "../metrics.ts";
-import { metadataOf } from "../objects.ts";
-import type { ServedProgram } from "#program/run.ts";
-import { serveSide } from "../service.ts";
-import type { Side } from "../side.ts";
-import { managementSide } from "./side.ts";
+import { runProgram, type ServedProgram } from "#program/run.ts";
+import { createAlarm, createMetrics, type Metrics } from "./metrics.ts";
+import { metadataOf } from "./objects.ts";
+import { serveSide } from "./service.ts";
+import { managementSide, type Side } from "./side.ts";
+import { syncManager } from "./rules/copies.ts";
+
+type ManagementConfig = TableValues<typeof flags>;
+
+/** Reads the arguments. Reports every error, not only the first. */
+const parseManagementConfig = (argv: readonly string[]): ParsedFlags<ManagementConfig> =>
+  readFlags(flags, { argv, quote });
+
+/** The text of `--help`. */
+const managementUsage = (): string =>
+  `Makes Secrets of the SyncSecrets in the namespaces of tenants.\n${usageOf(flags)}`;
 
 const namespaces = "/api/v1/namespaces";
 const query = { labelSelector: tenantLabel };
 
 type Tenant = Readonly<{ stop: AbortController; ended: Promise<void> }>;
 
-export function serveTenants(
+function serveTenants(
   cluster: Cluster,
   log: Logger,
   metrics: Metrics,
@@ -32,7 +43,7 @@ export function serveTenants(
     const names = new Set(found.flatMap(({ name }) => name ?? []));
     for (const [name, { stop }] of tenants) {
       if (names.has(name)) continue;
-      log.info({ namespace: name }, "no tenant's any more: nothing is changed there");
+      log.info({ namespace: name }, "no longer a tenant's namespace: nothing is changed there");
       stop.abort();
       tenants.delete(name);
     }
@@ -51,7 +62,7 @@ export function serveTenants(
     run,
     failed(error, failures) {
       const message = (error as Error).message;
-      log.error({ failures, error: message }, "the namespaces cannot be listed; tried again");
+      log.error({ failures, error: message }, "the namespaces cannot be listed; trying again");
       return undefined;
     },
   });
@@ -68,3 +79,12 @@ export function serveTenants(
     },
   };
 }
+
+runProgram({
+  manager: syncManager,
+  lease: "global-pull-secret-sync-management",
+  usage: managementUsage,
+  parse: parseManagementConfig,
+  open: (_config, { home, log, registry }) =>
+    serveTenants(home, log, createMetrics(registry), createAlarm(home, registry)),
+});

@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { managementSide } from "./management/side.ts";
+import { managementSide, tenantSide } from "./side.ts";
 import { allSyncSecrets, syncSecretsIn } from "./objects.ts";
 import type { Live } from "./rules/step.ts";
-import { tenantSide } from "./tenant/side.ts";
 
 const cluster = {} as unknown as Cluster;
 const tenant = tenantSide({ home: cluster, management: cluster, namespace: "tenant-a" });
@@ -21,13 +20,13 @@ const objectOf = (namespace: string, more: Partial<SyncSecret> = {}): SyncSecret
 const content = { type: "Opaque", data: { a: "eA==" } } as const;
 const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
 
-test("the tenant's side reads SyncSecrets of every namespace, and writes SyncSecrets of one", () => {
+test("reads SyncSecrets of every namespace on the tenant's side, and writes those of one", () => {
   assert.equal(tenant.objects, allSyncSecrets);
   assert.match(tenant.objects, /\/syncsecrets$/);
   assert.equal(tenant.made, syncSecretsIn("tenant-a"));
 });
 
-test("the tenant's side names the copy by the UID, in the tenant's namespace, without other labels", () => {
+test("names the copy by the UID, in the tenant's namespace, without other labels", () => {
   const { kind, metadata, data } = tenant.wanted(objectOf("default"), content);
   assert.deepEqual([kind, metadata.name, metadata.namespace], ["SyncSecret", "77", "tenant-a"]);
   assert.equal(metadata.labels["tier"], undefined);
@@ -35,7 +34,7 @@ test("the tenant's side names the copy by the UID, in the tenant's namespace, wi
   assert.deepEqual(data, content.data);
 });
 
-test("the management side makes a Secret with the same data, named by the UID, with the copy as its owner", () => {
+test("makes a Secret with the same data on the management side, named by the UID, with the copy as its owner", () => {
   const { kind, type, metadata, data } = management.wanted(objectOf("tenant-a"), content);
   assert.deepEqual([kind, type, metadata.name], ["Secret", "Opaque", "77"]);
   assert.deepEqual(data, content.data);
@@ -51,7 +50,7 @@ test("the management side makes a Secret with the same data, named by the UID, w
   ]);
 });
 
-test("the management side makes an immutable Secret only from an immutable object", () => {
+test("makes an immutable Secret only from an immutable object", () => {
   for (const immutable of [true, false])
     assert.equal(
       management.wanted(objectOf("tenant-a", { immutable }), content).immutable,
@@ -59,14 +58,14 @@ test("the management side makes an immutable Secret only from an immutable objec
     );
 });
 
-test("the management side makes a service account's token as Opaque, and notes its type", () => {
+test("makes a service account's token as Opaque, and records its type", () => {
   const type = "kubernetes.io/service-account-token";
   const made = management.wanted(objectOf("tenant-a"), { ...content, type });
   assert.equal(made.type, "Opaque");
   assert.equal(made.metadata.annotations["globalpullsecret.io/original-type"], type);
 });
 
-test("the status names the Secret once it is as wanted", () => {
+test("names the Secret in the status once it is as wanted", () => {
   const live = { metadata: { name: "77", resourceVersion: "5" } } as unknown as Live;
   const { reason, secretName, resourceVersion } = management.told(live);
   assert.deepEqual([reason, secretName, resourceVersion], ["Synced", "77", "5"]);

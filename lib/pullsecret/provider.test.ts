@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { answerable, answerOf, script } from "./answer.ts";
-import { judgeConfig, providerConfig, rowsFor } from "./config.ts";
+import { answerable, answerOf, script, judgeConfig, providerConfig, rowsFor } from "./provider.ts";
 
 const everyHost = rowsFor([]);
 
-test("every host without a port has a row, and each host with one its own, once", () => {
+test("covers every host without a port with a row, and each host with a port with one of its own", () => {
   assert.equal(everyHost.length, 8);
   assert.deepEqual(
     rowsFor(["b.io:5000/team", "a.io", "https://b.io:5000/v1/", "[::1]:80", "*.c.io:1"]),
@@ -34,12 +33,12 @@ for (const [key, rows, served] of serving)
   test(`an entry of ${key} is ${served ? "" : "not "}served by ${rows.length} rows up to ${rows.at(-1)}`, () =>
     assert.equal(answerable(key, { auth: "dTpw" }, rows), served));
 
-test("a password that is no text is not served by JSON", () => {
+test("does not serve a password that is not text as JSON", () => {
   const auth = Buffer.from([0x75, 0x3a, 0xff]).toString("base64");
   assert.equal(answerable("a.io", { auth }, everyHost), false);
 });
 
-test("an answer has user and password of each entry, and the same entries give the same bytes", () => {
+test("answers with user and password of each entry, and with the same bytes for the same entries", () => {
   const entries: readonly (readonly [string, object])[] = [
     ["b.io", { auth: "dTpwOng=" }],
     ["a.io", { username: "u", password: "p" }],
@@ -65,7 +64,7 @@ const withProvider = (change: object) => ({
   providers: [{ ...ours("All").providers[0], ...change }],
 });
 
-test("a configuration of ours is accepted, each under its own scope alone", () => {
+test("accepts our own configuration, each under its own scope only", () => {
   for (const scope of ["All", "Annotated"] as const) {
     const bytes = Buffer.from(providerConfig(["a.io:5000"], scope));
     assert.deepEqual(judgeConfig(bytes, scope), { ok: true, rows: rowsFor(["a.io:5000"]) });
@@ -92,14 +91,14 @@ for (const [change, why] of refused)
     assert.match(judged.why, why);
   });
 
-test("the page shows the script, the configuration and an empty answer as they are", () => {
-  const page = new URL("../../../docs/use/delivery-node.md", import.meta.url);
+test("docs/use/delivery-node.md shows the script, the configuration and an empty answer unchanged", () => {
+  const page = new URL("../../docs/use/delivery-node.md", import.meta.url);
   const shown = readFileSync(page, "utf8").replaceAll(/^ +/gm, "");
   for (const one of [script, providerConfig([], "All"), answerOf(new Map()).toString()])
     assert.ok(shown.includes(one.replaceAll(/^ +/gm, "")), one);
 });
 
-test("what is no JSON is refused", () => {
+test("refuses what is not JSON", () => {
   assert.equal(judgeConfig(Buffer.from("{"), "All").ok, false);
   assert.equal(judgeConfig(Buffer.from("[]"), "All").ok, false);
 });

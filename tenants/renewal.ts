@@ -1,29 +1,24 @@
 /**
- * Renews the token of the tenant's account in the management cluster at half of its time, so that
- * no person has to. The kubeconfig is a file of a mounted Secret: the Secret is written, and the
- * kubelet brings the file.
+ * Renews the token of the tenant's account in the management cluster at half of its time, without a
+ * person. The kubeconfig is a file of a mounted Secret: this program writes the Secret, and the
+ * kubelet updates the file.
  */
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Logger } from "pino";
-import {
-  kubeconfigKey,
-  managementSecret,
-  tenantAccount,
-  tenantBound,
-} from "#contract/sync-names.ts";
+import { kubeconfigKey, managementSecret, tenantAccount, tenantBound } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { otherManager } from "#kube/client/ownership.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
-import { Contest } from "#kube/contest.ts";
+import { Contest } from "#kube/contested-client.ts";
 import { createLoop, type Again } from "#kube/loop.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { ageOfToken, requestToken, timesIn } from "#kube/token.ts";
-import { syncManager } from "../rules/copies.ts";
-import { sentence } from "../rules/problems.ts";
+import { syncManager } from "./rules/copies.ts";
+import { sentence } from "./rules/problems.ts";
 
 type Options = Readonly<{
   /** The tenant's cluster, which has the Secret. */
@@ -34,19 +29,19 @@ type Options = Readonly<{
   /** The kubeconfig. */
   file: string;
   log: Logger;
-  /** Called with the time at which the token ends, in seconds; 0 where that is not known. */
+  /** Called with the time at which the token ends, in seconds; 0 if unknown. */
   ends: (seconds: number) => void;
-  /** Called with why the token is about to end; undefined when it is not. */
+  /** Called with why the token is about to end; undefined if it is not. */
   warn: (message: string | undefined) => void;
 }>;
 
 /**
- * Renewals of one token. What needs more than three at once and then one an hour has another writer
- * who puts the old one back, and each renewal asks for a token.
+ * Renewals of one token: three at once, then one an hour. If more are needed, another writer
+ * restores the old token, and each renewal requests a new one.
  */
 const renewals = { perSecond: 1 / 3600, atOnce: 3 };
 
-/** Seconds between two looks at the file. A token is good for ten minutes at least. */
+/** Seconds between two checks of the file. A token is valid for at least ten minutes. */
 const lookSeconds = 60;
 
 const path = `${collections.secrets}/${managementSecret}`;
@@ -54,7 +49,7 @@ const path = `${collections.secrets}/${managementSecret}`;
 export function createRenewal(options: Options) {
   const { home, management, namespace, file, log, ends, warn } = options;
   const contest = new Contest<string>(renewals, (one, other) => one === other);
-  /** Who puts back the token that was renewed; undefined where no one does. */
+  /** Who restores the old token; undefined if nobody does. */
   let other: string | undefined;
 
   async function run(): Promise<Again> {
@@ -66,7 +61,7 @@ export function createRenewal(options: Options) {
     const age = ageOfToken(issued, expires, now);
     ends(age === "unknown" ? 0 : expires / 1000);
     const why = read.ok && age === "due" ? await renewed(read.access, bytes) : undefined;
-    // The last quarter: by then it was tried for as long.
+    // The last quarter: renewal has failed for that long by then.
     const late = age === "expired" || (age === "due" && now >= expires - (expires - issued) / 4);
     if (age !== "due") other = undefined;
     const told = late
@@ -76,19 +71,19 @@ export function createRenewal(options: Options) {
     return { seconds: lookSeconds };
   }
 
-  /** Why it was not renewed; undefined where it was. */
+  /** Why it was not renewed; undefined if it was. */
   async function renewed(access: Access, bytes: Uint8Array): Promise<string | undefined> {
     try {
       const secret = await home.get<V1Secret>(path);
       const kept = secret?.data?.[kubeconfigKey];
       if (secret === undefined || kept === undefined) return `no Secret ${managementSecret}`;
-      // It was renewed already, and the file follows within two minutes; or the file is of another
-      // Secret, which is not ours to write.
+      // It was renewed already, and the file follows within two minutes; or the file belongs to
+      // another Secret, which we must not write.
       if (!Buffer.from(kept, "base64").equals(bytes))
         return `the file is not Secret ${managementSecret}`;
       if (contest.lostUntil(kept, performance.now()) !== undefined) {
         other = otherManager(secret.metadata) ?? "another client";
-        return "it was renewed, and put back";
+        return "it was renewed, and the old token was restored";
       }
       const account = { namespace, name: tenantAccount, bound: tenantBound };
       const { token } = await requestToken(management, account);
@@ -105,10 +100,7 @@ export function createRenewal(options: Options) {
     } catch (error) {
       const why =
         error instanceof ApiError ? `${error.status || "no answer"} ${error.reason}` : "no token";
-      log.warn(
-        { error: (error as Error).message },
-        "the token cannot be renewed; it is tried again",
-      );
+      log.warn({ error: (error as Error).message }, "the token cannot be renewed; trying again");
       return why;
     }
   }

@@ -1,15 +1,18 @@
 /**
- * The CredentialProviderConfig that makes a kubelet ask our script, as text; and what a kubelet
- * makes of one that somebody else wrote. Pure.
+ * The kubelet's credential provider: the CredentialProviderConfig that makes a kubelet run our
+ * script, the script, and the CredentialProviderResponse that it prints. Also judges a
+ * configuration that another program wrote. Pure.
  */
-import { providerName, type ProviderScope, tokenAudience, useAnnotation } from "#contract/names.ts";
-import { isObject, type Json, type JsonObject, readJson } from "../json/json.ts";
-import { hostOf, identity } from "../registry/registry.ts";
+import { Buffer, isUtf8 } from "node:buffer";
+import { providerName, tokenAudience, useAnnotation, type ProviderScope } from "#contract/names.ts";
+import { isObject, readJson, type Json, type JsonObject } from "./json/json.ts";
+import { hostOf, identity, covers } from "./registry/registry.ts";
+import { readFields } from "./kubelet/kubelet.ts";
 
 const configVersion = "kubelet.config.k8s.io/v1";
-export const providerVersion = "credentialprovider.kubelet.k8s.io/v1";
+const providerVersion = "credentialprovider.kubelet.k8s.io/v1";
 
-/** The kubelet compares label by label; eight cover every registry that was ever seen. */
+/** The kubelet compares label by label; eight labels cover every registry seen so far. */
 const labels = 8;
 const everyHost = Array.from({ length: labels }, (_, more) => ["*", ...stars(more)].join("."));
 
@@ -36,8 +39,8 @@ export function rowsFor(registries: Iterable<string>): string[] {
 }
 
 /**
- * The whole file, ending in a newline. Nothing is ever cached: the script is run for each look-up,
- * so that a new answer serves the next pull.
+ * The whole file, ending in a newline. Nothing is ever cached: the kubelet runs the script for each
+ * lookup, so a new answer serves the next pull.
  */
 export function providerConfig(registries: Iterable<string>, scope: ProviderScope): string {
   const provider = {
@@ -55,14 +58,14 @@ export function providerConfig(registries: Iterable<string>, scope: ProviderScop
   return `${JSON.stringify(config, undefined, 2)}\n`;
 }
 
-/** `rows`: the provider's `matchImages`. `why`: what keeps it from being what the agent needs. */
+/** `rows`: the provider's `matchImages`. `why`: why the agent cannot use it. */
 export type JudgedProvider =
   | Readonly<{ ok: true; rows: readonly string[] }>
   | Readonly<{ ok: false; why: string }>;
 
 /**
  * Judges a configuration that was installed before us, as strictly as the kubelet, which exits at
- * its start if one field is wrong or unknown. Names fields, never values.
+ * its start if one field is wrong or unknown. The result names fields, never values.
  */
 export function judgeConfig(bytes: Uint8Array, scope: ProviderScope): JudgedProvider {
   const read = readJson(bytes);
@@ -76,7 +79,7 @@ export function judgeConfig(bytes: Uint8Array, scope: ProviderScope): JudgedProv
     return no("kind is not CredentialProviderConfig");
   const { providers } = value;
   const [provider, ...others] = Array.isArray(providers) ? providers : [];
-  if (!isObject(provider) || others.length > 0) return no("it has not exactly one provider");
+  if (!isObject(provider) || others.length > 0) return no("it does not have exactly one provider");
   return judgeProvider(provider, scope);
 }
 
@@ -108,11 +111,63 @@ function unknownIn(value: JsonObject, known: readonly string[]): string | undefi
     : `it has a field besides ${known.join(", ")}`;
 }
 
-/** Whether a value is this flat object, whatever the order of its keys; or is not there. */
+/** Whether a value equals this flat object, whatever the order of its keys; or is absent. */
 function isSame(value: Json | undefined, wanted: typeof annotated | undefined): boolean {
   if (wanted === undefined) return value === undefined || value === null;
   if (!isObject(value) || Object.keys(value).length !== Object.keys(wanted).length) return false;
   return Object.entries(wanted).every(
     ([name, one]) => JSON.stringify(value[name]) === JSON.stringify(one),
   );
+}
+
+/**
+ * A script of two lines that any shell understands. The stamp informs the agent, and must not cost
+ * a pull: if it cannot be created (a full disk), the script still prints the answer. Its paths are
+ * relative, because only the host knows where the kubelet's directory is.
+ */
+export const script = `#!/bin/sh
+true 2>/dev/null >"\${0%/*}/../stamp"; exec cat "\${0%/*}/../answer.json"
+`;
+
+/** Registry → entry of `auths`. */
+export type Entries = ReadonlyMap<string, unknown>;
+
+/**
+ * The answer with these entries, user and password as the kubelet takes them from each; without
+ * entries it gives no credential. Same entries, same bytes. All entries must be `answerable`.
+ */
+export function answerOf(entries: Entries): Buffer {
+  const auth = [...entries]
+    .map(([key, entry]) => [key, pairOf(entry)] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const answer = {
+    apiVersion: providerVersion,
+    kind: "CredentialProviderResponse",
+    cacheKeyType: "Image",
+    cacheDuration: "0s",
+    auth: Object.fromEntries(auth),
+  };
+  return Buffer.from(`${JSON.stringify(answer)}\n`);
+}
+
+/**
+ * Whether a kubelet with these rows of `matchImages` asks for every image of the entry, and JSON
+ * can carry user and password, which are bytes in config.json.
+ */
+export function answerable(key: string, entry: unknown, rows: readonly string[]): boolean {
+  const registry = identity(key);
+  if (registry === undefined || hostOf(registry).startsWith("[")) return false;
+  const read = fieldsOf(entry);
+  if (!("password" in read) || !isUtf8(read.username) || !isUtf8(read.password)) return false;
+  return rows.some((row) => covers(identity(row) ?? row, registry));
+}
+
+function pairOf(entry: unknown): Readonly<{ username: string; password: string }> {
+  const read = fieldsOf(entry);
+  if (!("password" in read)) return { username: "", password: "" };
+  return { username: read.username.toString(), password: read.password.toString() };
+}
+
+function fieldsOf(entry: unknown): ReturnType<typeof readFields> {
+  return readFields(typeof entry === "object" && entry !== null ? Object.entries(entry) : []);
 }

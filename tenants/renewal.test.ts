@@ -87,7 +87,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
   const kept = () => {
     const data = api.object<V1Secret>(secret)?.data?.["kubeconfig"] ?? "";
     const read = readKubeconfig(Buffer.from(data, "base64"), "kept");
-    return read.ok ? read.access : assert.fail("it is no kubeconfig");
+    return read.ok ? read.access : assert.fail("it is not a kubeconfig");
   };
   const again = async () => {
     looked = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
     loop.hint();
     await looked.promise;
   };
-  /** Another client writes the Secret as it was. */
+  /** Another client writes the Secret back as it was. */
   const putBack = (manager: string) =>
     home.apply(
       secret,
@@ -110,7 +110,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
   return { asked, told, kept, again, putBack, now };
 }
 
-test("a token is renewed at half of its time, bound to its Secret, and only once while the file follows", async (t) => {
+test("renews a token at half of its time, bound to its Secret, and only once while the file follows", async (t) => {
   const { asked, told, kept, again, now } = await renewalAt(t, 12);
   assert.equal(asked.length, 1);
   assert.match(
@@ -131,7 +131,7 @@ test("a token is renewed at half of its time, bound to its Secret, and only once
   assert.equal(asked.length, 1);
 });
 
-test("a second writer of the Secret, which puts the old token back, ends the renewals and is named", async (t) => {
+test("stops renewing when a second writer restores the old token, and names the writer", async (t) => {
   const { asked, told, again, putBack } = await renewalAt(t, 12);
   for (let time = 0; time < 10; time += 1) {
     await putBack("argocd-controller");
@@ -148,7 +148,7 @@ const table: readonly (readonly [hours: number, asks: number, warns: boolean])[]
   [25, 0, true],
 ];
 for (const [hours, asks, warns] of table)
-  test(`a token of 24 h that may not be renewed: after ${hours} h it is asked for ${asks} times, and ${warns ? "a warning is given" : "nothing is said"}`, async (t) => {
+  test(`requests a 24 h token that may not be renewed ${asks} times in ${hours} h, and gives ${warns ? "a" : "no"} warning`, async (t) => {
     const { asked, told } = await renewalAt(t, hours, true);
     assert.equal(asked.length, asks);
     if (warns) assert.match(told.warning ?? "", /^GPS477: .* ends at 2026-11-2\dT/);

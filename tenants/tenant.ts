@@ -1,17 +1,55 @@
 /** The tenant's side: copies SyncSecrets to the tenant's namespace of the management cluster. */
+import { readFlags, type ParsedFlags } from "#contract/flags.ts";
+import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
+import { duration, file, Wrong } from "#contract/values.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { common } from "#program/flags.ts";
 import { connect } from "#kube/client/client.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
 import { runProgram } from "#program/run.ts";
-import { createAlarm, createExpiry, createMetrics } from "../metrics.ts";
-import { syncManager } from "../rules/copies.ts";
-import { serveSide } from "../service.ts";
-import { parseTenantConfig, tenantUsage } from "./flags.ts";
+import { createAlarm, createExpiry, createMetrics } from "./metrics.ts";
+import { syncManager } from "./rules/copies.ts";
+import { serveSide } from "./service.ts";
 import { createRenewal } from "./renewal.ts";
 import { tenantSide } from "./side.ts";
 
-/** An answer of the management cluster may take 10 s: one that hangs must not stop all others. */
+function namespace(value: string): string | Wrong {
+  const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);
+  return fits ? value : new Wrong("is not a valid namespace name (example: tenant-a)");
+}
+
+const flags = {
+  ...common,
+  "management-kubeconfig": {
+    read: file,
+    required: true,
+    what: "kubeconfig of the tenant's account in the management cluster",
+  },
+  "management-namespace": {
+    read: namespace,
+    required: true,
+    what: "the tenant's namespace there",
+  },
+  "removal-deadline": {
+    read: duration,
+    standard: "1h",
+    what: "how long a deleted SyncSecret waits until its copy is gone",
+  },
+} as const satisfies Table;
+
+type TenantConfig = TableValues<typeof flags>;
+
+/** Reads the arguments. Reports every error, not only the first. */
+const parseTenantConfig = (argv: readonly string[]): ParsedFlags<TenantConfig> =>
+  readFlags(flags, { argv, quote });
+
+/** The text of `--help`. */
+const tenantUsage = (): string =>
+  `Brings the SyncSecrets of this cluster to a namespace of the management cluster.\n${usageOf(flags)}`;
+
+/** Seconds for an answer of the management cluster: one that hangs must not stop all others. */
 const patience = { manager: syncManager, seconds: 10 };
 
 runProgram({
@@ -25,7 +63,7 @@ runProgram({
       flag: "--management-kubeconfig",
       log,
       connected: (access) => connect(kubeConfigOf(access), () => {}, patience),
-      // Versions that were seen in one cluster mean nothing in another: start anew.
+      // Versions seen in one cluster mean nothing in another, so the process starts again.
       moved: () => process.exit(1),
     });
     const namespace = config["management-namespace"];

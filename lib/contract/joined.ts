@@ -1,0 +1,150 @@
+/**
+ * The names and admission policies of a joined cluster. RBAC checks the names in a request, not its
+ * content; the policies check the content. Pure data, as server-side apply takes it.
+ */
+import { namespace } from "./names.ts";
+
+/** In the management cluster: the namespace of joined clusters' ClusterProfiles and tokens. */
+export const clustersNamespace = "global-pull-secret-clusters";
+
+/** The manager of joined clusters' ClusterProfiles. */
+export const clusterManager = "globalpullsecret.io";
+
+/** On every ClusterProfile, with its manager's name, as the inventory's conventions require. */
+export const clusterManagerLabel = "x-k8s.io/cluster-manager";
+
+/**
+ * The key of the token in a cluster profile's Secret, as the reference secret reader expects it.
+ */
+export const tokenKey = "token";
+
+/** In a joined cluster, in kube-system: ServiceAccount, Role, ClusterRole and their bindings. */
+export const joinedName = "global-pull-secret-joined";
+
+/** The Secret of a joined cluster that its token is bound to. Deleting it voids the token. */
+export const boundName = `${joinedName}-token`;
+
+/**
+ * On every object that a join creates in a cluster: `ID/NAME`, the joining cluster's id and its
+ * name for this cluster.
+ */
+export const joinedByAnnotation = "globalpullsecret.io/joined-by";
+
+/** On a ClusterProfile: the UID of the cluster's kube-system. It reveals a wrong context. */
+export const clusterIdAnnotation = "globalpullsecret.io/cluster-id";
+
+/** On a ClusterProfile: the kubeconfig's context that it was joined with. */
+export const contextAnnotation = "globalpullsecret.io/context";
+
+/**
+ * On a ClusterProfile: `--server`, `--tls-server-name` and `--system-roots` of its join, if given.
+ */
+export const serverAnnotation = "globalpullsecret.io/server";
+export const serverNameAnnotation = "globalpullsecret.io/tls-server-name";
+export const systemRootsAnnotation = "globalpullsecret.io/system-roots";
+
+/**
+ * On a token's Secret: start and end of the token's validity as the API server set them, in RFC
+ * 3339.
+ */
+export const issuedAnnotation = "globalpullsecret.io/token-issued";
+export const expiresAnnotation = "globalpullsecret.io/token-expires";
+
+/**
+ * Seconds of validity that we request for a token. The server may grant fewer, and its answer
+ * counts.
+ */
+export const tokenSeconds = 30 * 24 * 3600;
+
+/** One ValidatingAdmissionPolicy and its binding; both have this name. */
+export type Guard = Readonly<{ name: string; spec: object }>;
+
+const admission = "admissionregistration.k8s.io/v1";
+
+const user = (account: string) => `system:serviceaccount:${namespace}:${account}`;
+
+/** A policy for one account. Requests of other accounts are not judged. */
+function guard(name: string, who: string, rule: object, validation: object): Guard {
+  const matchConstraints = { resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], ...rule }] };
+  const spec = {
+    // Fail closed: a request that cannot be judged is refused.
+    failurePolicy: "Fail",
+    matchConstraints,
+    matchConditions: [{ name: "account", expression: who }],
+    // Without a reason a refusal is 422, so it differs from RBAC's 403.
+    validations: [validation],
+  };
+  return { name, spec };
+}
+
+/**
+ * Refuses Secrets of a type that Kubernetes turns into a credential. It fills a Secret of type
+ * service-account-token with a token of whatever account the Secret names, and a Secret of type
+ * bootstrap.kubernetes.io/token lets nodes join.
+ */
+const secretsOf = (name: string, who: string): Guard =>
+  guard(
+    name,
+    who,
+    { resources: ["secrets"], operations: ["CREATE", "UPDATE"] },
+    {
+      expression:
+        "!(object.type in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
+      message: "this account may not write Secrets that Kubernetes turns into a token",
+    },
+  );
+
+/** Those of a joined cluster's account. */
+export const joinedGuards: readonly Guard[] = [
+  secretsOf(`${joinedName}-secrets`, `request.userInfo.username == '${user(joinedName)}'`),
+  guard(
+    `${joinedName}-tokens`,
+    `request.userInfo.username == '${user(joinedName)}'`,
+    { resources: ["serviceaccounts/token"], operations: ["CREATE"] },
+    {
+      // Bound to that Secret, whose deletion voids the token; another Secret could belong to a
+      // thief.
+      expression:
+        "has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == 'Secret' && " +
+        `object.spec.boundObjectRef.name == '${boundName}' && ` +
+        `object.spec.expirationSeconds <= ${tokenSeconds}`,
+      message: `a token of this account must be bound to Secret ${boundName}, for 30 days at most`,
+    },
+  ),
+];
+
+/** The policy for an account that `fleet rbac` prints. One policy serves every namespace. */
+export const fleetGuard = (account: string): Guard =>
+  secretsOf(
+    `${account}-secrets`,
+    "request.userInfo.username.startsWith('system:serviceaccount:') && " +
+      `request.userInfo.username.endsWith(':${account}')`,
+  );
+
+/** The binding: to refuse, everywhere. */
+const bindingOf = ({ name }: Guard) => ({ policyName: name, validationActions: ["Deny"] });
+
+/**
+ * Both objects of a guard, each with its path. The policy comes before the binding that puts it in
+ * force.
+ */
+export const objectsOf = (one: Guard, metadata: object = {}) => [
+  {
+    path: `/apis/${admission}/validatingadmissionpolicies/${one.name}`,
+    body: {
+      apiVersion: admission,
+      kind: "ValidatingAdmissionPolicy",
+      metadata: { name: one.name, ...metadata },
+      spec: one.spec,
+    },
+  },
+  {
+    path: `/apis/${admission}/validatingadmissionpolicybindings/${one.name}`,
+    body: {
+      apiVersion: admission,
+      kind: "ValidatingAdmissionPolicyBinding",
+      metadata: { name: one.name, ...metadata },
+      spec: bindingOf(one),
+    },
+  },
+];

@@ -322,8 +322,8 @@ export function joining(on: () => Rig): void {
     await home.cluster.kubectl("label", ...its, "look=policies");
     const command = /join it again: kubectl pull-secret clusters join east --context admin@east$/;
     await untilCondition(home.cluster, "east", ["AccountGuarded", "False"], command);
-    const told = await person.ok("clusters list");
-    assert.match(told, /^ *east +True +True +False .*kubectl pull-secret clusters join east/m);
+    const listed = await person.ok("clusters list");
+    assert.match(listed, /^ *east +True +True +False .*kubectl pull-secret clusters join east/m);
     await person.ok("clusters join east --context admin@east");
     await untilCondition(home.cluster, "east", ["AccountGuarded", "True"]);
     assert.ok(await east.get(...(binding as [string, string])));
@@ -407,8 +407,8 @@ export function joining(on: () => Rig): void {
     await untilCondition(on().home.cluster, "east", ["Joined", "True"]);
     const profile = await profileIn(on().home.cluster, "east");
     const [access] = profile?.status?.accessProviders ?? [];
-    const { server: told, "tls-server-name": toldName } = access?.cluster ?? {};
-    assert.deepEqual([told, toldName], [on().east.server, name]);
+    const { server: recorded, "tls-server-name": recordedName } = access?.cluster ?? {};
+    assert.deepEqual([recorded, recordedName], [on().east.server, name]);
     await on().person.ok("clusters join east --context admin@east");
     await untilCondition(on().home.cluster, "east", ["Joined", "True"]);
   });

@@ -166,8 +166,8 @@ test("elects one leader of three that start at the same instant", async () => {
   const all = await Promise.all([start(...first), start(...first), start(...first)]);
   await until("one leads", () => all.some((one) => one.leads()));
   await until("the others stand by", async () => {
-    const said = await Promise.all(all.map((one) => one.readyz()));
-    return said.filter((one) => one.includes("standby")).length === 2;
+    const answers = await Promise.all(all.map((one) => one.readyz()));
+    return answers.filter((one) => one.includes("standby")).length === 2;
   });
   assert.equal(all.filter((one) => one.leads()).length, 1);
 });

@@ -53,9 +53,9 @@ test("H22, H23: uses every right, and is never refused", async () => {
   const imageID = `sha256:${"0".repeat(64)}`;
   const running = { ...containers[0], imageID, ready: true, restartCount: 0 };
   await on.cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: pod, spec: { containers } });
-  const told = JSON.stringify({ status: { containerStatuses: [running] } });
+  const statusPatch = JSON.stringify({ status: { containerStatuses: [running] } });
   const its = ["pod", pod.name, "-n", pod.namespace, "--subresource=status"];
-  await on.cluster.kubectl("patch", ...its, "-p", told);
+  await on.cluster.kubectl("patch", ...its, "-p", statusPatch);
   process.env["POD_NAME"] = pod.name;
   await on.cluster.kubectl("delete", "globalpullsecret", "cluster");
   const original = plane.pullSecret("pull-secret", document({ "o.example": "orig:1" }));

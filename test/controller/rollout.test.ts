@@ -30,10 +30,10 @@ test("gives the first revision to one node alone, and after its proof to one nod
   assert.deepEqual(kubelets.order(1).toSorted(), names);
   assert.equal(kubelets.mostAtOnce, 1);
   const [canary] = kubelets.order(1);
-  const said = (await plane.agents(on)).flatMap(({ spec, status }) =>
+  const proved = (await plane.agents(on)).flatMap(({ spec, status }) =>
     status?.containerStatuses?.[0]?.lastState?.terminated ? [spec?.nodeName] : [],
   );
-  assert.deepEqual(said, [canary], "only the canary ends its container to prove the revision");
+  assert.deepEqual(proved, [canary], "only the canary ends its container to prove the revision");
 });
 
 test("opens a wider window once the canary has proved the revision, and keeps the pods", async () => {

@@ -66,14 +66,14 @@ test("H4: treats two of three nodes that die unnoticed as an outage, and serves 
   await writeEntry("third.example");
   // One of the three is the first node, chosen by the DaemonSet controller. A living first node is
   // served at once. A first node that is away delays the rollout until it returns.
-  const told = async () =>
+  const isReported = async () =>
     (await product.events(cluster, "RolledOut")).some(({ message }) =>
       message.includes("revision 3 is on 1 of 3 nodes"),
     ) ||
     (await product.events(cluster, "RolloutHeld")).some(({ message }) =>
       message.includes("out of reach"),
     );
-  await until("the outage is reported", told, { timeout: 180_000 });
+  await until("the outage is reported", isReported, { timeout: 180_000 });
   for (const node of away) assert.ok(!has(node, "third.example"), node.name);
   for (const node of away) await node.start();
   for (const node of [host, ...away])

@@ -59,8 +59,8 @@ for (const manner of ["fails", "hangs", "endless"] as const)
     await source("1");
     await placed("1");
     await untilState(home, "ill", "Unreachable", "GPS438");
-    const told = JSON.stringify(await fleet.objectIn(home)) + (controller?.output() ?? "");
-    assert.ok(!told.includes(planted));
+    const shown = JSON.stringify(await fleet.objectIn(home)) + (controller?.output() ?? "");
+    assert.ok(!shown.includes(planted));
     fake.become("ill", "well");
     await until(
       "it is served",

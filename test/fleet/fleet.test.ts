@@ -350,7 +350,7 @@ test("lets the older of two objects with one target keep the clusters of both, a
 
 const profiles = { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] };
 
-const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp])[] = [
+const refusedSpecs: readonly (readonly [what: string, spec: object, message: RegExp])[] = [
   ...["global-pull-secret", "global-pull-secret-state", "global-pull-secrets"].map(
     (name) => [`${name}, ours`, { target: { name } }, /belong to each cluster/] as const,
   ),
@@ -434,8 +434,8 @@ test("fills in the documented defaults of a spec", async () => {
 });
 
 test("refuses contradictory specs with a sentence, by its CRD", async () => {
-  for (const [what, spec, says] of refusedSpecs)
-    await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), says, what);
+  for (const [what, spec, message] of refusedSpecs)
+    await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), message, what);
   await home.cluster.apply(fleetSecret());
   for (const [field, spec] of Object.entries({
     target: { target: { name: "x" } },

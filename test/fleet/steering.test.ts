@@ -331,11 +331,11 @@ test("fails for a cluster whose admission changes the content, and serves the ot
   await untilState(home, "guest-a", "Failed", "GPS440");
   await selectB(true);
   await untilState(home, "guest-b", "Done");
-  const said = async () => [
+  const readyAndStalled = async () => [
     (await conditionOf("Ready"))?.reason,
     (await conditionOf("Stalled"))?.status,
   ];
-  assert.deepEqual(await said(), ["Refused", "False"]);
+  assert.deepEqual(await readyAndStalled(), ["Refused", "False"]);
   await a.cluster.kubectl("delete", mutating, "empties");
   await placed("1");
   await untilState(home, "guest-a", "Done");
@@ -389,19 +389,19 @@ test("reports many changes in a row in status at most once in two seconds", asyn
   await declare();
   controller = fleet.startFleet(home);
   const since = new Date().toISOString();
-  const told = () =>
+  const statusWrites = () =>
     auditOf(home.cluster, { since })
       .filter(({ resource, subresource }) => `${resource}/${subresource}` === "fleetsecrets/status")
       .map(({ at }) => Date.parse(at))
       .toSorted((one, other) => one - other);
   // On a fast machine a change takes a third of a second. Makes as many changes as four status
   // writes need.
-  for (let n = 1; told().length < 4 && n <= 200; n++) {
+  for (let n = 1; statusWrites().length < 4 && n <= 200; n++) {
     await source(String(n));
     await placed(String(n));
   }
   await untilState(home, "guest-a", "Done");
-  const all = told();
+  const all = statusWrites();
   assert.ok(all.length >= 4, "there was too little to report");
   const pauses = all.slice(1).map((at, index) => at - (all[index] ?? 0));
   // From an answer to the next request, in whole milliseconds of one clock.

@@ -255,7 +255,7 @@ export function joining(on: () => Rig): void {
     await home.cluster.apply({ ...object, spec: { ...spec, clusterProfiles } });
     const found = () => west.get<V1Secret>("secret", "their-pull-secret", "-n", "kube-system");
     const name = `${profile.namespace}/${profile.name}`;
-    await until("it is Done", async () => {
+    await until("the cluster is Done", async () => {
       const all = (await fleet.objectIn(home, "theirs"))?.status?.clusters ?? [];
       return all.length === 1 && all[0]?.name === name && all[0].state === "Done";
     });
@@ -352,7 +352,7 @@ export function joining(on: () => Rig): void {
     await on().home.cluster.kubectl("annotate", "secret", "west", ...its, "--overwrite", ...times);
     // Any change of a profile triggers another observation.
     await on().home.cluster.kubectl("label", "clusterprofile", "west", ...its, "look=now");
-    await until("it is renewed", async () => {
+    await until("the token is renewed", async () => {
       const now = await tokenIn(on().home.cluster, "west");
       return now?.data?.["token"] !== former?.data?.["token"];
     });
@@ -375,7 +375,7 @@ export function joining(on: () => Rig): void {
     // observation.
     const its = ["clusterprofile", "east", "-n", clustersNamespace];
     await until(
-      "it is void",
+      "the token is void",
       async () => {
         await on().home.cluster.kubectl("label", ...its, "--overwrite", `look=${Date.now()}`);
         const { conditions } = (await profileIn(on().home.cluster, "east"))?.status ?? {};

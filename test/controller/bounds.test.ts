@@ -338,9 +338,9 @@ describe("beside others", () => {
     await cluster.apply(...objects.filter(({ kind }) => /^Validating|^ServiceA/.test(kind)));
   }
   const untilAdmitted = (more: Partial<Agent>) =>
-    until("it is admitted", async () => (await applied(declared(more))) === "");
+    until("the DaemonSet is admitted", async () => (await applied(declared(more))) === "");
   const untilDenied = (more: Partial<Agent>, message = /denied request: /) =>
-    until("it is denied", async () => message.test(await applied(declared(more))));
+    until("the DaemonSet is denied", async () => message.test(await applied(declared(more))));
 
   test("accepts an AppArmor profile of the runtime only if the installer names it", async () => {
     const flag = "--apparmor-profile=RuntimeDefault";

@@ -78,7 +78,7 @@ test("repairs an edit of global-pull-secret in the middle of a rollout within se
     patch,
   );
   const repaired = async () => (await plane.published(on))?.document === content("two");
-  await until("it is repaired", repaired, { timeout: 10_000 });
+  await until("the Secret is repaired", repaired, { timeout: 10_000 });
   await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));
 });
@@ -91,10 +91,15 @@ test("gives a node that joins while the canary is alone the content served befor
   await until("the canary has its grant", () => started(before + 1) === 1);
   await kubelets.add("late");
   const late = () => kubelets.model.nodes.find(({ name }) => name === "late");
-  await until("it has the content served before", () => late()?.applied === content("one"));
+  await until(
+    "the joining node has the content served before",
+    () => late()?.applied === content("one"),
+  );
   assert.equal(started(before + 1), 1);
   isHeld = false;
-  await until("it has the newest", () => late()?.applied === content("two"), { timeout: 60_000 });
+  await until("the joining node has the newest content", () => late()?.applied === content("two"), {
+    timeout: 60_000,
+  });
 });
 
 test("reaches the same end when a controller is killed at random in rollout and withdrawal", (context) =>

@@ -119,7 +119,7 @@ test("HD, H5, H10, H11, H12: follows the picture's order: Secret, controller, gl
     assert.ok(index === 0 || (steps[index - 1]?.[1] ?? 0) <= at, `out of order:\n${shown}`);
   }
   const [, reported] = first(
-    "it reports the result",
+    "the controller reports the result",
     controller,
     "create",
     "events",

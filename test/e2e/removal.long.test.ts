@@ -35,7 +35,7 @@ test("H20: does not restore the entries when a kubelet fails without them, and r
     wish: { rollout: { maxUnavailable: allAtOnce }, withdrawal: { deadline: "1m" } },
   });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await until("it is published", async () => (await product.revision(cluster)) === 1);
+  await until("the Secret is published", async () => (await product.revision(cluster)) === 1);
   await product.untilServed(cluster, 1);
   await stuck.breakKubelet(
     `[Service]\nExecStartPre=/bin/grep -q ${host} /var/lib/kubelet/config.json\n`,
@@ -90,9 +90,13 @@ test("H20: waits only for the node that cannot remove the entries, and reports t
         message.includes(stuck.name) &&
         finish.test(message),
     );
-  await until(`${other.name} has removed them`, () => !(cluster.registry.host in auths(other)), {
-    timeout: 120_000,
-  });
+  await until(
+    `${other.name} has removed the entries`,
+    () => !(cluster.registry.host in auths(other)),
+    {
+      timeout: 120_000,
+    },
+  );
   const event = await until("an Event names a command", overdueEvent, {
     timeout: 120_000,
     seen: () => product.events(cluster),

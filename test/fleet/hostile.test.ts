@@ -73,7 +73,7 @@ for (const manner of ["floods", "bloats"] as const)
     controller = fleet.startFleet(home, { asDeployed: true });
     await untilFollowed("1");
     const poured = fake.poured;
-    await until("it floods its watches", () => fake.poured > poured);
+    await until("the cluster floods its watches", () => fake.poured > poured);
     const { pid } = controller;
     const [before, since] = [usageOf(pid), new Date()];
     const asked = fake.requests(name).length;

@@ -153,7 +153,7 @@ for (const [whose, isNew] of [
         )
       );
     };
-    await until("both are leaving for longer than the deadline", isOver);
+    await until("both clusters are leaving for longer than the deadline", isOver);
     if (isNew) {
       await controller[Symbol.asyncDispose]();
       controller = fleet.startFleet(home);
@@ -161,7 +161,7 @@ for (const [whose, isNew] of [
     const since = new Date().toISOString();
     await declare(oneByOne);
     for (const guest of [a, b])
-      await until("it is gone", async () => (await fleet.targetIn(guest)) === undefined);
+      await until("the Secret is gone", async () => (await fleet.targetIn(guest)) === undefined);
     assert.doesNotMatch(controller.output(), /given up/);
     const [first = 0, second = 0] = [a, b].map((guest) =>
       Date.parse(writesIn(guest, since).find(({ verb }) => verb === "delete")?.at ?? ""),
@@ -207,7 +207,7 @@ for (const [whose, isNew] of [
     await untilState(home, another, "Done");
     assert.deepEqual(writesIn(a, since), []);
     await home.cluster.kubectl("label", "namespace", another, "capi-pull-secret-");
-    await until("it is taken away", async () => (await fleet.targetIn(a)) === undefined);
+    await until("the Secret is taken away", async () => (await fleet.targetIn(a)) === undefined);
   });
 
 const selectB = (selected: boolean) =>
@@ -256,7 +256,9 @@ test("delays no other cluster while one refuses the write, retries with pauses, 
   assert.deepEqual([failure?.name, failure?.reason], ["guest-a", "GPS439"]);
   assert.match(failure?.message ?? "", /^PATCH \/\S+: 403 Forbidden; let the target be written/);
   await untilState(home, "guest-b", "Done");
-  await until("it got another request", () => writesIn(a, since).length > 1, { timeout: 20_000 });
+  await until("the cluster got another request", () => writesIn(a, since).length > 1, {
+    timeout: 20_000,
+  });
   assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
   assert.equal((await conditionOf("Ready"))?.reason, "Refused");
   await controller[Symbol.asyncDispose]();
@@ -281,7 +283,9 @@ test("retries a refused deletion with pauses, reports why in status, and removes
   const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
   await home.cluster.kubectl("delete", ...its, "--wait=false");
   await untilState(home, "guest-a", "Leaving", "403 Forbidden");
-  await until("it got another request", () => writesIn(a, since).length > 1, { timeout: 20_000 });
+  await until("the cluster got another request", () => writesIn(a, since).length > 1, {
+    timeout: 20_000,
+  });
   assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
   assert.equal(await fleet.targetIn(b), undefined);
   await allowWrites(true);
@@ -414,7 +418,10 @@ test("leaves a FleetSecret alone in a namespace that is not served, and delivers
   await home.cluster.apply({ ...object, metadata: { ...metadata, namespace: "default" } });
   controller = fleet.startFleet(home);
   const { port } = controller;
-  await until("it serves", async () => (await fetch(`http://127.0.0.1:${await port()}/readyz`)).ok);
+  await until(
+    "the controller serves",
+    async () => (await fetch(`http://127.0.0.1:${await port()}/readyz`)).ok,
+  );
   const its = ["fleetsecret", "pull-secret", "-n", "default"] as const;
   await stays(
     "nothing is reported or done",

@@ -10,15 +10,15 @@ export function ailing(on: () => Rig): void {
   /** Any change of a profile triggers another observation. */
   const look = (why: string) =>
     on().home.cluster.kubectl("label", "clusterprofile", ...its, "--overwrite", `look=${why}`);
-  const untilSaid = async (type: string, status: string, says?: RegExp) =>
-    await untilCondition(on().home.cluster, "east", [type, status], says);
+  const untilReported = async (type: string, status: string, pattern?: RegExp) =>
+    await untilCondition(on().home.cluster, "east", [type, status], pattern);
 
   test("M2: reports a cluster without etcd as joined, but not ready", async () => {
     const { home, east } = on();
     await east.stopEtcd();
     try {
       await look("etcd-is-gone");
-      await untilSaid("ControlPlaneHealthy", "False", /^\/readyz did not answer ok$/);
+      await untilReported("ControlPlaneHealthy", "False", /^\/readyz did not answer ok$/);
       const { conditions = [] } = (await profileIn(home.cluster, "east"))?.status ?? {};
       assert.deepEqual(
         conditions.map(({ status, reason }) => `${status} ${reason}`),
@@ -29,7 +29,7 @@ export function ailing(on: () => Rig): void {
     }
     await look("etcd-is-back");
     for (const type of ["ControlPlaneHealthy", "Joined", "AccountGuarded"])
-      await untilSaid(type, "True");
+      await untilReported(type, "True");
   });
 
   test("M2: reports an expired token, with the command that joins again", async () => {
@@ -41,10 +41,10 @@ export function ailing(on: () => Rig): void {
     await home.cluster.kubectl("annotate", "secret", ...its, "--overwrite", ...times);
     await look("token-has-run-out");
     const again = "join it again: kubectl pull-secret clusters join east --context admin@east";
-    await untilSaid("Joined", "False", new RegExp(`^The token has expired; ${again}$`));
+    await untilReported("Joined", "False", new RegExp(`^The token has expired; ${again}$`));
     const { out } = await person.plugin("clusters list");
     assert.match(out, new RegExp(`^ *east +False .*The token has expired; ${again}$`, "m"));
     await person.ok("clusters join east --context admin@east");
-    await untilSaid("Joined", "True");
+    await untilReported("Joined", "True");
   });
 }

@@ -35,7 +35,7 @@ export type Person = Readonly<{
   /** The plugin's output. Fails if the exit code is not 0. */
   ok: (line: string) => Promise<string>;
   /** Fails unless the exit code is 1 and standard error matches. */
-  refused: (line: string, says: RegExp) => Promise<void>;
+  refused: (line: string, pattern: RegExp) => Promise<void>;
   /** From now on each run fails that prints one of these, or leaves it in a folder of files. */
   plant: (...values: readonly string[]) => void;
 }>;
@@ -94,10 +94,10 @@ export function personWith(contexts: Readonly<Record<string, Cluster>>): Person 
       assert.equal(code, 0, `${line}\n${out}${err}`);
       return out;
     },
-    async refused(line, says) {
+    async refused(line, pattern) {
       const { code, out, err } = await plugin(line);
       assert.equal(code, 1, `${line}\n${out}${err}`);
-      assert.match(err, says);
+      assert.match(err, pattern);
     },
     plant: (...values) => {
       for (const value of values) planted.add(value);
@@ -127,14 +127,14 @@ export async function untilCondition(
   host: Cluster,
   name: string,
   [type, status]: readonly [type: string, status: string],
-  says = /./,
+  pattern = /./,
 ): Promise<void> {
   await until(
-    `${name}'s ${type} is ${status}, ${says}`,
+    `${name}'s ${type} is ${status}, ${pattern}`,
     async () => {
       const all = (await profileIn(host, name))?.status?.conditions;
       const found = all?.find((one) => one.type === type);
-      return found?.status === status && says.test(found.message);
+      return found?.status === status && pattern.test(found.message);
     },
     { timeout: 60_000, seen: async () => JSON.stringify((await profileIn(host, name))?.status) },
   );

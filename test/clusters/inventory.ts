@@ -11,8 +11,8 @@ const modulePath = "sigs.k8s.io/cluster-inventory-api";
 
 /** Installs the ClusterProfile CRD, as an administrator would. */
 export async function installCrd(cluster: Cluster): Promise<void> {
-  const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
-  const { Dir } = JSON.parse(told) as { Dir: string };
+  const output = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
+  const { Dir } = JSON.parse(output) as { Dir: string };
   const crd = "config/crd/bases/multicluster.x-k8s.io_clusterprofiles.yaml";
   await cluster.kubectl("apply", "-f", join(Dir, crd));
   await cluster.untilServed("clusterprofiles.multicluster.x-k8s.io");

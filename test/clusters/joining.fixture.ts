@@ -259,7 +259,7 @@ export function joining(on: () => Rig): void {
     await home.cluster.apply({ ...object, spec: { ...spec, clusterProfiles } });
     const found = () => west.get<V1Secret>("secret", "their-pull-secret", "-n", "kube-system");
     const name = `${profile.namespace}/${profile.name}`;
-    await until("it is Done", async () => {
+    await until("the cluster is Done", async () => {
       const all = (await fleet.objectIn(home, "theirs"))?.status?.clusters ?? [];
       return all.length === 1 && all[0]?.name === name && all[0].state === "Done";
     });
@@ -326,8 +326,8 @@ export function joining(on: () => Rig): void {
     await home.cluster.kubectl("label", ...its, "look=policies");
     const command = /join it again: kubectl pull-secret clusters join east --context admin@east$/;
     await untilCondition(home.cluster, "east", ["AccountGuarded", "False"], command);
-    const told = await person.ok("clusters list");
-    assert.match(told, /^ *east +True +True +False .*kubectl pull-secret clusters join east/m);
+    const listed = await person.ok("clusters list");
+    assert.match(listed, /^ *east +True +True +False .*kubectl pull-secret clusters join east/m);
     await person.ok("clusters join east --context admin@east");
     await untilCondition(home.cluster, "east", ["AccountGuarded", "True"]);
     assert.ok(await east.get(...(binding as [string, string])));
@@ -356,7 +356,7 @@ export function joining(on: () => Rig): void {
     await on().home.cluster.kubectl("annotate", "secret", "west", ...its, "--overwrite", ...times);
     // Any change of a profile triggers another observation.
     await on().home.cluster.kubectl("label", "clusterprofile", "west", ...its, "look=now");
-    await until("it is renewed", async () => {
+    await until("the token is renewed", async () => {
       const now = await tokenIn(on().home.cluster, "west");
       return now?.data?.["token"] !== former?.data?.["token"];
     });
@@ -379,7 +379,7 @@ export function joining(on: () => Rig): void {
     // observation.
     const its = ["clusterprofile", "east", "-n", clustersNamespace];
     await until(
-      "it is void",
+      "the token is void",
       async () => {
         await on().home.cluster.kubectl("label", ...its, "--overwrite", `look=${Date.now()}`);
         const { conditions } = (await profileIn(on().home.cluster, "east"))?.status ?? {};
@@ -411,8 +411,8 @@ export function joining(on: () => Rig): void {
     await untilCondition(on().home.cluster, "east", ["Joined", "True"]);
     const profile = await profileIn(on().home.cluster, "east");
     const [access] = profile?.status?.accessProviders ?? [];
-    const { server: told, "tls-server-name": toldName } = access?.cluster ?? {};
-    assert.deepEqual([told, toldName], [on().east.server, name]);
+    const { server: recorded, "tls-server-name": recordedName } = access?.cluster ?? {};
+    assert.deepEqual([recorded, recordedName], [on().east.server, name]);
     await on().person.ok("clusters join east --context admin@east");
     await untilCondition(on().home.cluster, "east", ["Joined", "True"]);
   });

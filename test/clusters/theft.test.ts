@@ -190,7 +190,7 @@ test("has the same limits for the account that `fleet rbac` prints", async () =>
   const asks = ["create", "token", "global-pull-secret-fleet", ...its];
   const guest = apiWith("fleet", (await cluster.kubectl(...asks)).trim());
   await untilAllowed(guest);
-  await until("its policy is in force", () =>
+  await until("the printed policy is in force", () =>
     guest.apply(path, tokenOf("default"), { ...how, dryRun: true }).then(
       () => false,
       (error: unknown) => error instanceof ApiError && error.status === 422,
@@ -203,7 +203,7 @@ test("has the same limits for the account that `fleet rbac` prints", async () =>
 test("reports policies that are not in force, and stops the join", async () => {
   for (const { name } of joinedGuards)
     await cluster.kubectl("delete", "validatingadmissionpolicybinding", name);
-  await until("they are no longer in force", () =>
+  await until("the policies are no longer in force", () =>
     thief.create(tokens, request()).then(
       () => true,
       () => false,

@@ -185,7 +185,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
     await kubectl("create", "-f", file, `--as=${user}`);
     const one = await start();
     await plane.declare(on, document({ "quay.io": "a:1" }));
-    await until("it is on standby", () => one.output().includes("nobody"));
+    await until("the controller is on standby", () => one.output().includes("nobody"));
     await stays(
       "nothing is deployed",
       async () => (await on.api.get(paths.state)) === undefined,

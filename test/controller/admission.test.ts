@@ -54,7 +54,10 @@ async function untilIdle(): Promise<void> {
   const begun = Date.now();
   const last = () => writes(new Date(Date.now() - 5000).toISOString()).length;
   const rests = () => Date.now() - begun >= 5000 && last() <= 3;
-  await until("it is at rest", rests, { every: 500, seen: () => `${last()} writes in 5 s` });
+  await until("the controller is at rest", rests, {
+    every: 500,
+    seen: () => `${last()} writes in 5 s`,
+  });
 }
 
 async function rollsOut(word: string): Promise<number> {

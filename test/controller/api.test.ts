@@ -30,8 +30,8 @@ test("refuses every wrong spec as kubectl sends it, with the reason", async () =
   assert.ok(wrongSpecs.length >= 40);
   const surprises: string[] = [];
   for (const [spec, words] of wrongSpecs) {
-    const said = await on.cluster.apply(objectOf(spec)).then(() => "accepted", String);
-    if (!new RegExp(words).test(said)) surprises.push(`${JSON.stringify(spec)}: ${said}`);
+    const answer = await on.cluster.apply(objectOf(spec)).then(() => "accepted", String);
+    if (!new RegExp(words).test(answer)) surprises.push(`${JSON.stringify(spec)}: ${answer}`);
   }
   assert.deepEqual(surprises, []);
   assert.equal(await on.cluster.get("gps", "cluster"), undefined);

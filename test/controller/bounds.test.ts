@@ -338,9 +338,9 @@ describe("beside others", () => {
     await cluster.apply(...objects.filter(({ kind }) => /^Validating|^ServiceA/.test(kind)));
   }
   const untilAdmitted = (more: Partial<Agent>) =>
-    until("it is admitted", async () => (await applied(declared(more))) === "");
-  const untilDenied = (more: Partial<Agent>, told = /denied request: /) =>
-    until("it is denied", async () => told.test(await applied(declared(more))));
+    until("the DaemonSet is admitted", async () => (await applied(declared(more))) === "");
+  const untilDenied = (more: Partial<Agent>, message = /denied request: /) =>
+    until("the DaemonSet is denied", async () => message.test(await applied(declared(more))));
 
   test("accepts an AppArmor profile of the runtime only if the installer names it", async () => {
     const flag = "--apparmor-profile=RuntimeDefault";
@@ -364,9 +364,9 @@ describe("beside others", () => {
   test("denies an image that the account's annotation does not name, and the answer names the annotation", async () => {
     const named = [{ name: "global-pull-secret", newName: "other.example/gps", newTag: "8" }];
     await change(await kustomized({ ...overlay, images: named }));
-    const told =
+    const message =
       /not other\.example\/gps:8, which the annotation globalpullsecret\.io\/agent-image/;
-    await untilDenied({ probationSeconds: 31 }, told);
+    await untilDenied({ probationSeconds: 31 }, message);
     const mirrored = "informer.example/gps:8";
     await change(
       await kustomized({ ...overlay, patches: boundsOf([`--agent-image=${mirrored}`]) }),

@@ -72,13 +72,13 @@ test("begins and ends a change and a withdrawal of 300 nodes while 600 nodes an 
   try {
     await until("nodes were replaced", () => joined.size > 5);
     let began = performance.now();
-    const told = (what: string) =>
+    const report = (what: string) =>
       t.diagnostic(`${what}: ${((performance.now() - began) / 1000).toFixed(0)} s`);
     await plane.declare(on, content("two"));
     await untilBegun(revision + 1);
     [canary = ""] = kubelets.order(revision + 1);
     await plane.untilRolledOut(on, revision + 1, ends);
-    told("the change");
+    report("the change");
     // A node may join before another one leaves.
     assert.ok(kubelets.mostAtOnce <= size / 10 + 1, `${kubelets.mostAtOnce} nodes at once`);
     assert.ok(!controller.output().includes("RolloutHalted"), "no content failed");
@@ -87,7 +87,7 @@ test("begins and ends a change and a withdrawal of 300 nodes while 600 nodes an 
     await on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
     await untilBegun(revision + 2);
     await plane.untilGone(on, ends);
-    told("the withdrawal");
+    report("the withdrawal");
   } finally {
     stop.abort();
     t.diagnostic(`${await churning} nodes were replaced`);

@@ -40,7 +40,7 @@ for (const [name, path] of Object.entries(paths).filter(([, path]) =>
     const uid = (await on.api.get<V1Secret>(path))?.metadata?.uid;
     await on.api.remove(path, uid ?? "");
     await until(
-      "it is back",
+      "the object is back",
       async () => ((await on.api.get<V1Secret>(path))?.metadata?.uid ?? uid) !== uid,
       {
         timeout: 10_000,
@@ -142,11 +142,11 @@ for (const [sentence, kind, patch, repaired] of edits) {
     await deployed();
     const name = kind === "secret" ? "global-pull-secret" : syncer;
     await kubectl("patch", kind, name, "-p", JSON.stringify(patch));
-    await until("it is repaired", repaired, { timeout: 10_000 });
+    await until("the edit is repaired", repaired, { timeout: 10_000 });
     await until("the rollout is over", isRolledOut);
     // A fight with the other writer would show a write in each such window.
     const recently = () => plane.writes(on, new Date(Date.now() - 1500).toISOString());
-    await until("it has written nothing for 1.5 s", () => recently().length === 0, {
+    await until("the controller has written nothing for 1.5 s", () => recently().length === 0, {
       seen: recently,
     });
   });
@@ -161,7 +161,7 @@ test("keeps labels of others through our repairs", async () => {
   };
   await kubectl("patch", "daemonset", syncer, "-p", JSON.stringify(image));
   await until(
-    "it is repaired",
+    "the edit is repaired",
     async () => (await podSpec())?.containers[0]?.image === plane.agentImage,
   );
   for (const kind of ["daemonset", "secret"])
@@ -188,7 +188,7 @@ for (const [kind, name] of [
     await plane.untilEvent(on, "ForeignObject", `${kind}s/${name}`);
     assert.equal(await on.api.get(paths.daemonSet), undefined);
     await kubectl("delete", "secret", "additional-pull-secret");
-    await stays("it is untouched", async () => (await version()) === before, 1500);
+    await stays("the object is untouched", async () => (await version()) === before, 1500);
     await kubectl("delete", kind, name);
   });
 }

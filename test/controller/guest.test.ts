@@ -214,7 +214,7 @@ test("writes nothing there without the management cluster, and lets the next pro
   await declare("8");
   const revision = await plane.untilPublished(guest, merged("8", "4"));
   await home.cluster.stopApiServer();
-  await until("it ends", () => controller.exited() === 1);
+  await until("the controller ends", () => controller.exited() === 1);
   await declare("9");
   const still = await plane.published(guest);
   assert.deepEqual([still?.revision, still?.document], [revision, merged("8", "4")]);
@@ -305,7 +305,7 @@ test("ends before a request there if a kubeconfig names another cluster, so that
   const token = (await home.cluster.kubectl("create", "token", ...account)).trim();
   mount(dataKubeconfig(home.cluster, { token }));
   await rotateOriginal("6");
-  await until("it ends", () => controller.exited() === 0, { seen: controller.output });
+  await until("the controller ends", () => controller.exited() === 0, { seen: controller.output });
   await untilOutput(controller, "names another cluster");
   const asked = auditOf(home.cluster).filter(({ user }) => user.endsWith(":other-tenant"));
   assert.deepEqual(asked, []);
@@ -325,7 +325,7 @@ test("lets the hosted cluster's administrator steer that cluster, and reach noth
   const sources = [{ name: "extra", secretRef: { name: "not-yours" }, priority: 1 }];
   const spec = JSON.stringify({ spec: { sources } });
   await guest.cluster.kubectl("patch", "gps", "cluster", "--type=merge", "-p", spec);
-  await until("it is requested there", async () =>
+  await until("the Secret is requested there", async () =>
     (await guest.cluster.kubectl("get", "gps", "cluster", "-o", "json")).includes("not-yours"),
   );
   const published = async () => (await plane.published(guest))?.document === merged("13", "6");

@@ -50,7 +50,7 @@ async function start(...flags: readonly string[]): Promise<Named> {
     readyz: async () => (await ask("/readyz")).trim(),
     leads: () => controller.output().includes("this controller writes"),
   };
-  await until("it answers", () => ask("/healthz"));
+  await until("the controller answers", () => ask("/healthz"));
   return named;
 }
 
@@ -145,10 +145,12 @@ for (const pause of everyPoint ? [0, 100] : [0]) {
     await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
     const holder = await plane.leader(on);
     const begun = now();
-    await stays("it is at rest", () => writes(begun).length === 0, 2000);
+    await stays("the controllers are at rest", () => writes(begun).length === 0, 2000);
     const since = now();
     leading.signal("SIGCONT");
-    await until("it ends", () => leading.exited() !== undefined, { timeout: 20_000 });
+    await until("the former leader ends", () => leading.exited() !== undefined, {
+      timeout: 20_000,
+    });
     assert.equal(leading.exited(), 1);
     assert.match(leading.output(), /the Lease is lost/);
     // One write may have been on its way when the leader froze. It carries the version that the
@@ -164,10 +166,10 @@ for (const pause of everyPoint ? [0, 100] : [0]) {
 
 test("elects one leader of three that start at the same instant", async () => {
   const all = await Promise.all([start(...first), start(...first), start(...first)]);
-  await until("one leads", () => all.some((one) => one.leads()));
+  await until("one controller leads", () => all.some((one) => one.leads()));
   await until("the others stand by", async () => {
-    const said = await Promise.all(all.map((one) => one.readyz()));
-    return said.filter((one) => one.includes("standby")).length === 2;
+    const answers = await Promise.all(all.map((one) => one.readyz()));
+    return answers.filter((one) => one.includes("standby")).length === 2;
   });
   assert.equal(all.filter((one) => one.leads()).length, 1);
 });

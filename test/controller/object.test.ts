@@ -71,7 +71,9 @@ test("is Stalled with NotAllowed beyond the installer's limit, and another contr
   await untilCondition(on, "Stalled", "True", "NotAllowed");
   for (const one of running.splice(0)) await one.stop();
   const other = await start(6, "--max-unavailable-limit", "5");
-  await until("it leads", () => other.output().includes("this controller writes"));
+  await until("the other controller leads", () =>
+    other.output().includes("this controller writes"),
+  );
   let isHeld = true;
   kubelets.behaviour = (node, revision) => {
     const isOther = revision > before && kubelets.order(before + 1)[0] !== node;
@@ -79,7 +81,7 @@ test("is Stalled with NotAllowed beyond the installer's limit, and another contr
   };
   await plane.declare(on, content("two"));
   // After the first node three are left.
-  await until("two have begun", () => started(before + 1) === 3);
+  await until("two more nodes have begun", () => started(before + 1) === 3);
   await stays("no other node begins", () => started(before + 1) === 3, 2000);
   isHeld = false;
   await plane.untilRolledOut(on, before + 1);
@@ -101,7 +103,7 @@ test("raises the numbers of a served version on a metadata-only edit, and never 
     await kubectl("get", "secret", "additional-pull-secret", "-n", "kube-system", "-o", "json"),
   ) as { metadata: { resourceVersion: string } };
   const version = secret.metadata.resourceVersion;
-  await until("both numbers are the Secret's", async () => {
+  await until("both numbers equal the Secret's", async () => {
     const [one] = (await statusOf(on)).sources ?? [];
     return one?.resourceVersion === version && one.servedResourceVersion === version;
   });
@@ -210,7 +212,7 @@ test("corrects a status that another client writes within seconds, and then leav
   );
   const version = (await object()).metadata.resourceVersion;
   await stays(
-    "it is not written",
+    "status is not written",
     async () => (await object()).metadata.resourceVersion === version,
     3000,
   );
@@ -226,7 +228,7 @@ test("applies a new budget at once when spec is edited in the middle of a wave, 
   await steer(on, "100%");
   const [canary = ""] = kubelets.order(before + 1);
   hanging.delete(canary);
-  await until("both others have begun, by the new budget", () => started(before + 1) === 3);
+  await until("both other nodes have begun, by the new budget", () => started(before + 1) === 3);
   hanging.clear();
   await plane.untilRolledOut(on, before + 1);
   assert.deepEqual(kubelets.order(before + 1).toSorted(), names, "each node once");

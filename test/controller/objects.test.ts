@@ -118,7 +118,7 @@ test("refuses a Secret of another type, and reports what to do", async () => {
 test("H19: changes nothing for other bytes with the same meaning", async () => {
   const revision = await deployed();
   // Kubernetes' own controller writes status after us.
-  const { generation } = await until("it is observed", async () => {
+  const { generation } = await until("the DaemonSet controller has observed the spec", async () => {
     const { metadata, status } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
     return status?.observedGeneration === metadata?.generation && metadata;
   });
@@ -221,7 +221,7 @@ test("sends nothing but its watch requests at rest", async () => {
   await deployed();
   // The container that proved the revision starts again. If it has restarted before, this takes
   // some seconds.
-  await until("its agent is Ready", async () => {
+  await until("the node's agent is Ready", async () => {
     const { status } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
     return status?.numberAvailable === 1 && kubelets.model.nodes[0]?.pods[0]?.state.ready.is;
   });

@@ -109,7 +109,7 @@ test("delays neither a change nor a removal for an unfit node: the three others 
   assert.ok(longest < 60_000, `${longest} ms from one to the next`);
   await undeclare();
   await until(
-    "they have removed the entries",
+    "the other nodes have removed the entries",
     () => names.every((node) => kubelets.order(revision + 2).includes(node)),
     {
       timeout: 150_000,
@@ -130,7 +130,7 @@ test("lets an unreachable node neither use the budget nor delay rollout and remo
   assert.match(message, /is on 2 of 3 nodes .* not served yet: b$/);
   assert.ok(!kubelets.order(revision + 1).includes("b"));
   await kubelets.revive("b");
-  await until("b has it", () => kubelets.order(revision + 1).includes("b"));
+  await until("node b has the revision", () => kubelets.order(revision + 1).includes("b"));
 });
 
 test("does not delay the others for nodes that cannot start the agent, and lists those with the kubelet's reason", async () => {
@@ -143,7 +143,7 @@ test("does not delay the others for nodes that cannot start the agent, and lists
   assert.equal(failure?.node, "stuck");
   assert.equal(failure.message, "its agent does not start: ImagePullBackOff");
   kubelets.behaviour = () => "ready";
-  await until("it has the content once its agent starts", () =>
+  await until("every node has the content once its agent starts", () =>
     kubelets.model.nodes.every(({ applied }) => applied === content("one")),
   );
 });

@@ -157,7 +157,7 @@ export async function impose(on: Plane, name: string, policy: AdmissionPolicy): 
       spec: { policyName: name },
     },
   );
-  await until(`${name} is in force`, async () => (await tried(on, resource)) !== before);
+  await until(`policy ${name} is in force`, async () => (await tried(on, resource)) !== before);
 }
 
 /** Deletes it and waits until the API server no longer enforces it. */
@@ -172,7 +172,7 @@ export async function withdraw(
     "mutatingadmissionpolicybinding,mutatingadmissionpolicy",
     name,
   );
-  await until(`${name} is gone`, async () => (await tried(on, resource)) !== before);
+  await until(`policy ${name} is gone`, async () => (await tried(on, resource)) !== before);
 }
 
 const probe = "admission-probe";

@@ -53,9 +53,9 @@ test("H22, H23: uses every right, and is never refused", async () => {
   const imageID = `sha256:${"0".repeat(64)}`;
   const running = { ...containers[0], imageID, ready: true, restartCount: 0 };
   await on.cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: pod, spec: { containers } });
-  const told = JSON.stringify({ status: { containerStatuses: [running] } });
+  const statusPatch = JSON.stringify({ status: { containerStatuses: [running] } });
   const its = ["pod", pod.name, "-n", pod.namespace, "--subresource=status"];
-  await on.cluster.kubectl("patch", ...its, "-p", told);
+  await on.cluster.kubectl("patch", ...its, "-p", statusPatch);
   process.env["POD_NAME"] = pod.name;
   await on.cluster.kubectl("delete", "globalpullsecret", "cluster");
   const original = plane.pullSecret("pull-secret", document({ "o.example": "orig:1" }));
@@ -66,7 +66,7 @@ test("H22, H23: uses every right, and is never refused", async () => {
     "kube-system/pull-secret",
   );
   delete process.env["POD_NAME"];
-  await until("it has created its object", () => condition(on, "Ready"));
+  await until("the controller has created its object", () => condition(on, "Ready"));
   await steer(on, "100%");
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
@@ -190,7 +190,7 @@ test("makes no hot loop and loses nothing while the API server is away in the mi
   const before = proxy.tried;
   await plane.declare(on, content("two"));
   // Less than the 10 s after which the Lease is given up.
-  await stays("it does not give up", () => controller.exited() === undefined, 3000);
+  await stays("the controller does not give up", () => controller.exited() === undefined, 3000);
   // Seven watches, and the loop, which reads seven objects each time, after 0.5, 1, 2 … s: about 4
   // tries each. The Lease: each second.
   assert.ok(proxy.tried - before <= 80, `${proxy.tried - before} connections in 3 s`);
@@ -220,14 +220,16 @@ longTest(
     await plane.declare(on, content("one"));
     await until("the rollout has begun", () => kubelets.order(1).length > 0);
     proxy.shut();
-    await until("it ends", () => controller.exited() !== undefined, { timeout: 30_000 });
+    await until("the controller ends", () => controller.exited() !== undefined, {
+      timeout: 30_000,
+    });
     assert.equal(controller.exited(), 1);
     assert.equal(controller.output().match(/the Lease is lost/g)?.length, 1, controller.output());
     await plane.declare(on, content("two"));
     // As the kubelet starts it again.
     await steer(on, 1);
     await using next = plane.startController(kubeconfig);
-    await stays("it waits", () => next.exited() === undefined, 4000);
+    await stays("the next controller waits", () => next.exited() === undefined, 4000);
     proxy.open();
     await plane.untilRolledOut(on, await plane.untilPublished(on, content("two"), 90_000));
     await plane.clear(on);
@@ -279,9 +281,15 @@ test("recreates objects that were deleted while all connections were cut, once t
   proxy.shut();
   await on.api.remove(paths.global, before[0] ?? "");
   await on.api.remove(paths.daemonSet, before[1] ?? "");
-  await until("both are gone", async () => (await global()) === "" && (await daemonSet()) === "");
+  await until(
+    "both objects are gone",
+    async () => (await global()) === "" && (await daemonSet()) === "",
+  );
   proxy.open();
-  await until("both are back", async () => (await global()) !== "" && (await daemonSet()) !== "");
+  await until(
+    "both objects are back",
+    async () => (await global()) !== "" && (await daemonSet()) !== "",
+  );
   assert.ok(!before.includes(await global()) && !before.includes(await daemonSet()));
   await plane.untilPublished(on, content("one"));
   await plane.clear(on);

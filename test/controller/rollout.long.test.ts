@@ -17,7 +17,7 @@ test("makes no double rollout, loses no change and keeps one content per revisio
   const contents = new Map<number, Set<string>>();
   for (const word of ["two", "three"]) {
     await plane.declare(on, content(word));
-    await until("it is published", async () => {
+    await until("the content is published", async () => {
       const now = await plane.published(on);
       if (now !== undefined)
         contents.set(now.revision, (contents.get(now.revision) ?? new Set()).add(now.document));

@@ -30,10 +30,10 @@ test("gives the first revision to one node alone, and after its proof to one nod
   assert.deepEqual(kubelets.order(1).toSorted(), names);
   assert.equal(kubelets.mostAtOnce, 1);
   const [canary] = kubelets.order(1);
-  const said = (await plane.agents(on)).flatMap(({ spec, status }) =>
+  const proved = (await plane.agents(on)).flatMap(({ spec, status }) =>
     status?.containerStatuses?.[0]?.lastState?.terminated ? [spec?.nodeName] : [],
   );
-  assert.deepEqual(said, [canary], "only the canary ends its container to prove the revision");
+  assert.deepEqual(proved, [canary], "only the canary ends its container to prove the revision");
 });
 
 test("opens a wider window once the canary has proved the revision, and keeps the pods", async () => {
@@ -78,7 +78,7 @@ test("repairs an edit of global-pull-secret in the middle of a rollout within se
     patch,
   );
   const repaired = async () => (await plane.published(on))?.document === content("two");
-  await until("it is repaired", repaired, { timeout: 10_000 });
+  await until("the Secret is repaired", repaired, { timeout: 10_000 });
   await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));
 });
@@ -91,10 +91,15 @@ test("gives a node that joins while the canary is alone the content served befor
   await until("the canary has its grant", () => started(before + 1) === 1);
   await kubelets.add("late");
   const late = () => kubelets.model.nodes.find(({ name }) => name === "late");
-  await until("it has the content served before", () => late()?.applied === content("one"));
+  await until(
+    "the joining node has the content served before",
+    () => late()?.applied === content("one"),
+  );
   assert.equal(started(before + 1), 1);
   isHeld = false;
-  await until("it has the newest", () => late()?.applied === content("two"), { timeout: 60_000 });
+  await until("the joining node has the newest content", () => late()?.applied === content("two"), {
+    timeout: 60_000,
+  });
 });
 
 test("reaches the same end when a controller is killed at random in rollout and withdrawal", (context) =>

@@ -56,9 +56,9 @@ describe("the README's story, on a real API server", () => {
   });
 
   test("goes as on the fake API server: writes, answers, Events, conditions and nodes", () => {
-    const told = (chapters: readonly Chapter[]) =>
+    const outline = (chapters: readonly Chapter[]) =>
       chapters.map((chapter) => ({ ...chapter, owners: [] }));
-    assert.deepEqual(told(real), told(fake));
+    assert.deepEqual(outline(real), outline(fake));
   });
 
   test("leaves the same field owners as the fake API server", () => {

@@ -117,8 +117,8 @@ longTest(
     await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
     await stop();
     assert.equal(await left(), ownPaths.length);
-    const said = await follow("The controller went first");
-    assert.match(said, /daemonset.apps\/global-pull-secret-syncer/);
+    const output = await follow("The controller went first");
+    assert.match(output, /daemonset.apps\/global-pull-secret-syncer/);
     await installed();
     await follow("The nodes first");
     assert.equal(await left(), 0);

@@ -115,7 +115,7 @@ for (const { size, stuck, bare } of cases)
     // A Node that joins makes the DaemonSet controller try all of them again at once.
     names.push(`well-${size}-late`);
     await kubelets.add(`well-${size}-late`);
-    await until("these nodes have it as well", () => have("two").length === names.length, {
+    await until("these nodes have the content as well", () => have("two").length === names.length, {
       timeout: 240_000,
       seen: () => `${have("two").length} have it`,
     });

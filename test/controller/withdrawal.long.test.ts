@@ -72,5 +72,7 @@ test("rolls out to all nodes again, one first, when the Secret is created again 
   await plane.untilRolledOut(on, next);
   assert.equal(kubelets.mostAtOnce, 1);
   await kubelets.revive("c");
-  await until("c has it too", () => kubelets.order(next).includes("c"), { timeout: 150_000 });
+  await until("node c has the content too", () => kubelets.order(next).includes("c"), {
+    timeout: 150_000,
+  });
 });

@@ -56,7 +56,7 @@ function isDrawn(file: Uint8Array, image: string): boolean {
 }
 
 /** Lookups whose order explain reports as random, and those of them whose order did not vary. */
-const draws = { said: 0, unseen: [] as Question[] };
+const draws = { reported: 0, unseen: [] as Question[] };
 
 /**
  * Go visits two neighbours of a map of 16 in the other order once in 16 times. 128 keyrings miss
@@ -92,7 +92,7 @@ function compare({ file, images }: Question, answer: OracleAnswer): void {
     const drawn = isDrawn(file, image);
     assert.ok(drawn || lookup?.varies !== true, `${context}, image ${image}: the order varies`);
     if (drawn) {
-      draws.said += 1;
+      draws.reported += 1;
       if (lookup?.varies !== true) draws.unseen.push({ file, images: [image] });
     }
     const tried =
@@ -120,8 +120,8 @@ test(`explain finds the same as the kubelet, in its order, for ${files} random f
   const parsed = answers.filter(({ parses }) => parses).length;
   t.diagnostic(`${parsed} files parse, ${tried} lookups find something`);
   assert.ok(parsed > files / 4 && tried > files / 2);
-  t.diagnostic(`${draws.said} lookups are drawn, ${draws.unseen.length} did not vary at once`);
-  assert.ok(draws.said > files / 1000);
+  t.diagnostic(`${draws.reported} lookups are drawn, ${draws.unseen.length} did not vary at once`);
+  assert.ok(draws.reported > files / 1000);
   const fixed = draws.unseen.length === 0 ? [] : await neverVary(draws.unseen);
   assert.deepEqual(
     fixed.map(({ file }) => file.toString()),
@@ -203,7 +203,7 @@ function withoutOmissions(source: Buffer, { entries, warnings }: Accepted): Buff
   const document = JSON.parse(source.toString()) as {
     auths?: Record<string, unknown> | null;
   } | null;
-  const told = (key: string, ...codes: readonly string[]): boolean =>
+  const warned = (key: string, ...codes: readonly string[]): boolean =>
     warnings.some(({ code, path }) => codes.includes(code) && path === formatPath(["auths", key]));
   const shown = Object.keys(document?.auths ?? {}).map((key) => formatPath(["auths", key]));
   if (new Set(shown).size < shown.length) return undefined;
@@ -214,9 +214,9 @@ function withoutOmissions(source: Buffer, { entries, warnings }: Accepted): Buff
       ({ code, path }) => code === "GPS169" && (path === entry || path.startsWith(`${entry}.`)),
     );
   };
-  const isMeant = (key: string): boolean => told(key, "GPS157") && isHubWithoutSlash(key);
+  const isMeant = (key: string): boolean => warned(key, "GPS157") && isHubWithoutSlash(key);
   const auths = Object.entries(document?.auths ?? {})
-    .filter(([key]) => !told(key, "GPS166", "GPS167") && !isLeftOut(key))
+    .filter(([key]) => !warned(key, "GPS166", "GPS167") && !isLeftOut(key))
     .map(([key, entry]) => [isMeant(key) ? dockerHubKey : key, entry] as const);
   assert.ok(auths.length >= entries.length);
   return Buffer.from(JSON.stringify({ ...document, auths: Object.fromEntries(auths) }));

@@ -40,7 +40,7 @@ test("lets the kubelet find by our provider the same as by the same entries in c
   const tries = byFile.lookups.map((lookup) => lookup.tries);
   assert.ok(
     tries.filter(({ length }) => length > 0).length >= 6,
-    "it finds too little for a comparison",
+    "the kubelet finds too little for a comparison",
   );
   assert.deepEqual(await lookUp(root, images), tries);
   assert.deepEqual(await lookUp(root, images, providerFiles.config), tries);

@@ -152,7 +152,7 @@ test("does not flood an API server that answers 429, and delivers the change whe
   await product.writeAdditional(cluster, written("third.example"));
   // Each try of the loop is one request, after 1, 2, 4, 8 s (Retry-After is 1). It also lists, if a
   // watch has ended.
-  await stays("it sends at most 40 requests", () => refused(since) <= 40, 8000, 1000);
+  await stays("the controllers send at most 40 requests", () => refused(since) <= 40, 8000, 1000);
   assert.ok(refused(since) <= 40, `${refused(since)} requests in 8 s`);
   saturation[Symbol.dispose]();
   await cluster.kubectl(

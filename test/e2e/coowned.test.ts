@@ -142,7 +142,7 @@ longTest(
     let over = false;
     const watching = (async () => {
       await until(
-        "it is over",
+        "the deletions are over",
         () => {
           for (const node of cluster.nodes) {
             const file = node.readFile("config.json")?.toString() ?? "";

@@ -35,7 +35,10 @@ export async function rolloutAndWithdrawalUnderKills(
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   const served = async () => (await product.events(cluster, "RolledOut")).length > 0;
   const inRollout = await killAtRandom(cluster, kills, random, served);
-  await until("it is published", async () => (await product.revision(cluster)) !== undefined);
+  await until(
+    "the Secret is published",
+    async () => (await product.revision(cluster)) !== undefined,
+  );
   await product.untilServed(cluster, 1);
   const rollout = await restarts(cluster, since);
   for (const node of cluster.nodes)

@@ -104,7 +104,10 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
     await product.steerProduct(cluster, by(to));
     const hurried = from === "Reread" || to === "Reread" ? skipRereadWaits(over.signal) : undefined;
     // The first node finishes what it has begun before other content is published.
-    await until("it is published in the new mode", async () => (await publishedMode()) === to);
+    await until(
+      "the content is published in the new mode",
+      async () => (await publishedMode()) === to,
+    );
     await product.rolledOut(cluster);
     over.abort();
     await hurried;

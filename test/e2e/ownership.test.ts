@@ -82,7 +82,7 @@ test("refuses objects of other owners under all of our names with an Event, and 
     assert.ok(event.message.includes(`${kind}s/${name}`), event.message);
   await product.deleteAdditional(cluster);
   await stays(
-    "they are untouched",
+    "the objects are untouched",
     async () => JSON.stringify(await versions()) === JSON.stringify(before),
     2000,
   );

@@ -58,7 +58,7 @@ test("HD, H5, H10, H11, H12: follows the picture's order: Secret, controller, gl
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as { time: string; action: string; revision: number });
-  const said = (what: string, action: string): Step => {
+  const logged = (what: string, action: string): Step => {
     const line = log.find((one) => one.revision === 1 && one.action === action);
     assert.ok(line, `the agent's log shows that ${what}`);
     return [what, micros(line.time)];
@@ -105,9 +105,9 @@ test("HD, H5, H10, H11, H12: follows the picture's order: Secret, controller, gl
       "",
       201,
     ),
-    said("the agent has read its revision and is about to write", "apply"),
+    logged("the agent has read its revision and is about to write", "apply"),
     ["config.json is in place", Math.round(Number(changed) * 1e6)],
-    said("the agent calls systemd over D-Bus", "restart"),
+    logged("the agent calls systemd over D-Bus", "restart"),
     ["systemd stops the kubelet", micros(stopping.split(" ")[0] ?? "")],
     ["the new kubelet is started", micros(`${day}T${time}`)],
   ];
@@ -118,13 +118,13 @@ test("HD, H5, H10, H11, H12: follows the picture's order: Secret, controller, gl
     assert.ok(Number.isFinite(at), shown);
     assert.ok(index === 0 || (steps[index - 1]?.[1] ?? 0) <= at, `out of order:\n${shown}`);
   }
-  const [, told] = first(
-    "it reports the result",
+  const [, reported] = first(
+    "the controller reports the result",
     controller,
     "create",
     "events",
     names.additionalSecretName,
     201,
   );
-  assert.ok(daemonSet[1] <= told, "the nodes come first, then the report");
+  assert.ok(daemonSet[1] <= reported, "the nodes come first, then the report");
 });

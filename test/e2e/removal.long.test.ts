@@ -35,22 +35,24 @@ test("H20: does not restore the entries when a kubelet fails without them, and r
     wish: { rollout: { maxUnavailable: allAtOnce }, withdrawal: { deadline: "1m" } },
   });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await until("it is published", async () => (await product.revision(cluster)) === 1);
+  await until("the Secret is published", async () => (await product.revision(cluster)) === 1);
   await product.untilServed(cluster, 1);
   await stuck.breakKubelet(
     `[Service]\nExecStartPre=/bin/grep -q ${host} /var/lib/kubelet/config.json\n`,
   );
   await product.deleteAdditional(cluster);
-  const said = new RegExp(`waiting for ${stuck.name};.*: to finish without them: kubectl (.*)$`);
+  const overduePattern = new RegExp(
+    `waiting for ${stuck.name};.*: to finish without them: kubectl (.*)$`,
+  );
   // The shortest allowed deadline is as long as the default timeout of a wait.
   const overdue = { timeout: 180_000 };
-  const event = await product.untilEvent(cluster, "RemovalOverdue", said, overdue);
+  const event = await product.untilEvent(cluster, "RemovalOverdue", overduePattern, overdue);
   // The node's kubelet is down, so it cannot report anything about its agent.
   const halted = new RegExp(`revision 2 stopped at 1 node: ${stuck.name}: agent not available`);
   await product.untilEvent(cluster, "RolloutHalted", halted);
   for (const node of cluster.nodes) assert.ok(!(host in auths(node)), node.name);
   for (const node of others) assert.equal(await cluster.readiness(node), "True");
-  const [, command = ""] = said.exec(event.message) ?? [];
+  const [, command = ""] = overduePattern.exec(event.message) ?? [];
   await cluster.kubectl(...command.split(" "));
   const its = ["daemonset", names.agentName, "-n", names.namespace];
   await until("the objects are gone", async () => (await cluster.get(...its)) === undefined);
@@ -81,17 +83,21 @@ test("H20: waits only for the node that cannot remove the entries, and reports t
     "cd /var/lib/kubelet && mv config.json real.json && ln -s real.json config.json",
   ]);
   await product.deleteAdditional(cluster);
-  const told = async () =>
+  const overdueEvent = async () =>
     (await product.events(cluster)).find(
       ({ reason, message }) =>
         ["NodesAwaited", "RemovalOverdue"].includes(reason) &&
         message.includes(stuck.name) &&
         finish.test(message),
     );
-  await until(`${other.name} has removed them`, () => !(cluster.registry.host in auths(other)), {
-    timeout: 120_000,
-  });
-  const event = await until("an Event names a command", told, {
+  await until(
+    `${other.name} has removed the entries`,
+    () => !(cluster.registry.host in auths(other)),
+    {
+      timeout: 120_000,
+    },
+  );
+  const event = await until("an Event names a command", overdueEvent, {
     timeout: 120_000,
     seen: () => product.events(cluster),
   });

@@ -21,7 +21,10 @@ const holds = (index: number): boolean =>
 
 async function deploy(): Promise<number> {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await until("it is published", async () => (await product.revision(cluster)) !== undefined);
+  await until(
+    "the Secret is published",
+    async () => (await product.revision(cluster)) !== undefined,
+  );
   const revision = (await product.revision(cluster)) ?? 0;
   await product.untilServed(cluster, revision);
   return revision;

@@ -29,15 +29,22 @@ test("lets the other controller write within seconds when the node of the writin
   const begun = Date.now();
   host.stop();
   await writeEntry("pulled.example");
-  await until("it is published", async () => ((await product.revision(cluster)) ?? 0) > before);
+  await until(
+    "the change is published",
+    async () => ((await product.revision(cluster)) ?? 0) > before,
+  );
   const seconds = Math.round((Date.now() - begun) / 1000);
   // A Lease lasts 15 s. This test file may run beside others.
   assert.ok(seconds < 60, `published ${seconds} s after the node was pulled`);
   for (const node of others)
-    await until(`${node.name} has it`, () => "pulled.example" in auths(node), { timeout: 180_000 });
+    await until(`${node.name} has the entry`, () => "pulled.example" in auths(node), {
+      timeout: 180_000,
+    });
   context.diagnostic(`on every living node after ${Math.round((Date.now() - begun) / 1000)} s`);
   await host.start();
-  await until("it catches up", () => "pulled.example" in auths(host), { timeout: 180_000 });
+  await until("the pulled node catches up", () => "pulled.example" in auths(host), {
+    timeout: 180_000,
+  });
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
 });
@@ -51,12 +58,14 @@ test("H4: delays a rollout for a node that dies unnoticed at its beginning only 
   const begun = Date.now();
   await writeEntry("second.example");
   for (const node of others)
-    await until(`${node.name} has it`, () => has(node, "second.example"), { timeout: 180_000 });
+    await until(`${node.name} has the entry`, () => has(node, "second.example"), {
+      timeout: 180_000,
+    });
   context.diagnostic(`after ${Math.round((Date.now() - begun) / 1000)} s`);
   const event = await product.untilEvent(cluster, "RolledOut", /revision 2 is on 2 of 3 nodes/);
   assert.match(event.message, new RegExp(away.name));
   await away.start();
-  await until("it catches up", () => has(away, "second.example"), { timeout: 180_000 });
+  await until("the dead node catches up", () => has(away, "second.example"), { timeout: 180_000 });
   await product.untilServed(cluster, 2);
 });
 
@@ -66,18 +75,20 @@ test("H4: treats two of three nodes that die unnoticed as an outage, and serves 
   await writeEntry("third.example");
   // One of the three is the first node, chosen by the DaemonSet controller. A living first node is
   // served at once. A first node that is away delays the rollout until it returns.
-  const told = async () =>
+  const isReported = async () =>
     (await product.events(cluster, "RolledOut")).some(({ message }) =>
       message.includes("revision 3 is on 1 of 3 nodes"),
     ) ||
     (await product.events(cluster, "RolloutHeld")).some(({ message }) =>
       message.includes("out of reach"),
     );
-  await until("the outage is reported", told, { timeout: 180_000 });
+  await until("the outage is reported", isReported, { timeout: 180_000 });
   for (const node of away) assert.ok(!has(node, "third.example"), node.name);
   for (const node of away) await node.start();
   for (const node of [host, ...away])
-    await until(`${node.name} has it`, () => has(node, "third.example"), { timeout: 300_000 });
+    await until(`${node.name} has the entry`, () => has(node, "third.example"), {
+      timeout: 300_000,
+    });
   await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
 });
 

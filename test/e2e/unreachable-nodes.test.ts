@@ -78,7 +78,7 @@ test("H4: serves all other nodes one after another beside an unreachable one, al
 test("H4: catches up without help when an unreachable node returns, and keeps the budget", async () => {
   const dead = at(3);
   await dead.start();
-  await until(`${dead.name} has it`, () => has(dead, "second"), {
+  await until(`${dead.name} has the entry`, () => has(dead, "second"), {
     timeout: 120_000,
     seen: async () => [
       await dead.unit(["ActiveState", "SubState", "NRestarts"]),

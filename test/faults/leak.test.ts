@@ -103,7 +103,7 @@ test(
 test("keeps a secret in a registry key of the node's file, or of the mount, out of log lines, readiness and termination message", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
-  const said: string[] = [];
+  const printed: string[] = [];
   const key = (at: number) => `https://robot:planted-in-a-key${at}@registry.corp`;
   const files: readonly (readonly [code: string, text: string])[] = [
     ["GPS207", JSON.stringify({ auths: { [key(1)]: { auth: "!" }, [key(2)]: 5 } })],
@@ -117,10 +117,10 @@ test("keeps a secret in a registry key of the node's file, or of the mount, out 
       revision: 1,
       healthzPort: systemd.healthzPort,
     });
-    said.push(await agent.shows("5nn", code));
+    printed.push(await agent.shows("5nn", code));
     await node.says(new RegExp(`^${code}`));
-    said.push(node.message, agent.output);
+    printed.push(node.message, agent.output);
   }
-  assert.match(said.join(""), /registry\.corp/);
-  assert.ok(!/planted-in-a-key/.test(said.join("")), "a planted secret was printed");
+  assert.match(printed.join(""), /registry\.corp/);
+  assert.ok(!/planted-in-a-key/.test(printed.join("")), "a planted secret was printed");
 });

@@ -63,8 +63,8 @@ async function downgrade(): Promise<void> {
 async function isOlder(): Promise<void> {
   await until(`the kubelet has version ${older}`, async () => {
     const { MainPID } = await inside.kubelet();
-    const told = await machine.exec([`/proc/${MainPID}/exe`, "--version"]).catch(() => "");
-    return told.trim() === `Kubernetes ${older}`;
+    const output = await machine.exec([`/proc/${MainPID}/exe`, "--version"]).catch(() => "");
+    return output.trim() === `Kubernetes ${older}`;
   });
 }
 

@@ -368,8 +368,8 @@ test("H18: requests one more restart with the old file for a kubelet that system
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS220");
   const { calls } = systemd;
-  const told = calls.length;
-  assert.ok(await inTime(() => calls.length > told + 40), "systemd gets no more requests");
+  const before = calls.length;
+  assert.ok(await inTime(() => calls.length > before + 40), "systemd gets no more requests");
   assert.deepEqual([systemd.restartCalls, node.file], [4, undefined]);
   systemd.started();
   assert.equal(await agent.ended(), 1);

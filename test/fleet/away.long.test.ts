@@ -66,11 +66,11 @@ test("retries a cluster that is away for four minutes ever less often, delays no
   const rotations = [await placed("2", near)];
   const so = async () =>
     (await fleet.stateOf(home, "far"))?.state === "Unreachable" && (await since()) === first;
-  await stays("it is away", so, (away - last - gone()) * 1000, 1000);
+  await stays("the cluster is away", so, (away - last - gone()) * 1000, 1000);
   const early = proxy.tried - before;
   await source("3");
   rotations.push(await placed("3", near));
-  await stays("it is away", so, (away - gone()) * 1000, 1000);
+  await stays("the cluster is away", so, (away - gone()) * 1000, 1000);
   const late = proxy.tried - before - early;
 
   await far.cluster.startApiServer();

@@ -152,7 +152,7 @@ test("does not treat Cluster API's owner on the Secret as drift, repairs an edit
       (one) =>
         one.user.endsWith(":global-pull-secret-fleet") && isWrite(one) && one.resource !== "leases",
     );
-  await stays("it is left as it is", () => written().length === 0, 3000);
+  await stays("the Secret is left as it is", () => written().length === 0, 3000);
   const edit = JSON.stringify({ data: { "manifests.yaml": "e30=", other: "e30=" } });
   await home.cluster.kubectl("patch", ...its, "--type=merge", "-p", edit);
   await untilManifest("guest-a", "1");
@@ -161,7 +161,7 @@ test("does not treat Cluster API's owner on the Secret as drift, repairs an edit
   assert.equal(repaired?.metadata?.ownerReferences?.[0]?.uid, uid);
   await namespace("guest-a", {});
   await until(
-    "both are gone",
+    "both objects are gone",
     async () =>
       (await secretIn("guest-a")) === undefined &&
       (await home.api.get(setPath("guest-a"))) === undefined,

@@ -33,8 +33,8 @@ async function buildManager(): Promise<string> {
  * them.
  */
 async function moduleFolder(): Promise<string> {
-  const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
-  return (JSON.parse(told) as { Dir: string }).Dir;
+  const output = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
+  return (JSON.parse(output) as { Dir: string }).Dir;
 }
 
 /** All of its CRDs, for its own manager. */

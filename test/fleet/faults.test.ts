@@ -59,11 +59,11 @@ for (const manner of ["fails", "hangs", "endless"] as const)
     await source("1");
     await placed("1");
     await untilState(home, "ill", "Unreachable", "GPS438");
-    const told = JSON.stringify(await fleet.objectIn(home)) + (controller?.output() ?? "");
-    assert.ok(!told.includes(planted));
+    const shown = JSON.stringify(await fleet.objectIn(home)) + (controller?.output() ?? "");
+    assert.ok(!shown.includes(planted));
     fake.become("ill", "well");
     await until(
-      "it is served",
+      "the cluster is served",
       () => fleet.placedIn(fake, "ill")?.data?.[".dockerconfigjson"] === data("1"),
       {
         timeout: 60_000,
@@ -144,7 +144,7 @@ test("marks a cluster with an expired credential as Failed until it is renewed, 
   config.loadFromString(real.kubeconfig);
   const api = connect(config, () => {});
   const secrets = "/api/v1/namespaces/kube-system/secrets/pull-secret";
-  await until("it is void", () =>
+  await until("the token is void", () =>
     api.get(secrets).then(
       () => false,
       (error: Error) => / 401 /.test(error.message),
@@ -181,7 +181,9 @@ test("writes nothing in any cluster without the management cluster, and continue
   const since = new Date().toISOString();
   await home.cluster.stopApiServer();
   // Another process may be writing, so this one ends and is restarted, as by its Deployment.
-  await until("its process ends", () => controller?.exited() !== undefined, { timeout: 60_000 });
+  await until("the controller's process ends", () => controller?.exited() !== undefined, {
+    timeout: 60_000,
+  });
   const edit = JSON.stringify({ data: { ".dockerconfigjson": "e30=" } });
   const its = ["secret", "pull-secret", "-n", "kube-system"];
   await real.cluster.kubectl("patch", ...its, "--type=merge", "-p", edit);

@@ -58,7 +58,7 @@ test("K1, K2, K3, K6, K8, K9: brings the Secret to each labelled cluster by one 
   await home.cluster.apply(fleetSecret());
   controller = fleet.startFleet(home);
   // The object exists before the Secret.
-  await until("it waits for the Secret", async () => {
+  await until("the object waits for the Secret", async () => {
     const conditions = (await fleet.objectIn(home))?.status?.conditions;
     return conditions?.find(({ type }) => type === "Stalled")?.reason === "SourceMissing";
   });
@@ -76,7 +76,7 @@ test("K1, K2, K3, K6, K8, K9: brings the Secret to each labelled cluster by one 
   // A cluster that is selected later.
   await label("guest-b", "=true");
   await placedIn("2", a, b);
-  await until("it is Ready", async () => {
+  await until("the object is Ready", async () => {
     const conditions = (await fleet.objectIn(home))?.status?.conditions;
     return conditions?.find(({ type }) => type === "Ready")?.status === "True";
   });
@@ -184,9 +184,9 @@ test("takes nothing away when a source is deleted or refused, and shows it to no
   const stalled = async () =>
     (await fleet.objectIn(home))?.status?.conditions?.find(({ type }) => type === "Stalled");
   await home.cluster.apply(pullSecret("source-pull-secret", '{"auths":{"quay.io":{"auth":"%"}}}'));
-  await until("it is refused", async () => (await stalled())?.message?.includes("GPS432"));
+  await until("the source is refused", async () => (await stalled())?.message?.includes("GPS432"));
   await home.cluster.kubectl("delete", "secret", "source-pull-secret", "-n", "kube-system");
-  await until("it is missing", async () => (await stalled())?.reason === "SourceMissing");
+  await until("the source is missing", async () => (await stalled())?.reason === "SourceMissing");
   const same = async () => JSON.stringify(await versions()) === JSON.stringify(before);
   await stays("nothing is taken away, although there is no grace", same, 3000);
   await source("2");
@@ -218,7 +218,7 @@ test("changes nothing when a label is lost and restored within the grace, and re
   assert.deepEqual(await versions(), before);
   await home.cluster.apply(fleetSecret({ removal: { grace: "4s", deadline: "1h" } }));
   await label("guest-a", "-");
-  await until("it is deleted there", async () => (await fleet.targetIn(a)) === undefined);
+  await until("the Secret is deleted there", async () => (await fleet.targetIn(a)) === undefined);
   await placedIn("1", b);
 });
 
@@ -238,11 +238,11 @@ test("removes the Secret after the grace when a cluster's namespace is deleted, 
   const start = new Date().toISOString();
   // Its kubeconfig was deleted with it.
   await home.cluster.kubectl("delete", "namespace", "guest-a", "--wait=false");
-  const since = await until("it is leaving", async () => {
+  const since = await until("the cluster is leaving", async () => {
     const one = await fleet.stateOf(home, "guest-a");
     return one?.state === "Leaving" && one.since;
   });
-  await until("it is deleted there", async () => (await fleet.targetIn(a)) === undefined);
+  await until("the Secret is deleted there", async () => (await fleet.targetIn(a)) === undefined);
   const deletion = await until("the deletion is audited", () =>
     auditOf(a.cluster, { since: start }).find(
       ({ userAgent, verb }) => userAgent === "global-pull-secret-fleet" && verb === "delete",
@@ -350,7 +350,7 @@ test("lets the older of two objects with one target keep the clusters of both, a
 
 const profiles = { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] };
 
-const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp])[] = [
+const refusedSpecs: readonly (readonly [what: string, spec: object, message: RegExp])[] = [
   ...["global-pull-secret", "global-pull-secret-state", "global-pull-secrets"].map(
     (name) => [`${name}, ours`, { target: { name } }, /belong to each cluster/] as const,
   ),
@@ -434,8 +434,8 @@ test("fills in the documented defaults of a spec", async () => {
 });
 
 test("refuses contradictory specs with a sentence, by its CRD", async () => {
-  for (const [what, spec, says] of refusedSpecs)
-    await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), says, what);
+  for (const [what, spec, message] of refusedSpecs)
+    await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), message, what);
   await home.cluster.apply(fleetSecret());
   for (const [field, spec] of Object.entries({
     target: { target: { name: "x" } },

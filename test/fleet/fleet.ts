@@ -167,7 +167,7 @@ export async function untilPlaced(
     const secret = await targetIn(guest, name);
     return text(secret?.type, secret?.data);
   };
-  await until("it is placed", async () => (await found()) === wanted, {
+  await until("the Secret is placed", async () => (await found()) === wanted, {
     timeout: 60_000,
     seen: found,
   });

@@ -73,7 +73,7 @@ for (const manner of ["floods", "bloats"] as const)
     controller = fleet.startFleet(home, { asDeployed: true });
     await untilFollowed("1");
     const poured = fake.poured;
-    await until("it floods its watches", () => fake.poured > poured);
+    await until("the cluster floods its watches", () => fake.poured > poured);
     const { pid } = controller;
     const [before, since] = [usageOf(pid), new Date()];
     const asked = fake.requests(name).length;
@@ -96,8 +96,8 @@ for (const manner of ["floods", "bloats"] as const)
     // At most twenty events, a list and a watch between two pauses, which grow.
     assert.ok(found.there < 40, JSON.stringify(found));
     assert.ok(found.here < 10 * took, JSON.stringify(found));
-    const said = (await fleet.objectIn(home))?.status?.clusters?.find((one) => one.name === name);
-    assert.match(said?.reason ?? "", /^GPS460: /, JSON.stringify(said));
+    const entry = (await fleet.objectIn(home))?.status?.clusters?.find((one) => one.name === name);
+    assert.match(entry?.reason ?? "", /^GPS460: /, JSON.stringify(entry));
   });
 
 /** Manner → the final status of a cluster with that manner. */

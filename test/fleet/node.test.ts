@@ -73,10 +73,14 @@ test("lets a workload cluster's node pull with a Secret of the management cluste
   await fleet.untilPlaced(guest, dataOf("additional"), undefined, name);
   await untilState(home, "guest-a", "Progressing", "GPS451");
   const isDone = async () => (await fleet.objectIn(home))?.status?.counts?.done === 1;
-  await stays("it is not done", async () => !(await isDone()) && onNode() === undefined, 4000);
+  await stays(
+    "the fleet is not done",
+    async () => !(await isDone()) && onNode() === undefined,
+    4000,
+  );
 
   await cluster.kubectl("scale", ...deployment, "--replicas=1");
-  await until("it is done", isDone, { timeout: 180_000, seen: () => fleet.objectIn(home) });
+  await until("the fleet is done", isDone, { timeout: 180_000, seen: () => fleet.objectIn(home) });
   assert.equal(onNode(), entryOf("additional"));
   assert.notDeepEqual(await kubelets(cluster), before, "no kubelet has read the file");
   await untilPod(cluster, "app", "Running");
@@ -91,7 +95,7 @@ test("is done with a rotation when the node has the new content, and removes the
       )
     )?.metadata.resourceVersion;
   await until(
-    "it is done with this version",
+    "the fleet is done with this version",
     async () => {
       const { counts, sourceResourceVersion } = (await fleet.objectIn(home))?.status ?? {};
       return counts?.done === 1 && sourceResourceVersion === (await version());

@@ -103,7 +103,7 @@ async function begin(
   // The canary is the first cluster that answers. Both are therefore known before there is any
   // content, and so is the GlobalPullSecret of the proving one.
   for (const { cluster } of [proving, plain])
-    await until("it got a request", () => {
+    await until("the cluster got a request", () => {
       const ours = auditOf(cluster, { since }).filter(
         ({ userAgent }) => userAgent === "global-pull-secret-fleet",
       );

@@ -153,7 +153,7 @@ for (const [whose, isNew] of [
         )
       );
     };
-    await until("both are leaving for longer than the deadline", isOver);
+    await until("both clusters are leaving for longer than the deadline", isOver);
     if (isNew) {
       await controller[Symbol.asyncDispose]();
       controller = fleet.startFleet(home);
@@ -161,7 +161,7 @@ for (const [whose, isNew] of [
     const since = new Date().toISOString();
     await declare(oneByOne);
     for (const guest of [a, b])
-      await until("it is gone", async () => (await fleet.targetIn(guest)) === undefined);
+      await until("the Secret is gone", async () => (await fleet.targetIn(guest)) === undefined);
     assert.doesNotMatch(controller.output(), /given up/);
     const [first = 0, second = 0] = [a, b].map((guest) =>
       Date.parse(writesIn(guest, since).find(({ verb }) => verb === "delete")?.at ?? ""),
@@ -207,7 +207,7 @@ for (const [whose, isNew] of [
     await untilState(home, another, "Done");
     assert.deepEqual(writesIn(a, since), []);
     await home.cluster.kubectl("label", "namespace", another, "capi-pull-secret-");
-    await until("it is taken away", async () => (await fleet.targetIn(a)) === undefined);
+    await until("the Secret is taken away", async () => (await fleet.targetIn(a)) === undefined);
   });
 
 const selectB = (selected: boolean) =>
@@ -259,7 +259,9 @@ test("delays no other cluster while one refuses the write, retries with pauses, 
     /^PATCH \/\S+: 403 Forbidden; allow the target to be written/,
   );
   await untilState(home, "guest-b", "Done");
-  await until("it got another request", () => writesIn(a, since).length > 1, { timeout: 20_000 });
+  await until("the cluster got another request", () => writesIn(a, since).length > 1, {
+    timeout: 20_000,
+  });
   assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
   assert.equal((await conditionOf("Ready"))?.reason, "Refused");
   await controller[Symbol.asyncDispose]();
@@ -284,7 +286,9 @@ test("retries a refused deletion with pauses, reports why in status, and removes
   const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
   await home.cluster.kubectl("delete", ...its, "--wait=false");
   await untilState(home, "guest-a", "Leaving", "403 Forbidden");
-  await until("it got another request", () => writesIn(a, since).length > 1, { timeout: 20_000 });
+  await until("the cluster got another request", () => writesIn(a, since).length > 1, {
+    timeout: 20_000,
+  });
   assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
   assert.equal(await fleet.targetIn(b), undefined);
   await allowWrites(true);
@@ -334,11 +338,11 @@ test("fails for a cluster whose admission changes the content, and serves the ot
   await untilState(home, "guest-a", "Failed", "GPS440");
   await selectB(true);
   await untilState(home, "guest-b", "Done");
-  const said = async () => [
+  const readyAndStalled = async () => [
     (await conditionOf("Ready"))?.reason,
     (await conditionOf("Stalled"))?.status,
   ];
-  assert.deepEqual(await said(), ["Refused", "False"]);
+  assert.deepEqual(await readyAndStalled(), ["Refused", "False"]);
   await a.cluster.kubectl("delete", mutating, "empties");
   await placed("1");
   await untilState(home, "guest-a", "Done");
@@ -392,19 +396,19 @@ test("reports many changes in a row in status at most once in two seconds", asyn
   await declare();
   controller = fleet.startFleet(home);
   const since = new Date().toISOString();
-  const told = () =>
+  const statusWrites = () =>
     auditOf(home.cluster, { since })
       .filter(({ resource, subresource }) => `${resource}/${subresource}` === "fleetsecrets/status")
       .map(({ at }) => Date.parse(at))
       .toSorted((one, other) => one - other);
   // On a fast machine a change takes a third of a second. Makes as many changes as four status
   // writes need.
-  for (let n = 1; told().length < 4 && n <= 200; n++) {
+  for (let n = 1; statusWrites().length < 4 && n <= 200; n++) {
     await source(String(n));
     await placed(String(n));
   }
   await untilState(home, "guest-a", "Done");
-  const all = told();
+  const all = statusWrites();
   assert.ok(all.length >= 4, "there was too little to report");
   const pauses = all.slice(1).map((at, index) => at - (all[index] ?? 0));
   // From an answer to the next request, in whole milliseconds of one clock.
@@ -417,7 +421,10 @@ test("leaves a FleetSecret alone in a namespace that is not served, and delivers
   await home.cluster.apply({ ...object, metadata: { ...metadata, namespace: "default" } });
   controller = fleet.startFleet(home);
   const { port } = controller;
-  await until("it serves", async () => (await fetch(`http://127.0.0.1:${await port()}/readyz`)).ok);
+  await until(
+    "the controller serves",
+    async () => (await fetch(`http://127.0.0.1:${await port()}/readyz`)).ok,
+  );
   const its = ["fleetsecret", "pull-secret", "-n", "default"] as const;
   await stays(
     "nothing is reported or done",

@@ -66,7 +66,7 @@ const additional = names.additionalSecretName;
 const right = '{"auths":{"quay.io":{"auth":"cm9ib3Q6cHc="}}}';
 const largest = 480 * 1024;
 
-const refused: readonly (readonly [what: string, secret: Secret, told: RegExp])[] = [
+const refused: readonly (readonly [what: string, secret: Secret, message: RegExp])[] = [
   [
     "another type",
     { type: "Opaque", data: { [key]: encoded(right) } },
@@ -92,9 +92,9 @@ const refused: readonly (readonly [what: string, secret: Secret, told: RegExp])[
   ],
 ];
 for (const name of [additional, team])
-  for (const [what, secret, told] of refused)
+  for (const [what, secret, message] of refused)
     test(`refused in ${name}: ${what}`, async () => {
-      assert.match(await refusal(named(secret, name)), told);
+      assert.match(await refusal(named(secret, name)), message);
     });
 
 const accepted: readonly (readonly [what: string, secret: Named])[] = [

@@ -74,8 +74,8 @@ function withoutKeep(object: KubeObject): KubeObject {
 }
 
 test("passes helm lint", async () => {
-  const said = await helm(tmpdir(), "lint", "--strict", chart);
-  assert.match(said, /1 chart\(s\) linted, 0 chart\(s\) failed/);
+  const output = await helm(tmpdir(), "lint", "--strict", chart);
+  assert.match(output, /1 chart\(s\) linted, 0 chart\(s\) failed/);
 });
 
 test("renders, with an image alone, the same as kubectl kustomize manifests, object by object", async () => {
@@ -453,7 +453,7 @@ test("passes no flag that is not set", async () => {
   assert.deepEqual(await controllerArgs(), []);
 });
 
-const refused: readonly (readonly [set: string, told: RegExp])[] = [
+const refused: readonly (readonly [set: string, message: RegExp])[] = [
   ["image.digest=latest", /image\/digest|image\.digest/],
   ["image.pullPolicy=Sometimes", /pullPolicy/],
   ["original=pull-secret", /original/],
@@ -474,17 +474,17 @@ const refused: readonly (readonly [set: string, told: RegExp])[] = [
   ["networkPolicy.apiServerPorts={}", /apiServerPorts/],
   ["serviceAccount.annotations.globalpullsecret\\.io/agent-image=x", /annotations/],
 ];
-for (const [set, told] of refused)
+for (const [set, message] of refused)
   test(`refused: --set ${set}`, async () => {
-    await assert.rejects(charted(`--set=${set}`), told);
+    await assert.rejects(charted(`--set=${set}`), message);
   });
 
-for (const [what, set, told] of [
+for (const [what, set, message] of [
   ["outside kube-system", "--namespace=other", /is other, but role Cluster works in kube-system/],
   ["without an image", "--set=image.repository=", /image\.repository is not set, .*--set image/],
 ] as const)
   test(`fails with a sentence ${what}`, async () => {
-    await assert.rejects(charted(set), told);
+    await assert.rejects(charted(set), message);
   });
 
 /** Value that not every role uses → another value than the default. */
@@ -551,16 +551,21 @@ for (const role of roles)
         const also = needed === undefined ? [] : [needed];
         assert.notDeepEqual(await charted(...inRole(role), ...also, set), before, path);
       } else {
-        const told = `${path} is set, but role ${role} does not use it: it is a value of roles? `;
-        await assert.rejects(charted(...inRole(role), set), new RegExp(`${told}${its?.[0]}`), path);
+        const message = `${path} is set, but role ${role} does not use it: it is a value of roles? `;
+        await assert.rejects(
+          charted(...inRole(role), set),
+          new RegExp(`${message}${its?.[0]}`),
+          path,
+        );
       }
     }
   });
 
 test("has a separate sentence for each value of another role", async () => {
   const sets = ["--set=admission.enabled=true", "--set=flags.logLevel=debug"];
-  const told = /admission\.enabled is set, .*\n.*flags\.logLevel is set, .* Cluster and Hosted\./;
-  await assert.rejects(charted(...inRole("Fleet"), ...sets), told);
+  const message =
+    /admission\.enabled is set, .*\n.*flags\.logLevel is set, .* Cluster and Hosted\./;
+  await assert.rejects(charted(...inRole("Fleet"), ...sets), message);
 });
 
 for (const role of roles)

@@ -52,8 +52,8 @@ const service = "sealed-secrets-controller";
  * Service.
  */
 export async function manifestsOf(image?: string): Promise<string> {
-  const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
-  const { Dir } = JSON.parse(told) as { Dir: string };
+  const output = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
+  const { Dir } = JSON.parse(output) as { Dir: string };
   const crd = join(Dir, "helm/sealed-secrets/crds/bitnami.com_sealedsecrets.yaml");
   const account = { kind: "ServiceAccount", name, ...its };
   const labels = { app: name };

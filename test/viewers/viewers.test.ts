@@ -32,17 +32,17 @@ const names = [...states.keys()];
 
 test("judges every state of a rollout as intended with kstatus' own code", async () => {
   const found = await ask([...states.values()]);
-  const said = names.map((name, at) => [name, found[at]?.kstatus] as const);
-  assert.deepEqual(Object.fromEntries(said), kstatus);
+  const verdicts = names.map((name, at) => [name, found[at]?.kstatus] as const);
+  assert.deepEqual(Object.fromEntries(verdicts), kstatus);
 });
 
 test("gives in Argo CD the health of health_test.yaml for every state, including the message", async () => {
   const found = await ask([...states.values()]);
-  const said = names.map((name, at) => {
+  const verdicts = names.map((name, at) => {
     const { health, message } = found[at] ?? { health: "", message: "" };
     return [name, { status: health, message }] as const;
   });
-  assert.deepEqual(Object.fromEntries(said), Object.fromEntries(expectedHealth()));
+  assert.deepEqual(Object.fromEntries(verdicts), Object.fromEntries(expectedHealth()));
 });
 
 test("judges independently of the order of the conditions in both", async () => {
@@ -104,13 +104,13 @@ test("judges a FleetSecret as good in both only when every selected cluster has 
       status: statusOf({ generation: 3, now: new Date(), ...found, ...more }),
     };
   });
-  const said = (await ask(objects)).map(({ kstatus: is, health }, at) => [
+  const verdicts = (await ask(objects)).map(({ kstatus: is, health }, at) => [
     fleets[at]?.[0],
     is,
     health,
   ]);
   assert.deepEqual(
-    said,
+    verdicts,
     fleets.map(([what, , is, health]) => [what, is, health]),
   );
 });

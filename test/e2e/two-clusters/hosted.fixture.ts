@@ -73,8 +73,8 @@ export function hosted(on: () => BothClusters): void {
     );
     const { blocksBelow } = pageOf("extend/hosted.md");
     const edited = (text: string) => withImage(text, image);
-    const told = await follow(desk, blocksBelow("## Walk-through"), edited);
-    assert.ok(!told.includes(password));
+    const output = await follow(desk, blocksBelow("## Walk-through"), edited);
+    assert.ok(!output.includes(password));
     assert.equal(auths(node)[guest.registry.host]?.auth, btoa(`robot:${password}`));
     assert.notDeepEqual(await kubelets(guest), before, "no kubelet has read the file");
     await untilState(guest, "app", "Running");

@@ -77,14 +77,14 @@ export function joined(on: () => BothClusters): void {
     writeFileSync(join(desk.folder, "regcred.json"), documentOf(host, "web"));
     writeWork(join(desk.folder, "work"));
     // Create the namespace before the Secret.
-    let told = await desk.run(`kubectl pull-secret clusters apply -f work/z-namespace.json
+    let output = await desk.run(`kubectl pull-secret clusters apply -f work/z-namespace.json
       kubectl pull-secret seal -f regcred.json --secret web/regcred -o sealed-web \\
         --cluster east --cluster west --controller-namespace ${sealedSecrets.home}`);
     for (const name of names)
-      told +=
+      output +=
         await desk.run(`kubectl pull-secret clusters apply -f sealed-web/${name}.yaml --clusters ${name}
         kubectl --context ${name} wait secret/regcred -n web --for=create --timeout=60s`);
-    told += await desk.run("kubectl pull-secret clusters apply -f work --clusters east,west");
+    output += await desk.run("kubectl pull-secret clusters apply -f work --clusters east,west");
     for (const cluster of clusters()) {
       await untilDeployed(cluster);
       await until("three pods run", async () => (await runningIn(cluster)) === 3, {
@@ -93,7 +93,7 @@ export function joined(on: () => BothClusters): void {
       });
       assert.ok(pulledBy(cluster, "web", "team/web"));
     }
-    assertNoCredentials(desk, "sealed-web", told);
+    assertNoCredentials(desk, "sealed-web", output);
   });
 
   test("M8, M11: delivers a credential that is sealed for two clusters to the nodes of both, and removes it with its file, by the commands of docs/extend/sealed.md", async () => {
@@ -103,10 +103,10 @@ export function joined(on: () => BothClusters): void {
     for (const cluster of clusters()) assert.ok(!(host in auths(nodeOf(cluster))));
     writeFileSync(join(desk.folder, "additional.json"), documentOf(host, "robot"));
     const { blocksBelow } = pageOf("extend/sealed.md");
-    let told = "";
+    let output = "";
     for (const part of ["Once for each cluster", "Each time the credential changes", "Later"])
-      told += await follow(desk, blocksBelow(`## ${part}`));
-    told += await desk.run("kubectl pull-secret wait --context west --timeout 2m");
+      output += await follow(desk, blocksBelow(`## ${part}`));
+    output += await desk.run("kubectl pull-secret wait --context west --timeout 2m");
     for (const cluster of clusters()) {
       const node = nodeOf(cluster);
       assert.equal(auths(node)[host]?.auth, btoa(`robot:${password}`));
@@ -114,8 +114,8 @@ export function joined(on: () => BothClusters): void {
       await untilState(cluster, "sealed", "Running");
       assert.ok(pulledBy(cluster, "robot", "team/sealed"));
     }
-    assertNoCredentials(desk, "sealed", told);
-    told = await desk.run("kubectl --context east delete -f sealed/east.yaml");
+    assertNoCredentials(desk, "sealed", output);
+    output = await desk.run("kubectl --context east delete -f sealed/east.yaml");
     await product.untilRemoved(management);
     assert.ok(!(host in auths(nodeOf(management))));
     assert.ok(host in auths(nodeOf(guest)));

@@ -64,18 +64,18 @@ export function syncing(on: () => BothClusters): void {
     const recipes = blocksBelow("## When something is wrong").filter(({ body }) =>
       body.includes(" logs "),
     );
-    const says = [/the copy is created/, /the Secret is created/];
-    assert.equal(recipes.length, says.length);
+    const expectedLines = [/the copy is created/, /the Secret is created/];
+    assert.equal(recipes.length, expectedLines.length);
     for (const side of sides) {
       const rollout = `rollout status deployment/global-pull-secret-sync-${side} -n kube-system`;
       await desk.run(`kubectl --context ${side} ${rollout} --timeout=60s`);
     }
     for (const [at, { body }] of recipes.entries()) {
-      const told = await desk.run(body);
-      assert.match(told, says[at] ?? /^$/);
+      const output = await desk.run(body);
+      assert.match(output, expectedLines[at] ?? /^$/);
       // kubectl's message when it picks one pod, which may be the standby.
-      assert.doesNotMatch(told, /^Found \d+ pods, using pod/m);
-      assert.ok(!told.includes(password) && !told.includes(btoa(`tenant:${password}`)));
+      assert.doesNotMatch(output, /^Found \d+ pods, using pod/m);
+      assert.ok(!output.includes(password) && !output.includes(btoa(`tenant:${password}`)));
     }
     // Nothing after this needs them.
     for (const side of sides) {

@@ -35,7 +35,7 @@ type Open = Readonly<{
 }>;
 
 /** Returns a function that makes a reconciler for one run. `run`: the agents' image. */
-export function assembled(
+export function assembleReconciler(
   { log, metrics, live, cluster, original, extras, contests, pods, seconds, now }: Open,
   run: AgentImage,
 ): (policyReading: PolicyReading) => Reconciler {
@@ -49,7 +49,7 @@ export function assembled(
   });
   const { announce } = announcer({
     cluster: live,
-    said: ({ type, reason, message }) =>
+    reported: ({ type, reason, message }) =>
       log[type === "Warning" ? "warn" : "info"]({ event: reason }, message),
     sent: ({ reason }) => metrics.events.inc({ reason }),
     dropped({ reason }, why) {

@@ -240,10 +240,10 @@ export class FleetCluster {
     const former = this.#refusal;
     const times = former !== undefined && same(former.of, of) ? former.times + 1 : 1;
     const own = of === undefined || !isOfContent(error);
-    const said = () => sentence(own ? "refused" : "rejected", answerOf(error));
+    const text = () => sentence(own ? "refused" : "rejected", answerOf(error));
     this.#refusal = {
       of,
-      why: error instanceof Mutated ? error.message : said(),
+      why: error instanceof Mutated ? error.message : text(),
       own,
       times,
       next: performance.now() + Math.max(shortestRetry, backoff(times)),

@@ -117,11 +117,11 @@ async function write(
   const path = `${collections.pods}/${name}`;
   const version = { uid, resourceVersion };
   if (action.kind === "delete") return await removeVersion(cluster, path, version);
-  const said =
+  const values =
     action.kind === "sync"
       ? { [syncAnnotation]: String(Math.round(times().api * 1000)) }
       : annotationsOf(action.grant);
-  const outcome = await annotate<V1Pod>(cluster, path, version, said);
+  const outcome = await annotate<V1Pod>(cluster, path, version, values);
   if (outcome.is === "done") pods.wrote(outcome.object);
   return outcome;
 }

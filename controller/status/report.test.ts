@@ -29,7 +29,7 @@ function reportWith(announce: Announce): Report {
 /** Reasons and subjects of the Events for these documents, one after the other. */
 async function told(...documents: readonly string[]): Promise<string[]> {
   const said = new Set<string>();
-  const report = reportWith(({ reason, about }) => void said.add(`${reason} ${about}`));
+  const report = reportWith(({ reason, subject }) => void said.add(`${reason} ${subject}`));
   for (const [index, document] of documents.entries()) {
     const additional: V1Secret = {
       type: "kubernetes.io/dockerconfigjson",

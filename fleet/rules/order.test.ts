@@ -150,10 +150,10 @@ test("law: lets no single cluster, whatever it answers, keep the content from an
     fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, given) => {
       const pace = { ...given, maxFailures: "5%" };
       for (const ill of ["failed", "unreachable", "again"] as const) {
-        const guest = { name: "", rolloutState: ill };
+        const one = { name: "", rolloutState: ill };
         let all = clusters("w".repeat(well));
         for (let round = 0; round <= well; round++) {
-          const now = new Set(nextChanges([guest, ...all], pace).change);
+          const now = new Set(nextChanges([one, ...all], pace).change);
           all = all.map((one) =>
             now.has(one.name) ? { name: one.name, rolloutState: "done" } : one,
           );
@@ -174,11 +174,11 @@ const there = {
 } as const;
 
 test("law: lets no single cluster, whatever it does, delay another for more than its deadline", () => {
-  const deeds = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
+  const behaviours = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 9 }),
-      fc.array(deeds, { minLength: 1, maxLength: 6 }),
+      fc.array(behaviours, { minLength: 1, maxLength: 6 }),
       fc.nat(2),
       fc.constantFrom(0, 1_200_000),
       (well, script, canary, soak) => {

@@ -47,11 +47,11 @@ export type Transport = Readonly<{
   proof: (found: readonly (KubernetesObject | undefined)[], witness: Seen | undefined) => Proof;
 }>;
 
-export type Where = Readonly<{ namespace: string; name: string }>;
+export type NamespacedName = Readonly<{ namespace: string; name: string }>;
 
 /** The Secret `where`, with the content that `made` returns. */
 export function secretAt(
-  where: Where,
+  where: NamespacedName,
   made: (content: Content, owner: string) => Content = (content) => content,
 ): Placement {
   return {

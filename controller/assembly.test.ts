@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { assembleReconciler } from "./assembly.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 
-test("measures durations across runs with a clock that nobody can set", () => {
+test("measures durations across runs with a clock that never jumps", () => {
   let seconds = 100;
   let wall = Date.parse("2026-01-01T12:00:00Z");
   const open = { seconds: () => seconds, now: () => new Date(wall) };

@@ -19,7 +19,7 @@ import type { Transport } from "./transport/transport.ts";
 
 type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
 
-/** What one run knows when it judges the clusters. */
+/** The facts of one run, for judging the clusters. */
 export type Run = Readonly<{
   object: FleetSecret;
   /** Undefined: the object is deleted and needs no source. */

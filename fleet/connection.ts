@@ -53,7 +53,7 @@ type Open = Readonly<{
 }>;
 
 /**
- * What is known: nothing yet, why the cluster is unreachable, or the objects as seen, the needed
+ * The known state: nothing yet, why the cluster is unreachable, or the objects as seen, the needed
  * ones first.
  */
 export type KnownObjects = "unknown" | Readonly<{ away: string }> | readonly Seen[];
@@ -299,7 +299,7 @@ export const unreachableBecause = (error: unknown): string => {
 };
 
 /**
- * What is known of an optional object after reading it failed. Its last content is kept, unless it
+ * The known state of an optional object after reading it failed. Its last content is kept, unless it
  * does not exist or may not be read.
  */
 function unseen(seen: Seen, error: unknown): Seen {

@@ -47,7 +47,7 @@ type RunReport = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
 export class Fleet {
   readonly #place: FleetPlace;
   readonly #clusters: FleetClusters;
-  /** When the last write of status was answered, by a clock that nobody can set. */
+  /** When the last write of status was answered, by a monotonic clock. */
   #written = Number.NEGATIVE_INFINITY;
 
   constructor(place: FleetPlace) {

@@ -40,7 +40,7 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
     return { seconds: lookSeconds };
   }
 
-  /** Empty if the inventory does not exist or may not be read. Then nobody joins clusters here. */
+  /** Empty if the inventory does not exist or may not be read. Then no clusters are joined here. */
   async function profilesIn(namespace: string): Promise<ClusterProfile[]> {
     const found: ClusterProfile[] = [];
     try {

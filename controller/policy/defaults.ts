@@ -1,5 +1,5 @@
 /**
- * The policy if nobody declares one: the defaults that manifests/crds writes into a spec, within
+ * The policy without a declared one: the defaults that manifests/crds writes into a spec, within
  * the installer's limits. It is in force if the object or its CRD does not exist.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";

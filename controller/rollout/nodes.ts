@@ -18,7 +18,7 @@ export const lacksNodes = ({ byName, all }: NodesRead, reads: NodesToRead): bool
 const pauses = { changing: 60, same: 600 } as const;
 
 /**
- * What decides when to list Nodes again: how many nodes have confirmed the withdrawal, and how many
+ * The numbers that decide when to list Nodes again: how many nodes have confirmed the withdrawal, and how many
  * pods are missing.
  */
 type Listed = Readonly<{ confirmed: number; missing: number }>;

@@ -190,7 +190,7 @@ export type RolloutContext = Readonly<{
   requests: Requests;
   pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
   /**
-   * What decisions remember while this process leads. `busyUntil`: no pods are written before this
+   * The memory of decisions, while this process leads. `busyUntil`: no pods are written before this
    * time of the steady clock, at the API server's request. `view`: the last view and its revision,
    * shown while the pods are listed again.
    */

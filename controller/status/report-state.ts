@@ -1,5 +1,5 @@
 /**
- * What the report remembers between runs: the subjects of Events, nodes without an agent, and
+ * The memory of the report between runs: the subjects of Events, nodes without an agent, and
  * failed requests.
  */
 import type { V1ObjectMeta, V1Secret, V1DaemonSet } from "@kubernetes/client-node";

@@ -25,7 +25,7 @@ import type { Removal } from "../withdrawal/withdrawal.ts";
 type Options = Readonly<{
   announce: Announce;
   metrics: ControllerMetrics;
-  /** What admission policies change in the declared objects. */
+  /** The changes that admission makes to the declared objects. */
   admitted: Pick<Admitted, "differences">;
   /** The objects that another client keeps changing now. */
   contests: () => readonly ContestedObject[];
@@ -87,7 +87,7 @@ export function createReport({
   const lasting = new Map<Area, readonly Trouble[]>();
   let lastLine = "";
   const requests = new RequestTroubles();
-  /** What the last completed run could not write, and the failure that was reported last. */
+  /** The write that failed in the last completed run, and the failure that was reported last. */
   let [failure, reported]: (Error | undefined)[] = [];
   let secret: V1ObjectMeta | undefined;
 
@@ -114,7 +114,7 @@ export function createReport({
     [...lasting.values()].flat().map(([kind, { message }]) => ({ kind, message }));
 
   /**
-   * Notices after the additional Secret is gone need another uid to tell installations apart,
+   * Notices after the additional Secret is gone need another uid to distinguish installations,
    * because revisions begin again in a new one.
    */
   const inThisInstallation = (global: KubernetesObject | undefined, notice: Notice): Notice => ({
@@ -309,7 +309,7 @@ export type Report = Readonly<{
   begins: (policyReading: ReportedPolicy) => void;
   /** `kept`: the directory where the agents stay, although the installer wants another one. */
   directory: (kept: string | undefined, wanted: string) => void;
-  /** `group`: undefined if nobody else owns the nodes' pull secrets. */
+  /** `group`: undefined if no other operator owns the nodes' pull secrets. */
   unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;
   verdict: (verdict: SourcesVerdict, snapshot: Snapshot) => Promise<void>;

@@ -73,7 +73,7 @@ test("writes only the last of the statuses within a second, with status's own ma
   assert.equal(sent[0]?.manager, "global-pull-secret-status");
 });
 
-test("does not write a status that is already there, whoever wrote it", async () => {
+test("does not write a status that is already there, whichever controller wrote it", async () => {
   const { writer, sent, pauses, flush } = bench();
   writer.write({ ...object(), status: status(1) }, status(1));
   await flush();

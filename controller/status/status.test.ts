@@ -206,7 +206,7 @@ function summary(facts: StatusFacts): string {
 for (const [name, changes, expected] of table)
   test(`status: ${name}`, () => assert.equal(summary(factsWith(changes)), expected));
 
-test("law: is never Reconciling and Stalled at once, and Ready only when nobody has to act", () => {
+test("law: is never Reconciling and Stalled at once, and Ready only when no action is needed", () => {
   for (const [, one] of table)
     for (const [, other] of table) {
       const shown = summary(factsWith({ ...one, ...other }));
@@ -300,7 +300,7 @@ test("changes a time with its condition's status, not with its message, and keep
   assert.equal(timeOf(fourth, "Ready"), "2026-01-01T00:01:00Z");
 });
 
-test("keeps the time of a refused revision, and what was in force", () => {
+test("keeps the time of a refused revision, and the revision in force", () => {
   const stage = rollout(rollingOut("halted"));
   const facts = factsWith({ ...trouble("halted"), stage });
   const first = statusOf(facts, undefined, now);

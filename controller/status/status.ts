@@ -79,7 +79,7 @@ function revisionOf(
   const { revision, served, view } = progress;
   const isOut = isPublishedOut(progress);
   const goes = revision > 0 && (revision !== served || !isOut) && next !== "nobody";
-  // What was served last, because during a rollout the Secret may serve nothing.
+  // The last served revision, because during a rollout the Secret may serve nothing.
   const last = served > 0 && served !== revision ? served : before?.inForce;
   // Without nodes nothing is ever served, and every node has the revision.
   const inForce = isOut ? revision : last;

@@ -1,4 +1,4 @@
-/** Removal step by step on an API server in memory. What exists, and what nodes answer, decides. */
+/** Removal step by step on an API server in memory. The existing objects and the nodes' answers decide. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -44,7 +44,7 @@ async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<Wor
   return world;
 }
 
-/** What was deleted, in order. */
+/** The deleted objects, in order. */
 const deletedOf = ({ writes }: World): string[] =>
   writes.filter((name) => name.startsWith("-")).map((name) => name.slice(1));
 

@@ -12,7 +12,7 @@ export type WithdrawalInput = Readonly<{
   /** Something may have reached a node. */
   rolled: boolean;
   /**
-   * Every living node has the published revision, or an administrator told the controller to assume
+   * Every living node has the published revision, or an administrator asked the controller to assume
    * so.
    */
   released: boolean;
@@ -109,7 +109,7 @@ export const nothingHappened = {
   abandoned: 0,
 } as const;
 
-/** What the removal waits for, once it has made no progress for `deadline`. */
+/** The nodes or objects that the removal waits for, once it has made no progress for `deadline`. */
 export function overdue({ policy }: RemovalContext, unchanged: number, waiting: readonly string[]) {
   const seconds = policy.withdrawal.deadlineSeconds;
   return unchanged >= seconds ? { waiting, seconds } : undefined;

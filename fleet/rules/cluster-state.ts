@@ -7,7 +7,7 @@ import type { RolloutState } from "./order.ts";
 
 export type ClusterFacts = Readonly<{
   /**
-   * What the cluster contains: unknown, no answer, an object of someone else, other content or
+   * The content of the cluster: unknown, no answer, an object of someone else, other content or
    * none, or this content.
    */
   there:

@@ -43,7 +43,7 @@ const table: readonly (readonly [
   ["until it has had it long enough", "ddww", "23"],
   ["a cluster gets back what it lost, whatever others do", "bpww", "12"],
   ["also beside canaries, of which it is one", "bpwww", "12", { canary: 3 }],
-  ["and whoever refuses", "fpww", "1", none, true],
+  ["and even if others refuse", "fpww", "1", none, true],
   ["half of three is one", "dww", "1"],
   ["at least one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
   ["a number is used as it is", "dwwww", "123", { maxConcurrency: 3 }],
@@ -164,7 +164,7 @@ test("law: lets no single cluster, whatever it answers, keep the content from an
   );
 });
 
-/** What one cluster does in a round of ten minutes, as the controller finds it. */
+/** The behaviour of one cluster in a round of ten minutes, as the controller finds it. */
 const there = {
   keeps: { is: "has", proof: "awaited" },
   proves: { is: "has", proof: "proved" },

@@ -24,7 +24,7 @@ export type Placement = Readonly<{
 
 type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
 
-/** What a watch has shown of an object. */
+/** The last content of an object, as its watch showed it. */
 export type Seen =
   /** Nothing yet. */
   | Readonly<{ is: "unknown" }>

@@ -18,8 +18,8 @@ export const lacksNodes = ({ byName, all }: NodesRead, reads: NodesToRead): bool
 const pauses = { changing: 60, same: 600 } as const;
 
 /**
- * The numbers that decide when to list Nodes again: how many nodes have confirmed the withdrawal, and how many
- * pods are missing.
+ * The numbers that decide when to list Nodes again: how many nodes have confirmed the withdrawal,
+ * and how many pods are missing.
  */
 type Listed = Readonly<{ confirmed: number; missing: number }>;
 

@@ -1,4 +1,7 @@
-/** Removal step by step on an API server in memory. The existing objects and the nodes' answers decide. */
+/**
+ * Removal step by step on an API server in memory. The existing objects and the nodes' answers
+ * decide.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";

@@ -12,8 +12,8 @@ export type WithdrawalInput = Readonly<{
   /** Something may have reached a node. */
   rolled: boolean;
   /**
-   * Every living node has the published revision, or an administrator asked the controller to assume
-   * so.
+   * Every living node has the published revision, or an administrator asked the controller to
+   * assume so.
    */
   released: boolean;
   exists: Readonly<

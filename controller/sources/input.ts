@@ -1,7 +1,7 @@
 /**
  * The sources as input for the verdict: id, place of the Secret, the Secret itself, and traits.
  * The order in the list is the priority, highest first. To add a kind of source, add its type and
- * traits here.
+ * traits here. Pure.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace, sourceIds, globalSecretName } from "#contract/names.ts";

@@ -27,7 +27,6 @@ type Open = Readonly<{
   extras: Reconciler["extras"];
   /** The objects that another client keeps changing. */
   contests: () => readonly ContestedObject[];
-  /** The agents' pods. */
   pods: Reconciler["pods"];
   /** A clock that never goes back, for durations. `now` is for times that others read. */
   seconds: () => number;

@@ -29,7 +29,6 @@ type Options = Readonly<{
   /** True while this process holds the Lease. Only the holder writes. */
   holds: () => boolean;
   hint: () => void;
-  /** Makes a connection. */
   connect?: (access: Access) => Cluster;
 }>;
 

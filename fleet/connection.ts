@@ -33,7 +33,6 @@ type Options = Readonly<{
   /** Objects that need not be readable. */
   besides: readonly WatchTarget[];
   hint: () => void;
-  /** Makes a connection. */
   connect?: (access: Access) => Cluster;
 }>;
 
@@ -101,7 +100,6 @@ export class Connection {
     return this.#closedBecause ?? this.#open?.all.find((one) => one.needed && one.problem)?.problem;
   }
 
-  /** The open connection, if there is one. */
   get cluster(): Cluster | undefined {
     return this.#open?.cluster;
   }

@@ -178,7 +178,6 @@ const mounted: V1ProjectedVolumeSource = {
   ],
 };
 
-/** Security context of all our containers. */
 const confined: NonNullable<V1Container["securityContext"]> = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,

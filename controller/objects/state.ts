@@ -45,7 +45,6 @@ export const noState: RememberedState = {
   sourcesFrom: undefined,
 };
 
-/** Keys of the Secret. */
 const keys = {
   source: "source.",
   rollout: "rollout",

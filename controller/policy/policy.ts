@@ -101,7 +101,6 @@ export type Installed = Readonly<{
   limits: Limits;
 }>;
 
-/** Limits for the spec. */
 export type Limits = Readonly<{
   /** The allowed modes, at least one. */
   deliveryModes: readonly DeliveryMode[];

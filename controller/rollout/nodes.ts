@@ -5,7 +5,6 @@ import { type Agent, nodesOf } from "#controller/objects/agent.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 
-/** No Node was read. */
 export const noNodes: NodesRead = { byName: new Map(), all: false };
 
 /** True if the decision needs Nodes that were not read. */

@@ -17,7 +17,6 @@ export type AgentPod = Omit<PodFacts, "isCurrent"> &
     message: string | undefined;
   }>;
 
-/** The label selector of the agents' pods. */
 export const agentsSelector = `name=${agentName}`;
 
 /** The template's identity, from the metadata of a pod or of the template. */

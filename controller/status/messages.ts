@@ -260,7 +260,6 @@ export function leftBehind(revision: number, names: readonly string[]): Notice {
   };
 }
 
-/** A kind of trouble, with its message. */
 export type Trouble = readonly [kind: TroubleKind, notice: Notice];
 
 /** The Event when a rollout is complete. Nodes that get the revision later do not repeat it. */

@@ -4,7 +4,6 @@ import type { ListedNode } from "#controller/rollout/facts.ts";
 import { timeOf } from "#kube/conditions.ts";
 import type { Progress } from "../rollout/step.ts";
 
-/** How many nodes a status names. */
 const mostNames = 10;
 /** The longest message of a failure that the API server accepts. */
 const longestMessage = 1024;

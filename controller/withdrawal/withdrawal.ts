@@ -19,7 +19,6 @@ export type WithdrawalInput = Readonly<{
   exists: Readonly<
     Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>
   >;
-  /** The DaemonSet is being deleted already. */
   terminating: boolean;
   /** Agents' pods on living nodes. Undefined: not counted. */
   agents: number | undefined;

@@ -21,7 +21,6 @@ export type ClusterFacts = Readonly<{
         proof: "proved" | "unasked" | "awaited" | "held" | "refused";
         why?: string | undefined;
       }>;
-  /** A write is under way. */
   busy: boolean;
   /**
    * Why this content, or its removal, was refused. `own`: for the cluster's own reasons. `next`:

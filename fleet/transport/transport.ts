@@ -26,7 +26,6 @@ type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
 
 /** The last content of an object, as its watch showed it. */
 export type Seen =
-  /** Nothing yet. */
   | Readonly<{ is: "unknown" }>
   /** `failing`: why no later version can be seen now. */
   | Readonly<{ is: "shown"; object: KubernetesObject | undefined; failing?: string }>

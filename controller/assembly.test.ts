@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assembled } from "./assembly.ts";
+import { assembleReconciler } from "./assembly.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 
-test("measures durations across runs with a clock that nobody can set", () => {
+test("measures durations across runs with a clock that never jumps", () => {
   let seconds = 100;
   let wall = Date.parse("2026-01-01T12:00:00Z");
   const open = { seconds: () => seconds, now: () => new Date(wall) };
-  const reconcilers = assembled(open as never, {} as never);
+  const reconcilers = assembleReconciler(open as never, {} as never);
   const run = () => reconcilers({ policy: policyWith({}), requests: {} } as never);
   const first = run();
   assert.equal(first.unchangedSeconds("x"), 0);
@@ -19,7 +19,7 @@ test("measures durations across runs with a clock that nobody can set", () => {
 
 test("keeps the memory of decisions from run to run, and starts without one", () => {
   const open = { seconds: () => 0, now: () => new Date() };
-  const reconcilers = assembled(open as never, {} as never);
+  const reconcilers = assembleReconciler(open as never, {} as never);
   const run = () => reconcilers({ policy: policyWith({}), requests: {} } as never);
   assert.equal(run().memory.grants.pods.size, 0);
   const grants = { ...run().memory.grants, places: new Map([["n", { created: 1, at: 2 }]]) };

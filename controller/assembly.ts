@@ -27,7 +27,6 @@ type Open = Readonly<{
   extras: Reconciler["extras"];
   /** The objects that another client keeps changing. */
   contests: () => readonly ContestedObject[];
-  /** The agents' pods. */
   pods: Reconciler["pods"];
   /** A clock that never goes back, for durations. `now` is for times that others read. */
   seconds: () => number;
@@ -35,7 +34,7 @@ type Open = Readonly<{
 }>;
 
 /** Returns a function that makes a reconciler for one run. `run`: the agents' image. */
-export function assembled(
+export function assembleReconciler(
   { log, metrics, live, cluster, original, extras, contests, pods, seconds, now }: Open,
   run: AgentImage,
 ): (policyReading: PolicyReading) => Reconciler {
@@ -49,7 +48,7 @@ export function assembled(
   });
   const { announce } = announcer({
     cluster: live,
-    said: ({ type, reason, message }) =>
+    reported: ({ type, reason, message }) =>
       log[type === "Warning" ? "warn" : "info"]({ event: reason }, message),
     sent: ({ reason }) => metrics.events.inc({ reason }),
     dropped({ reason }, why) {

@@ -32,7 +32,7 @@ import { followExtras } from "./sources/extras.ts";
 import { openOriginal } from "./sources/original.ts";
 import { collections, leaseIn } from "#kube/client/paths.ts";
 import { wantedOf } from "./objects/global-secret.ts";
-import { assembled } from "./assembly.ts";
+import { assembleReconciler } from "./assembly.ts";
 import { agentsSelector, keepPod } from "./rollout/pods.ts";
 import { reconcile } from "./reconcile.ts";
 import { policyReader } from "./policy-reader.ts";
@@ -104,7 +104,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const policy = policyReader({ cluster, installed: config.installed, log, now });
 
   let succeeded = false;
-  let reconcilerOf: ReturnType<typeof assembled> | undefined;
+  let reconcilerOf: ReturnType<typeof assembleReconciler> | undefined;
   const loop = createLoop({
     async run() {
       if (reconcilerOf === undefined) return undefined;
@@ -168,7 +168,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
           now,
           signal,
         });
-        reconcilerOf = assembled({ ...open, extras }, run);
+        reconcilerOf = assembleReconciler({ ...open, extras }, run);
         // A standby does not need the pods, and listing 5,000 of them takes 50 MB.
         watches.push(
           followCollection({

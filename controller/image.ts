@@ -40,16 +40,16 @@ export async function imageOf(config: ControllerConfig, cluster: Cluster): Promi
  * How often to look for the digest, once a second. A kubelet reports a running container within two
  * seconds.
  */
-const looks = 15;
+const tries = 15;
 
 async function ownImage(cluster: Cluster, path: string): Promise<string> {
-  for (let look = 1; ; look++) {
+  for (let attempt = 1; ; attempt++) {
     const pod = await cluster.get<V1Pod>(path, answer);
     const image = imageIn(pod, path);
     const imageID = ofController(pod?.status?.containerStatuses)?.imageID ?? "";
     if (imageID !== "")
       return byDigest(image, imageID, await runtimeOf(cluster, pod?.spec?.nodeName ?? ""));
-    if (look === looks) return image;
+    if (attempt === tries) return image;
     await sleep(1000);
   }
 }

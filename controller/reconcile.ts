@@ -62,7 +62,7 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
     );
   }
 
-  const later = held ? undefined : until(absences, reconciler);
+  const later = held ? undefined : nextGraceEnd(absences, reconciler);
   const platform = await reconciler.platform();
   await report.unsupported(platform, snapshot);
   if (platform !== undefined) return sooner(platformPause, later);
@@ -168,8 +168,10 @@ async function forgetCredentials(
 const beginsOf = (absence: Withdrawal | undefined) =>
   absence?.due === false ? absence.begins : undefined;
 
-/** When the first grace period ends. */
-function until(absences: ReadonlyMap<string, Withdrawal>, { now }: Reconciler): Again | undefined {
+function nextGraceEnd(
+  absences: ReadonlyMap<string, Withdrawal>,
+  { now }: Reconciler,
+): Again | undefined {
   const ends = [...absences.values()].flatMap((one) => beginsOf(one)?.getTime() ?? []);
   if (ends.length === 0) return undefined;
   return { seconds: Math.max(0, (Math.min(...ends) - now().getTime()) / 1000) };

@@ -12,7 +12,7 @@ import { sincesOf, type Withdrawal } from "./withdrawal/grace.ts";
 /** Seconds until the next run while objects are being deleted. */
 const soon: Again = { seconds: 1 };
 
-/** Records what is accepted, then brings it to the nodes. Undefined: nothing more is due. */
+/** Records the accepted documents, then brings it to the nodes. Undefined: nothing more is due. */
 export async function serve(
   reconciler: Reconciler,
   snapshot: Snapshot,

@@ -1,4 +1,4 @@
-/** What the answer to a write means, whatever the watch shows. The cluster is scripted. */
+/** The meaning of the answer to a write, whatever the watch shows. The cluster is scripted. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -53,7 +53,7 @@ async function guestWith(
     hint: () => hinted.resolve(),
   });
   await hinted.promise;
-  // What its watch does at once has happened by then.
+  // The watch has acted by then.
   await setImmediate();
   return {
     fleetCluster,
@@ -240,7 +240,7 @@ test("identifies placed objects under each name of a cluster, but not in a clust
     ["one name", by("https://a.example", "QQ=="), [ours]],
     ["another", by("https://10.0.0.1", "QQ=="), [ours]],
     ["restored elsewhere", by("https://b.example", "Qg=="), [ours]],
-    ["made anew", by("https://a.example", "QQ=="), [another]],
+    ["created again", by("https://a.example", "QQ=="), [another]],
     ["empty", by("https://a.example", "QQ=="), []],
     ["the management cluster", undefined, [ours]],
   ] as const) {

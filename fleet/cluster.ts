@@ -29,7 +29,6 @@ type Options = Readonly<{
   /** True while this process holds the Lease. Only the holder writes. */
   holds: () => boolean;
   hint: () => void;
-  /** Makes a connection. */
   connect?: (access: Access) => Cluster;
 }>;
 
@@ -84,7 +83,7 @@ export class FleetCluster {
 
   /**
    * Milliseconds after which to check again even if nothing happens: to repeat a write that was
-   * refused or had no answer, or to end a warning. All pauses use a clock that nobody can set.
+   * refused or had no answer, or to end a warning. All pauses use a monotonic clock.
    */
   again(): readonly number[] {
     const now = performance.now();
@@ -193,7 +192,7 @@ export class FleetCluster {
     return false;
   }
 
-  /** What this owner placed under the names of a previous version. */
+  /** The objects that this owner placed under the names of a previous version. */
   #leftOvers(objects: Objects, owner: string): readonly Owned[] {
     const { placed, former = [] } = this.#options.transport;
     return former.flatMap((target, at) => ownedAt(target, objects[placed.length + at], owner));
@@ -240,10 +239,10 @@ export class FleetCluster {
     const former = this.#refusal;
     const times = former !== undefined && same(former.of, of) ? former.times + 1 : 1;
     const own = of === undefined || !isOfContent(error);
-    const said = () => sentence(own ? "refused" : "rejected", answerOf(error));
+    const text = () => sentence(own ? "refused" : "rejected", answerOf(error));
     this.#refusal = {
       of,
-      why: error instanceof Mutated ? error.message : said(),
+      why: error instanceof Mutated ? error.message : text(),
       own,
       times,
       next: performance.now() + Math.max(shortestRetry, backoff(times)),
@@ -279,10 +278,10 @@ async function place(
   const { uid = "", resourceVersion, ownerReferences } = found?.metadata ?? {};
   const with_ = (more: object) => ({ ...wanted, metadata: { ...wanted.metadata, ...more } });
   const how = { manager: fleetManager, force: true };
-  const anew = found === undefined || one.fixed(found, content);
-  if (found !== undefined && anew) await cluster.remove(path, uid, resourceVersion);
+  const isReplaced = found === undefined || one.fixed(found, content);
+  if (found !== undefined && isReplaced) await cluster.remove(path, uid, resourceVersion);
   let reply: KubernetesObject;
-  if (anew) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
+  if (isReplaced) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
   // An apply leaves what others added to our fields. A replacement must keep other owners that need
   // the object.
   else if (one.crowded(found, content))
@@ -313,7 +312,7 @@ class Mutated extends Error {}
  */
 const writes = { perSecond: 1 / 60, atOnce: 5 };
 
-/** What should be there. Undefined: nothing. */
+/** The content that should be there. Undefined: none. */
 export type Wanted = Content | undefined;
 
 const same = (one: Wanted, other: Wanted): boolean =>

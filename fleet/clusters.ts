@@ -19,7 +19,7 @@ import type { Transport } from "./transport/transport.ts";
 
 type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
 
-/** What one run knows when it judges the clusters. */
+/** The facts of one run, for judging the clusters. */
 export type Run = Readonly<{
   object: FleetSecret;
   /** Undefined: the object is deleted and needs no source. */
@@ -106,10 +106,10 @@ export class FleetClusters {
     // Until a cluster has answered, its last status counts. Otherwise a halt would end with the
     // process.
     if (there.is === "unknown" && known !== undefined)
-      return { rolloutState: lastKnownState(former), ...said(known) };
+      return { rolloutState: lastKnownState(former), ...statusFields(known) };
     if (there.is === "other" && content === undefined)
       return there.present && known?.state === "Done"
-        ? { rolloutState: "done", ...said(known) }
+        ? { rolloutState: "done", ...statusFields(known) }
         : { rolloutState: "done", state: "Waiting" };
     const { minSuccessTime = "0s", progressDeadline = "30m" } = object.spec.rollout ?? {};
     return rolloutStateOf({
@@ -201,7 +201,7 @@ function formerOf(
 ): ClusterFacts["former"] {
   const of = object.status?.sourceResourceVersion;
   if (known === undefined || !source?.ok || of !== source.version) return undefined;
-  return { ...said(known), since: Date.parse(known.since) };
+  return { ...statusFields(known), since: Date.parse(known.since) };
 }
 
 /** The state according to the last status. Only a refusal of the content counts as a refusal. */
@@ -212,7 +212,7 @@ function lastKnownState(former: ClusterFacts["former"]): RolloutState {
   return refused ? "failed" : "unreachable";
 }
 
-const said = ({ state, reason }: ClusterStatus) => ({
+const statusFields = ({ state, reason }: ClusterStatus) => ({
   state,
   ...(reason === undefined ? {} : { reason }),
 });

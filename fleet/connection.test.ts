@@ -89,7 +89,7 @@ test("uses a replaced kubeconfig after at most six minutes, even if the old one 
 
 const forbidden = new ApiError({ status: 403, reason: "Forbidden", method: "GET", path: "/x" });
 
-/** What happened to the kubeconfig, how it is read then, and the reported reason. */
+/** The change of the kubeconfig, how it is read then, and the reported reason. */
 const revoked: readonly (readonly [string, () => Promise<AccessReading>, RegExp])[] = [
   ["asks for more", async () => ({ ok: false, why: "GPS437: why" }), /^GPS437: why$/],
   [

@@ -33,7 +33,6 @@ type Options = Readonly<{
   /** Objects that need not be readable. */
   besides: readonly WatchTarget[];
   hint: () => void;
-  /** Makes a connection. */
   connect?: (access: Access) => Cluster;
 }>;
 
@@ -53,7 +52,7 @@ type Open = Readonly<{
 }>;
 
 /**
- * What is known: nothing yet, why the cluster is unreachable, or the objects as seen, the needed
+ * The known state: nothing yet, why the cluster is unreachable, or the objects as seen, the needed
  * ones first.
  */
 export type KnownObjects = "unknown" | Readonly<{ away: string }> | readonly Seen[];
@@ -101,7 +100,6 @@ export class Connection {
     return this.#closedBecause ?? this.#open?.all.find((one) => one.needed && one.problem)?.problem;
   }
 
-  /** The open connection, if there is one. */
   get cluster(): Cluster | undefined {
     return this.#open?.cluster;
   }
@@ -299,8 +297,8 @@ export const unreachableBecause = (error: unknown): string => {
 };
 
 /**
- * What is known of an optional object after reading it failed. Its last content is kept, unless it
- * does not exist or may not be read.
+ * The known state of an optional object after reading it failed. Its last content is kept, unless
+ * it does not exist or may not be read.
  */
 function unseen(seen: Seen, error: unknown): Seen {
   const { status, reason } = error instanceof ApiError ? error : { status: 0, reason: "Unknown" };

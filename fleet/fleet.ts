@@ -41,13 +41,13 @@ type Left = Members["leaving"][number] & Readonly<{ reason?: string | undefined 
 type Found = Readonly<{ name: string; state: ClusterStatus["state"]; reason?: string | undefined }>;
 type GivenUp = NonNullable<FoundClusters["givenUp"]>[number];
 type Withdrawal = Readonly<{ left: readonly Left[]; givenUp: readonly GivenUp[] }>;
-type Told = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
+type RunReport = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
   Readonly<{ source?: Judged | undefined }>;
 
 export class Fleet {
   readonly #place: FleetPlace;
   readonly #clusters: FleetClusters;
-  /** When the last write of status was answered, by a clock that nobody can set. */
+  /** When the last write of status was answered, by a monotonic clock. */
   #written = Number.NEGATIVE_INFINITY;
 
   constructor(place: FleetPlace) {
@@ -245,12 +245,12 @@ export class Fleet {
     return await this.#report(object, { clusters: object.status?.clusters ?? [], stalled });
   }
 
-  async #report(object: FleetSecret, { source, ...told }: Told): Promise<Again | undefined> {
+  async #report(object: FleetSecret, { source, ...found }: RunReport): Promise<Again | undefined> {
     const { spec, metadata } = object;
     const now = new Date();
     const status = statusOf(
       {
-        ...told,
+        ...found,
         generation: metadata.generation ?? 0,
         now,
         version: source?.ok ? source.version : object.status?.sourceResourceVersion,

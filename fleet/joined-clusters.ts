@@ -14,14 +14,12 @@ import { isReported, statusOf, ageOf } from "./joined-status.ts";
 import { JoinedCluster } from "./joined.ts";
 
 type Options = Readonly<{
-  /** The management cluster. */
   home: Cluster;
   log: Logger;
   namespaces: readonly string[];
 }>;
 
-/** Seconds between two rounds. */
-const lookSeconds = 30;
+const secondsBetweenRounds = 30;
 
 /**
  * How many clusters to ask at the same time. A cluster that hangs takes 10 s, so a hundred of them
@@ -37,10 +35,10 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
     const there = new Set(all.map(uidOf));
     for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
     await inLanes(all, lanes, keep);
-    return { seconds: lookSeconds };
+    return { seconds: secondsBetweenRounds };
   }
 
-  /** Empty if the inventory does not exist or may not be read. Then nobody joins clusters here. */
+  /** Empty if the inventory does not exist or may not be read. Then no clusters are joined here. */
   async function profilesIn(namespace: string): Promise<ClusterProfile[]> {
     const found: ClusterProfile[] = [];
     try {

@@ -1,4 +1,4 @@
-/** What is reported of a joined cluster whose API server is hostile: a fake one, over TLS. */
+/** Reports about a joined cluster whose API server is hostile: a fake one, over TLS. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";

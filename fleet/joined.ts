@@ -37,8 +37,8 @@ export class JoinedCluster {
     }
     const { cluster } = this.#open;
     try {
-      const told = await cluster.get<{ gitVersion?: unknown }>("/version");
-      const version = told?.gitVersion;
+      const answer = await cluster.get<{ gitVersion?: unknown }>("/version");
+      const version = answer?.gitVersion;
       if (typeof version !== "string" || !/^v[-+.0-9A-Za-z]{1,63}$/.test(version))
         return { kind: "away", why: "/version was not answered like an API server does" };
       const ready = await isReady(cluster);

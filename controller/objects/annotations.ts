@@ -17,11 +17,11 @@ export type Notes = Readonly<{
 }>;
 
 export function recall(secret: V1Secret | undefined): Notes {
-  const said = (name: string) => secret?.metadata?.annotations?.[name];
-  const rolled = said(annotations.rolled);
+  const value = (name: string) => secret?.metadata?.annotations?.[name];
+  const rolled = value(annotations.rolled);
   return {
     rolled: rolled === "true" ? true : rolled === "false" ? false : undefined,
-    released: Number(said(annotations.released) ?? 0) || 0,
+    released: Number(value(annotations.released) ?? 0) || 0,
   };
 }
 

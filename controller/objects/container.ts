@@ -179,7 +179,6 @@ const mounted: V1ProjectedVolumeSource = {
   ],
 };
 
-/** Security context of all our containers. */
 const confined: NonNullable<V1Container["securityContext"]> = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
@@ -216,7 +215,7 @@ export function firstContainer(agent: Agent): V1Container {
     resources: resourcesOf(agent),
     securityContext: confined,
     volumeMounts: [
-      // Includes what is mounted below, such as /run. readOnly alone would leave that writable.
+      // Includes mounts below the root, such as /run. readOnly alone would leave that writable.
       { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "IfPossible" },
       { name: "pod", mountPath: pod },
     ],

@@ -29,7 +29,7 @@ export type Published = Numbered &
     /** Undefined in Secrets of old versions. */
     mode: DeliveryMode | undefined;
     /**
-     * What new nodes get: nothing, or content of this revision. It is the newest content if the
+     * The slot for new nodes: nothing, or content of this revision. It is the newest content if the
      * revisions are equal. Undefined in Secrets of old versions.
      */
     served: Numbered | "nothing" | undefined;

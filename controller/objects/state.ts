@@ -45,7 +45,6 @@ export const noState: RememberedState = {
   sourcesFrom: undefined,
 };
 
-/** Keys of the Secret. */
 const keys = {
   source: "source.",
   rollout: "rollout",
@@ -68,10 +67,10 @@ export function readState(secret: V1Secret | undefined): RememberedState {
   const accepted = Object.create(null) as Record<string, string>;
   const absentSince = new Map<string, Date>();
   for (const [key, value] of Object.entries(secret?.data ?? {})) {
-    const said = decode(value) ?? "";
-    if (key.startsWith(keys.source)) accepted[key.slice(keys.source.length)] = said;
+    const content = decode(value) ?? "";
+    if (key.startsWith(keys.source)) accepted[key.slice(keys.source.length)] = content;
     const id = absentId(key);
-    const since = new Date(said);
+    const since = new Date(content);
     if (id !== undefined && !Number.isNaN(since.getTime())) absentSince.set(id, since);
   }
   return {

@@ -8,7 +8,6 @@ import { podOf, requestsFit } from "./pod.ts";
 import { type Installed, standardModes } from "./policy.ts";
 
 export type ControllerConfig = Readonly<{
-  /** The installer's part of the policy. */
   installed: Installed;
   /** The Secret with the original pull secret. Undefined: each node's own file is the original. */
   original: Readonly<{ namespace: string; name: string }> | undefined;

@@ -1,6 +1,7 @@
 /**
- * The policy if nobody declares one: the defaults that manifests/crds writes into a spec, within
+ * The policy without a declared one: the defaults that manifests/crds writes into a spec, within
  * the installer's limits. It is in force if the object or its CRD does not exist.
+ * Pure.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { DeliveryMode, Limits, NodeCount } from "./policy.ts";

@@ -8,7 +8,13 @@ import type { Rule } from "#contract/flags.ts";
 import type { Table, TableValues } from "#contract/table.ts";
 import { Wrong } from "#contract/values.ts";
 import { annotation, label, selector } from "./labels.ts";
-import { beyond, limits, resources, standardLimits, standardRequests } from "./resources.ts";
+import {
+  resourceAboveLimit,
+  limits,
+  resources,
+  standardLimits,
+  standardRequests,
+} from "./resources.ts";
 
 /** Excludes nodes without a kubelet of their own: virtual-kubelet, KWOK, Fargate and Liqo. */
 const withKubelet =
@@ -68,7 +74,7 @@ export function podOf(given: GivenFlags): PodPolicy {
  */
 export const requestsFit: Rule<typeof podFlags> = (given) => {
   const { "agent-requests": requests = {}, "agent-limits": most = {} } = given;
-  const name = beyond(requests, most);
+  const name = resourceAboveLimit(requests, most);
   return name === undefined
     ? undefined
     : `--agent-requests ${name}=${requests[name]}: exceeds --agent-limits; ` +

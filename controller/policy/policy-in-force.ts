@@ -68,7 +68,7 @@ export function inForce(
   const sources = orphaned(declared, accepted);
   const spec = { ...declared.spec, ...(sources && { sources }) };
   const sourcesFrom = sources ? accepted?.sourcesFrom : declared.metadata.uid;
-  const said = {
+  const common = {
     orphans: (sources ?? []).map(({ name }) => name),
     requests: requestsOf(declared),
   };
@@ -77,7 +77,7 @@ export function inForce(
   const problems = asked.ok ? [] : asked.problems;
   if (asked.ok && managementState !== "Paused")
     return {
-      ...said,
+      ...common,
       policy: asked.policy,
       accepted: { spec, sourcesFrom },
       problems,
@@ -85,7 +85,7 @@ export function inForce(
     };
   // managementState has no limit, so a pause or a withdrawal is always obeyed.
   return {
-    ...said,
+    ...common,
     policy: { ...kept, managementState },
     accepted: {
       spec: { ...accepted?.spec, managementState },
@@ -138,11 +138,11 @@ function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec |
 export const noRequests: Requests = { retry: "", withdrawNow: false, reason: "" };
 
 function requestsOf({ metadata }: GlobalPullSecret): Requests {
-  const said = metadata.annotations ?? {};
+  const annotations = metadata.annotations ?? {};
   return {
-    retry: said[retryAnnotation] ?? "",
-    withdrawNow: said[withdrawNowAnnotation] === "true",
-    reason: (said[reasonAnnotation] ?? "").slice(0, longestReason),
+    retry: annotations[retryAnnotation] ?? "",
+    withdrawNow: annotations[withdrawNowAnnotation] === "true",
+    reason: (annotations[reasonAnnotation] ?? "").slice(0, longestReason),
   };
 }
 

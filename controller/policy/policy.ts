@@ -1,7 +1,7 @@
 /**
  * Everything that an administrator decides, as one value for all decisions. The installer sets by
  * flags what an editor of the object must not be able to change. GlobalPullSecret's spec decides
- * the rest, within limits.
+ * the rest, within limits. Pure.
  */
 import type { GlobalPullSecretSpec, DeliverySpec } from "#api/global-pull-secret.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
@@ -101,7 +101,6 @@ export type Installed = Readonly<{
   limits: Limits;
 }>;
 
-/** Limits for the spec. */
 export type Limits = Readonly<{
   /** The allowed modes, at least one. */
   deliveryModes: readonly DeliveryMode[];

@@ -46,7 +46,7 @@ export function limits(text: string): Resources | Wrong {
 }
 
 /** The first resource whose request is above its limit. */
-export function beyond(requests: Resources, allowed: Resources): string | undefined {
+export function resourceAboveLimit(requests: Resources, allowed: Resources): string | undefined {
   return Object.keys(requests).find((name) =>
     isMore(requests[name] ?? "", allowed[name] ?? requests[name] ?? ""),
   );

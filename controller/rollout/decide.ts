@@ -91,7 +91,6 @@ function withPods(snapshot: Snapshot, secret: SecretFacts, memory: Memory, now: 
   };
 }
 
-/** Runs the steps. */
 function decideSteps(survey: Survey): NewerContent {
   const newer = newerContentOf(survey);
   recordOutcomes(survey, settlePlaces(survey));
@@ -195,8 +194,7 @@ function mayRaise(survey: Survey, { node, terminationMessage: message }: PodFact
   return left <= 0;
 }
 
-/** Records which nodes caused a publication. */
-function noteRaised(survey: Survey, revision: number): void {
+function recordRaised(survey: Survey, revision: number): void {
   for (const { pod } of survey.pods) {
     if (!mayRaise(survey, pod)) continue;
     const before = survey.raised.get(pod.node);
@@ -217,7 +215,7 @@ function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolea
   if (cause !== undefined && (wanted.intent === "release" || survey.taken.size === 0)) {
     const action = publication(snapshot, cause);
     survey.actions.push(action);
-    if (cause === "behind") noteRaised(survey, action.revision);
+    if (cause === "behind") recordRaised(survey, action.revision);
     return true;
   }
   const isOther = waitsFor === "interval" || cause === "content";

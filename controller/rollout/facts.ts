@@ -109,7 +109,7 @@ type Wanted = Readonly<{
   intent: "apply" | "release";
   /** Computed with the salt of the published revision, so the same content has the same digest. */
   digest: string;
-  /** The wanted content is what was published last, according to the state Secret. */
+  /** The wanted content was published last, according to the state Secret. */
   isKnown: boolean;
   /** The mode that the policy wants in the template. */
   mode: DeliveryMode;

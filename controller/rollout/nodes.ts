@@ -5,7 +5,6 @@ import { type Agent, nodesOf } from "#controller/objects/agent.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 
-/** No Node was read. */
 export const noNodes: NodesRead = { byName: new Map(), all: false };
 
 /** True if the decision needs Nodes that were not read. */
@@ -18,8 +17,8 @@ export const lacksNodes = ({ byName, all }: NodesRead, reads: NodesToRead): bool
 const pauses = { changing: 60, same: 600 } as const;
 
 /**
- * What decides when to list Nodes again: how many nodes have confirmed the withdrawal, and how many
- * pods are missing.
+ * The numbers that decide when to list Nodes again: how many nodes have confirmed the withdrawal,
+ * and how many pods are missing.
  */
 type Listed = Readonly<{ confirmed: number; missing: number }>;
 

@@ -16,7 +16,13 @@ import {
 import { noState, stateSecret } from "#controller/objects/state.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
-import { budgetNodes, factsOf, failuresAllowed, takesBack, type Observed } from "./observe.ts";
+import {
+  budgetNodes,
+  factsOf,
+  failuresAllowed,
+  withdrawsSource,
+  type Observed,
+} from "./observe.ts";
 import { noNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { content, nothingLeft } from "./world.fixture.ts";
@@ -265,16 +271,16 @@ test("law: the same sources withdraw nothing, and malformed sources supply nothi
     .map((one) => JSON.stringify(one));
   fc.assert(
     fc.property(sources, fc.string(), (one, odd) => {
-      assert.equal(takesBack(one, one, []), false);
-      assert.equal(takesBack(undefined, one, []), false);
-      assert.equal(takesBack(one, undefined, []), one !== "{}");
-      assert.equal(takesBack(one, "{]", []), one !== "{}");
-      takesBack(odd, one, []);
-      takesBack(one, odd, []);
+      assert.equal(withdrawsSource(one, one, []), false);
+      assert.equal(withdrawsSource(undefined, one, []), false);
+      assert.equal(withdrawsSource(one, undefined, []), one !== "{}");
+      assert.equal(withdrawsSource(one, "{]", []), one !== "{}");
+      withdrawsSource(odd, one, []);
+      withdrawsSource(one, odd, []);
     }),
   );
   for (const odd of ["null", "1", '"a"', "{]"])
-    assert.equal(takesBack(odd, "{}", []), odd === '"a"');
+    assert.equal(withdrawsSource(odd, "{}", []), odd === '"a"');
 });
 
 const budgets: readonly (readonly [budget: number | string, desired: number, nodes: number])[] = [

@@ -69,8 +69,8 @@ export function factsOf(
       isKnown: contentIn(rollout) === contentHash(wanted),
       mode: agent.delivery.mode,
       withdraws: {
-        newest: takesBack(intact?.sources, wanted.sources, remain),
-        served: takesBack(served?.sources, wanted.sources, remain),
+        newest: withdrawsSource(intact?.sources, wanted.sources, remain),
+        served: withdrawsSource(served?.sources, wanted.sources, remain),
       },
     },
     policy: grantPolicy(policy, desired),
@@ -149,7 +149,7 @@ function grantPolicy(
  * that `remain`. (A source whose entries another source overrides has withdrawn nothing.) Both
  * texts are JSON, registry → source, as in global-pull-secret. A malformed text supplies nothing.
  */
-export function takesBack(
+export function withdrawsSource(
   before: string | undefined,
   after: string | undefined,
   remain: readonly string[],

@@ -17,19 +17,18 @@ export type AgentPod = Omit<PodFacts, "isCurrent"> &
     message: string | undefined;
   }>;
 
-/** The label selector of the agents' pods. */
 export const agentsSelector = `name=${agentName}`;
 
 /** The template's identity, from the metadata of a pod or of the template. */
-export function templateOf(said: Readonly<Record<string, string>> | undefined): string {
-  return [said?.[annotations.template] ?? "", said?.[restartedAt] ?? ""].join(" ").trim();
+export function templateOf(found: Readonly<Record<string, string>> | undefined): string {
+  return [found?.[annotations.template] ?? "", found?.[restartedAt] ?? ""].join(" ").trim();
 }
 
 /** The mode, from the metadata of a pod or a template. Undefined if it is from before grants. */
 export function modeOf(
-  said: Readonly<Record<string, string>> | undefined,
+  found: Readonly<Record<string, string>> | undefined,
 ): DeliveryMode | undefined {
-  const mode = said?.[annotations.mode];
+  const mode = found?.[annotations.mode];
   return deliveryModes.find((one) => one === mode);
 }
 
@@ -85,9 +84,9 @@ function meantFor({ spec }: V1Pod): string {
 
 /** The machine-readable part of the termination message. `released` proves a release. */
 function readTerminationMessage(message: string | undefined): PodFacts["terminationMessage"] {
-  const word = parseWord(message);
-  if (word === undefined) return undefined;
-  const { kind, grant, journal } = word;
+  const parsed = parseWord(message);
+  if (parsed === undefined) return undefined;
+  const { kind, grant, journal } = parsed;
   return { kind: kind === "released" ? "proved" : kind, ...grant, journal };
 }
 

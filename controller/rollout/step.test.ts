@@ -1,4 +1,4 @@
-/** Steps of a rollout on an API server in memory: what is written, and in which order. */
+/** Steps of a rollout on an API server in memory: the writes, and their order. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";

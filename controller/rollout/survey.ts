@@ -122,7 +122,6 @@ export class Survey {
     this.#state = { ...this.#state, ...changes };
   }
 
-  /** Writes the state. */
   save(): void {
     this.actions.push({ kind: "save", state: this.#state });
   }

@@ -140,7 +140,7 @@ export class World {
 
   /** Moves the clock, lets the nodes act, and takes a step. */
   async step(wanted: WantedContent): Promise<Progress> {
-    await this.look();
+    await this.showPods();
     return takeStep(this.remover, await observe(this.cluster, undefined), wanted);
   }
 
@@ -154,7 +154,7 @@ export class World {
   }
 
   /** Moves the clock, lets the nodes act, and shows the pods to the informer. */
-  async look(): Promise<void> {
+  async showPods(): Promise<void> {
     this.seconds += 1;
     await this.#act();
     this.#pods.begins();

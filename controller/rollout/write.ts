@@ -117,11 +117,11 @@ async function write(
   const path = `${collections.pods}/${name}`;
   const version = { uid, resourceVersion };
   if (action.kind === "delete") return await removeVersion(cluster, path, version);
-  const said =
+  const values =
     action.kind === "sync"
       ? { [syncAnnotation]: String(Math.round(times().api * 1000)) }
       : annotationsOf(action.grant);
-  const outcome = await annotate<V1Pod>(cluster, path, version, said);
+  const outcome = await annotate<V1Pod>(cluster, path, version, values);
   if (outcome.is === "done") pods.wrote(outcome.object);
   return outcome;
 }
@@ -190,7 +190,7 @@ export type RolloutContext = Readonly<{
   requests: Requests;
   pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
   /**
-   * What decisions remember while this process leads. `busyUntil`: no pods are written before this
+   * The memory of decisions, while this process leads. `busyUntil`: no pods are written before this
    * time of the steady clock, at the API server's request. `view`: the last view and its revision,
    * shown while the pods are listed again.
    */

@@ -103,7 +103,7 @@ function judged(
 }
 
 /**
- * The verdict when nothing new is accepted. What the state records stays. `problems`: of the
+ * The verdict when nothing new is accepted. The state keeps its records. `problems`: of the
  * additional Secret.
  */
 function refused(

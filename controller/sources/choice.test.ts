@@ -1,4 +1,4 @@
-/** Several sources: which are used, what is reported, and which cannot block others. */
+/** Several sources: which are used, how they are reported, and which cannot block others. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

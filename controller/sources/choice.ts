@@ -32,7 +32,7 @@ type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[
 const nothing: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
 /**
- * Chooses a document of each source. Not ok if a changed flag forbids even what was accepted
+ * Chooses a document of each source. Not ok if a changed flag forbids even the documents accepted
  * before.
  */
 export function choose(readings: readonly SourceReading[], policy: MergePolicy): Outcome {

@@ -23,12 +23,10 @@ export type Extras = Readonly<{
 
 type Options = Readonly<{
   live: Cluster;
-  /** Called when a Secret may have changed. */
   hint: () => void;
   /** Called once for each new reason why a Secret cannot be watched. */
   failed: (name: string, error: Error) => void;
   now: () => Date;
-  /** Ends all watches. */
   signal: AbortSignal;
 }>;
 

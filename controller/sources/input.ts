@@ -1,7 +1,7 @@
 /**
- * The sources as input for the verdict: id, place of the Secret, what was found there, and traits.
+ * The sources as input for the verdict: id, place of the Secret, the Secret itself, and traits.
  * The order in the list is the priority, highest first. To add a kind of source, add its type and
- * traits here.
+ * traits here. Pure.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace, sourceIds, globalSecretName } from "#contract/names.ts";
@@ -17,7 +17,7 @@ import { finding } from "./problems.ts";
 type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
 
 /**
- * What rules need to know of a source. No rule asks for the kind, so a new kind only needs traits.
+ * The traits that rules need. No rule asks for the kind, so a new kind only needs traits.
  */
 type Traits = Readonly<{
   /**

@@ -154,7 +154,7 @@ const documents = fc.dictionary(fc.constantFrom("quay.io", "a.example", "quay.io
   maxKeys: 3,
 });
 const valid = documents.map((entries) => secret(text(entries)));
-/** What tools leave beside real entries. An additional leaves it out; nodes would try it. */
+/** Leftovers of tools beside real entries. An additional leaves it out; nodes would try it. */
 const leftovers = fc.dictionary(
   fc.constantFrom("quay.io/team", "a.example", "docker.io"),
   fc.constantFrom<object | null>({}, { auth: "" }, { email: "a@b" }, null),

@@ -33,7 +33,7 @@ export type ReadSource = Readonly<{ now: Supply; before: Supply | undefined }>;
 
 const none: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
-/** Where accepted documents are recorded: the published Secret and the state. */
+/** The records of accepted documents: the published Secret and the state. */
 export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
 
 /** Reads one source. A new kind of source has its `case` here. */
@@ -197,7 +197,7 @@ export function lastGood(
 const isAlways = (id: string) => id === sourceIds.additional || id === sourceIds.original;
 
 /**
- * Reads a document by the lenient rules for an original. What was accepted once must stay accepted
+ * Reads a document by the lenient rules for an original. An accepted document must stay accepted
  * when a later version refuses more.
  */
 function reread(text: string, id: string, role: Role): Accepted | undefined {

@@ -23,21 +23,21 @@ test("names a registry's supplier and the sources it shadows like their verdicts
 test("reports when a registry's credential expires, if that is known", () => {
   const payload = Buffer.from(JSON.stringify({ exp: 1_900_000_000 })).toString("base64url");
   const credential = new Credential("u", `eyJhbGciOiJub25lIn0.${payload}.x`);
-  const told = registriesOf([{ registry: "a.io", credential, from: "team-a", shadows: [] }]);
-  assert.deepEqual(told[0]?.expires, "2030-03-17T17:46:40.000Z");
-  assert.doesNotMatch(JSON.stringify(told), /eyJ/);
+  const found = registriesOf([{ registry: "a.io", credential, from: "team-a", shadows: [] }]);
+  assert.deepEqual(found[0]?.expires, "2030-03-17T17:46:40.000Z");
+  assert.doesNotMatch(JSON.stringify(found), /eyJ/);
 });
 
 test("hides a secret inside an original's key, and merges two keys that differ only there", () => {
   const credential = new Credential("u", "p");
   const entry = { credential, from: "original", shadows: [] };
-  const told = registriesOf([
+  const found = registriesOf([
     { ...entry, registry: "https://robot:T0KEN@a.io" },
     { ...entry, registry: "https://robot:0THER@a.io" },
     { ...entry, registry: "a.io:T0KEN" },
   ]);
-  assert.equal(told.length, 2);
-  assert.doesNotMatch(JSON.stringify(told), /T0KEN|0THER|robot/);
+  assert.equal(found.length, 2);
+  assert.doesNotMatch(JSON.stringify(found), /T0KEN|0THER|robot/);
 });
 
 /** How many problems, whether anything is in force, and how the message begins and ends. */

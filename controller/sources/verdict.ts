@@ -65,7 +65,7 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
 }
 
 /**
- * The verdict on one source. An absent source that nobody declared has none. `inForce`: its
+ * The verdict on one source. An absent source that is not declared has none. `inForce`: its
  * entries, present or earlier, are in force. `leftOut`: it is acceptable, but does not fit together
  * with higher sources.
  */
@@ -114,7 +114,7 @@ function awaited(until: Date | undefined): string {
   return `deleted: its entries will be removed${at}, unless it is created again`;
 }
 
-/** Problems to show. Any more are only counted, because nobody reads a message of 32 KiB. */
+/** Problems to show. Any more are only counted, because a message of 32 KiB is too long to read. */
 const shown = 3;
 
 /** The message of a verdict: what is wrong, what to do, and what is in force meanwhile. */

@@ -28,7 +28,7 @@ function setUp(refuse: (body: Sent) => number = () => 0) {
   const another = () =>
     announcer({
       cluster,
-      said: (one) => logged.push(one),
+      reported: (one) => logged.push(one),
       sent: (one) => told.push(one),
       dropped: (one, why) => dropped.push(`${one.message}: ${why}`),
       now: () => new Date(clock.time),
@@ -41,7 +41,7 @@ const notice: Notice = {
   type: "Normal",
   reason: "RolledOut",
   message: "revision 3 is on 2 of 2 nodes",
-  about: "3",
+  subject: "3",
 };
 const secret = { uid: "u1", resourceVersion: "5" };
 
@@ -61,7 +61,7 @@ test("creates another Event for the same message about another subject or Secret
   const { another, created } = setUp();
   const { announce, idle } = another();
   announce(notice, secret);
-  announce({ ...notice, about: "4" }, secret);
+  announce({ ...notice, subject: "4" }, secret);
   announce(notice, { uid: "u2" });
   await idle();
   assert.equal(created.length, 3);
@@ -116,7 +116,7 @@ test("sends a bounded number of requests to a cluster that refuses Events, and l
   let asked = 0;
   const { another, logged, dropped } = setUp(() => (asked++, 403));
   const { announce, idle } = another();
-  for (let index = 0; index < 300; index++) announce({ ...notice, about: String(index) }, secret);
+  for (let index = 0; index < 300; index++) announce({ ...notice, subject: String(index) }, secret);
   await idle();
   assert.equal(logged.length, 300);
   assert.equal(dropped.length, 300);

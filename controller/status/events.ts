@@ -20,7 +20,7 @@ export type Notice = Readonly<{
   reason: NewsReason | TroubleReason;
   message: string;
   /** The subject. The same message about another revision or another edit is another Event. */
-  about: string;
+  subject: string;
   /** Repeated while the trouble lasts. */
   lasting?: boolean;
 }>;
@@ -49,7 +49,7 @@ export type Announce = (notice: Notice, secret: V1ObjectMeta | undefined) => voi
 type Options = Readonly<{
   cluster: Cluster;
   /** Called with each Event, for the log, even if the cluster refuses it. */
-  said: (notice: Notice) => void;
+  reported: (notice: Notice) => void;
   /** Called with each Event that was created. */
   sent: (notice: Notice) => void;
   /** Called with each Event that was dropped. */
@@ -64,7 +64,7 @@ type Waiting = { readonly notice: Notice; readonly body: object; tries: number }
 
 export function announcer({
   cluster,
-  said,
+  reported,
   sent,
   dropped,
   now,
@@ -112,7 +112,7 @@ export function announcer({
       if (before !== undefined && !(notice.lasting && time - before >= repeatMilliseconds)) return;
       known.set(digest, time);
       if (known.size > remembered) known.delete(known.keys().next().value ?? "");
-      said(notice);
+      reported(notice);
       if (queue.length >= mostWaiting) {
         const oldest = queue.shift();
         if (oldest !== undefined) dropped(oldest.notice, "too many are waiting");
@@ -134,8 +134,8 @@ export function announcer({
 const later = (milliseconds: number) =>
   new Promise<void>((resolve) => void setTimeout(resolve, milliseconds).unref());
 
-function digestOf({ reason, message, about }: Notice, uid: string | undefined): string {
-  const text = JSON.stringify([uid, reason, message, about]);
+function digestOf({ reason, message, subject }: Notice, uid: string | undefined): string {
+  const text = JSON.stringify([uid, reason, message, subject]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 

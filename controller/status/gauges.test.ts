@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
-import { deleting, gaugesOf, nothing, show, type Gauges } from "./gauges.ts";
+import { deleting, gaugesOf, nothing, setGauges, type Gauges } from "./gauges.ts";
 import { createMetrics } from "./metrics.ts";
 
 const totals = { nodes_desired: 3, nodes_available: 3 };
@@ -51,13 +51,13 @@ for (const [state, gauges, series] of cases)
   test(`gauges: ${state}`, async () => {
     const metrics = createMetrics();
     // Left from before.
-    show(metrics, {
+    setGauges(metrics, {
       revision: 3,
       rolledOut: 1,
       nodes: { desired: 8, updated: 8, available: 8 },
       nodeStates: { failed: 9 },
     });
-    show(metrics, gauges);
+    setGauges(metrics, gauges);
     const lines = (await metrics.registry.metrics()).split("\n").map((line) => line.split(" "));
     const ours = lines.filter(([name = ""]) =>
       /^global_pull_secret_(revision|rolled_out|nodes)/.test(name),

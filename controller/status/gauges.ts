@@ -42,7 +42,7 @@ export function gaugesOf(progress: Progress, withdrawing: boolean): Gauges {
 /** Gauges while a removal deletes objects. */
 export const deleting = (revision: number): Gauges => ({ ...nothing, revision });
 
-export function show(
+export function setGauges(
   metrics: ControllerMetrics,
   { revision, rolledOut, nodes, nodeStates }: Gauges,
 ): void {

@@ -40,34 +40,34 @@ function list(names: readonly string[]): string {
   );
 }
 
-function lasting(kind: TroubleKind, message: string, about: string): Notice {
-  return { type: "Warning", reason: troubles[kind].event, message, about, lasting: true };
+function lasting(kind: TroubleKind, message: string, subject: string): Notice {
+  return { type: "Warning", reason: troubles[kind].event, message, subject, lasting: true };
 }
 
-export function accepted(fromAdditional: number, total: number, about: string): Notice {
+export function accepted(fromAdditional: number, total: number, subject: string): Notice {
   const message = `accepted: ${registries(fromAdditional)} from this Secret, ${total} in all`;
-  return { type: "Normal", reason: "Accepted", message, about };
+  return { type: "Normal", reason: "Accepted", message, subject };
 }
 
-export function rejected(problems: readonly Problem[], deployed: boolean, about: string): Notice {
+export function rejected(problems: readonly Problem[], deployed: boolean, subject: string): Notice {
   const rest = deployed ? "the last accepted entries stay in force" : "nothing is deployed";
-  return lasting("rejected", `${lines(problems)} (${rest})`, about);
+  return lasting("rejected", `${lines(problems)} (${rest})`, subject);
 }
 
-export function originalRejected(problems: readonly Problem[], about: string): Notice {
+export function originalRejected(problems: readonly Problem[], subject: string): Notice {
   return lasting(
     "originalRejected",
     `${lines(problems)} (its last accepted entries stay in force)`,
-    about,
+    subject,
   );
 }
 
 /** The original cannot be read, so its content is unknown. This is not a fault of the content. */
-export function originalUnknown(problems: readonly Problem[], about: string): Notice {
+export function originalUnknown(problems: readonly Problem[], subject: string): Notice {
   return lasting(
     "originalUnknown",
     `${lines(problems)} (its last accepted entries stay in force)`,
-    about,
+    subject,
   );
 }
 
@@ -77,15 +77,15 @@ export function sourceRejected(source: SourceVerdict): Notice {
   return lasting("sourceRejected", message, `${name}/${reason}/${resourceVersion ?? ""}`);
 }
 
-export function warned(problems: readonly Problem[], about: string): Notice {
-  return { type: "Warning", reason: "AcceptedWithWarnings", message: lines(problems), about };
+export function warned(problems: readonly Problem[], subject: string): Notice {
+  return { type: "Warning", reason: "AcceptedWithWarnings", message: lines(problems), subject };
 }
 
 /** `problems`: one sentence for each field that exceeds a limit. */
-export function notAllowed(problems: readonly string[], about: string): Notice {
+export function notAllowed(problems: readonly string[], subject: string): Notice {
   const what = problems.join(" | ");
   const found = finding("notAllowed", "GlobalPullSecret", "cluster", what);
-  return lasting("notAllowed", line(found), about);
+  return lasting("notAllowed", line(found), subject);
 }
 
 /** The agents stay in the directory where they have written. */
@@ -96,9 +96,9 @@ export function directoryInUse(kept: string, wanted: string): Notice {
 }
 
 /** `objects`: kind and name of each. */
-export function foreign(objects: readonly string[], about: string): Notice {
+export function foreign(objects: readonly string[], subject: string): Notice {
   const problems = objects.map((object) => finding("foreign", object, "metadata.labels"));
-  return lasting("foreign", lines(problems), about);
+  return lasting("foreign", lines(problems), subject);
 }
 
 /** `group`: the API group of the other operator. */
@@ -106,14 +106,14 @@ export function unsupported(group: string): Notice {
   return lasting("unsupported", line(finding("unsupported", "cluster", "apis", group)), group);
 }
 
-/** `said`: the error's text, which quotes no Secret (lib/kube/client/api-error.ts). */
-export function refused(said: string): Notice {
-  return lasting("refused", line(finding("refused", "API server", "request", said)), "");
+/** `errorText`: the error's text, which quotes no Secret (lib/kube/client/api-error.ts). */
+export function refused(errorText: string): Notice {
+  return lasting("refused", line(finding("refused", "API server", "request", errorText)), "");
 }
 
-/** `said`: the text of the last error. */
-export function unanswered(said: string): Notice {
-  return lasting("unanswered", line(finding("unanswered", "API server", "request", said)), "");
+/** `errorText`: the text of the last error. */
+export function unanswered(errorText: string): Notice {
+  return lasting("unanswered", line(finding("unanswered", "API server", "request", errorText)), "");
 }
 
 /** `objects`: those that another client keeps changing. */
@@ -157,7 +157,7 @@ export function rolledOut(
 ): Notice {
   const later = missing.length > 0 ? `; not served yet: ${list(missing)}` : "";
   const message = `revision ${revision} is on ${served} of ${nodes(served + missing.length)} after ${seconds} s${later}`;
-  return { type: "Normal", reason: "RolledOut", message, about: String(revision) };
+  return { type: "Normal", reason: "RolledOut", message, subject: String(revision) };
 }
 
 function listed(troubled: readonly TroubledNode[]): string {
@@ -205,12 +205,12 @@ export function withdrawing(at: Date): Notice {
   const when = at.toISOString();
   const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
   const message = `deleted: at ${when} its entries will be removed, unless it is created again; to begin now: ${command}`;
-  return { type: "Normal", reason: "WithdrawalAwaited", message, about: when };
+  return { type: "Normal", reason: "WithdrawalAwaited", message, subject: when };
 }
 
 export function removing(revision: number): Notice {
   const message = `withdrawing: revision ${revision} removes the entries from every node, then the objects are deleted`;
-  return { type: "Normal", reason: "Removing", message, about: String(revision) };
+  return { type: "Normal", reason: "Removing", message, subject: String(revision) };
 }
 
 /** `names`: the absent nodes; `until`: when the controller stops waiting for them, as ISO 8601. */
@@ -247,7 +247,7 @@ export function overdue(
 export function removed(revision: number, abandoned: number): Notice {
   const left = abandoned > 0 ? `; ${abandoned} of its pods do not end` : "";
   const message = `removed: DaemonSet, RoleBinding, Role, ServiceAccount and global-pull-secret are deleted${left}`;
-  return { type: "Normal", reason: "Removed", message, about: String(revision) };
+  return { type: "Normal", reason: "Removed", message, subject: String(revision) };
 }
 
 export function leftBehind(revision: number, names: readonly string[]): Notice {
@@ -256,11 +256,10 @@ export function leftBehind(revision: number, names: readonly string[]): Notice {
     type: "Warning",
     reason: "NodesLeftBehind",
     message: line(finding("leftBehind", "removal", "nodes", what)),
-    about: String(revision),
+    subject: String(revision),
   };
 }
 
-/** A kind of trouble, with its message. */
 export type Trouble = readonly [kind: TroubleKind, notice: Notice];
 
 /** The Event when a rollout is complete. Nodes that get the revision later do not repeat it. */

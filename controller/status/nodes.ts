@@ -4,7 +4,6 @@ import type { ListedNode } from "#controller/rollout/facts.ts";
 import { timeOf } from "#kube/conditions.ts";
 import type { Progress } from "../rollout/step.ts";
 
-/** How many nodes a status names. */
 const mostNames = 10;
 /** The longest message of a failure that the API server accepts. */
 const longestMessage = 1024;
@@ -35,8 +34,8 @@ export function failuresOf(
   if (view === undefined) return before;
   return troubledOf(progress)
     .slice(0, mostNames)
-    .map(({ node, message: said }) => {
-      const message = said.slice(0, longestMessage);
+    .map(({ node, message: whole }) => {
+      const message = whole.slice(0, longestMessage);
       const [code] = /\bGPS\d{3}\b/.exec(message) ?? [];
       const last = before.find((one) => one.node === node && one.code === code);
       const since = last?.since ?? timeOf(now);
@@ -63,11 +62,11 @@ function messageOf(
   { reason, waitingReason, why }: ListedNode,
   pod: Progress["pods"][number] | undefined,
 ): string {
-  const said = pod?.terminationMessage?.kind === "proved" ? undefined : pod?.message;
+  const agentMessage = pod?.terminationMessage?.kind === "proved" ? undefined : pod?.message;
   const because = waitingReason === undefined ? "" : `: ${waitingReason}`;
   // An agent that exited by itself did start. Only its termination message explains what it waits
   // for.
-  const isRunning = waitingReason === undefined && said !== undefined;
+  const isRunning = waitingReason === undefined && agentMessage !== undefined;
   switch (reason) {
     case "word":
     case "unfit":
@@ -78,10 +77,10 @@ function messageOf(
     case "away":
       return "its kubelet has been unreachable for a minute";
     case "not-started":
-      if (isRunning) return `its agent is not Ready: ${said}`;
+      if (isRunning) return `its agent is not Ready: ${agentMessage}`;
       return `its agent does not start${because}`;
     case "not-ready":
-      return `its agent is not Ready${isRunning ? `: ${said}` : because}`;
+      return `its agent is not Ready${isRunning ? `: ${agentMessage}` : because}`;
     case "podless":
       return "it has no agent pod";
     case "admission":

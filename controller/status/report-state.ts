@@ -1,5 +1,5 @@
 /**
- * What the report remembers between runs: the subjects of Events, nodes without an agent, and
+ * The memory of the report between runs: the subjects of Events, nodes without an agent, and
  * failed requests.
  */
 import type { V1ObjectMeta, V1Secret, V1DaemonSet } from "@kubernetes/client-node";
@@ -13,10 +13,10 @@ import type { Notice } from "./events.ts";
 import * as messages from "./messages.ts";
 import type { Trouble } from "./messages.ts";
 
-type SaidOnce = Readonly<Record<string, string>> | undefined;
+type JudgedContent = Readonly<Record<string, string>> | undefined;
 
-export class Occasions {
-  #edit: { said: SaidOnce; version: string } = { said: undefined, version: "" };
+export class EventSubjects {
+  #edit: { content: JudgedContent; version: string } = { content: undefined, version: "" };
   #original = "";
 
   /**
@@ -26,9 +26,13 @@ export class Occasions {
    */
   additional(secret: V1Secret | undefined, { wanted, problems }: SourcesVerdict): string {
     const refused = wanted === undefined || problems.additional.length > 0;
-    const said = refused ? secret?.data : { document: wanted.document, sources: wanted.sources };
-    if (said === undefined || this.#edit.said === undefined || !isSame(said, this.#edit.said))
-      this.#edit = { said, version: versionOf(secret?.metadata) };
+    const content = refused ? secret?.data : { document: wanted.document, sources: wanted.sources };
+    if (
+      content === undefined ||
+      this.#edit.content === undefined ||
+      !isSame(content, this.#edit.content)
+    )
+      this.#edit = { content, version: versionOf(secret?.metadata) };
     return this.#edit.version;
   }
 

@@ -11,7 +11,7 @@ import { progressWith } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { type Report, createReport } from "./report.ts";
 
-/** What another client writes against us. */
+/** Writes of another client against ours. */
 let contests: readonly ContestedObject[] = [];
 
 function reportWith(announce: Announce): Report {
@@ -29,7 +29,7 @@ function reportWith(announce: Announce): Report {
 /** Reasons and subjects of the Events for these documents, one after the other. */
 async function told(...documents: readonly string[]): Promise<string[]> {
   const said = new Set<string>();
-  const report = reportWith(({ reason, about }) => void said.add(`${reason} ${about}`));
+  const report = reportWith(({ reason, subject }) => void said.add(`${reason} ${subject}`));
   for (const [index, document] of documents.entries()) {
     const additional: V1Secret = {
       type: "kubernetes.io/dockerconfigjson",
@@ -105,7 +105,7 @@ function watched() {
 
 const idleSeries = { revision: 0 };
 
-test("leaves no metric series of what is gone, so that no alert stays after a refused Secret is deleted", async () => {
+test("leaves no metric series of a deleted source, so that no alert stays after a refused Secret is deleted", async () => {
   const { report, series } = watched();
   assert.deepEqual(await series(), {});
   const additional = pullSecret("{");

@@ -11,7 +11,7 @@ import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { isExtra, type RegistryVerdict, type SourceVerdict } from "../sources/verdict.ts";
-import { Occasions, missingPodsClock, RequestTroubles } from "./report-state.ts";
+import { EventSubjects, missingPodsClock, RequestTroubles } from "./report-state.ts";
 import { owned, type OwnedName } from "#kube/client/paths.ts";
 import * as messages from "./messages.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
@@ -25,7 +25,7 @@ import type { Removal } from "../withdrawal/withdrawal.ts";
 type Options = Readonly<{
   announce: Announce;
   metrics: ControllerMetrics;
-  /** What admission policies change in the declared objects. */
+  /** The changes that admission makes to the declared objects. */
   admitted: Pick<Admitted, "differences">;
   /** The objects that another client keeps changing now. */
   contests: () => readonly ContestedObject[];
@@ -82,12 +82,12 @@ export function createReport({
 }: Options): Report {
   const status = statusReporter(writer, now);
   let paused = false;
-  const occasions = new Occasions();
+  const eventSubjects = new EventSubjects();
   const podless = missingPodsClock(now);
   const lasting = new Map<Area, readonly Trouble[]>();
   let lastLine = "";
   const requests = new RequestTroubles();
-  /** What the last completed run could not write, and the failure that was reported last. */
+  /** The write that failed in the last completed run, and the failure that was reported last. */
   let [failure, reported]: (Error | undefined)[] = [];
   let secret: V1ObjectMeta | undefined;
 
@@ -114,12 +114,12 @@ export function createReport({
     [...lasting.values()].flat().map(([kind, { message }]) => ({ kind, message }));
 
   /**
-   * Notices after the additional Secret is gone need another uid to tell installations apart,
+   * Notices after the additional Secret is gone need another uid to distinguish installations,
    * because revisions begin again in a new one.
    */
   const inThisInstallation = (global: KubernetesObject | undefined, notice: Notice): Notice => ({
     ...notice,
-    about: `${global?.metadata?.uid ?? ""}/${notice.about}`,
+    subject: `${global?.metadata?.uid ?? ""}/${notice.subject}`,
   });
 
   function contestTroubles(): readonly Trouble[] {
@@ -133,10 +133,10 @@ export function createReport({
       failure = undefined;
       paused = policyReading.policy.managementState === "Paused";
       const { problems, object } = policyReading;
-      const about = String(object?.metadata.generation ?? 0);
+      const subject = String(object?.metadata.generation ?? 0);
       setTroubles(
         "policy",
-        problems.length === 0 ? [] : [["notAllowed", messages.notAllowed(problems, about)]],
+        problems.length === 0 ? [] : [["notAllowed", messages.notAllowed(problems, subject)]],
       );
     },
 
@@ -161,11 +161,11 @@ export function createReport({
       const objects = names.map(
         (name) => [owned[name].split("/").slice(-2).join("/"), snapshot[name]] as const,
       );
-      const about = objects.map(([, object]) => object?.metadata?.uid ?? "").join();
-      const said = objects.map(([object]) => object);
+      const subject = objects.map(([, object]) => object?.metadata?.uid ?? "").join();
+      const paths = objects.map(([object]) => object);
       setTroubles(
         "objects",
-        names.length === 0 ? [] : [["foreign", messages.foreign(said, about)]],
+        names.length === 0 ? [] : [["foreign", messages.foreign(paths, subject)]],
       );
       if (names.length > 0) status.reached({ kind: "blocked" });
     },
@@ -173,8 +173,8 @@ export function createReport({
     async verdict(verdict, snapshot) {
       const { wanted, problems, warnings } = verdict;
       secret = snapshot.additional?.metadata;
-      const about = occasions.additional(snapshot.additional, verdict);
-      const aboutOriginal = occasions.original(snapshot.original);
+      const subject = eventSubjects.additional(snapshot.additional, verdict);
+      const aboutOriginal = eventSubjects.original(snapshot.original);
       const there = snapshot.additional !== undefined;
       forgetSources(metrics);
       for (const source of verdict.sources) {
@@ -199,10 +199,10 @@ export function createReport({
       else if (problems.additional.length > 0)
         found.push([
           "rejected",
-          messages.rejected(problems.additional, wanted !== undefined, about),
+          messages.rejected(problems.additional, wanted !== undefined, subject),
         ]);
       else if (wanted !== undefined && there)
-        announce(messages.accepted(wanted.fromAdditional, wanted.entries, about), secret);
+        announce(messages.accepted(wanted.fromAdditional, wanted.entries, subject), secret);
       if (problems.original.length > 0 && verdict.unknown)
         found.push(["originalUnknown", messages.originalUnknown(problems.original, aboutOriginal)]);
       else if (problems.original.length > 0)
@@ -214,14 +214,14 @@ export function createReport({
         if (source.problems.length > 0 && isExtra(source))
           found.push(["sourceRejected", messages.sourceRejected(source)]);
       if (warnings.length > 0 && verdict.withdrawsAt === undefined)
-        announce(messages.warned(warnings, about), secret);
+        announce(messages.warned(warnings, subject), secret);
       setTroubles("sources", found);
     },
 
     async progress(progress, snapshot) {
       logProgress(progress);
       failure = progress.failure;
-      gauges.show(metrics, gauges.gaugesOf(progress, false));
+      gauges.setGauges(metrics, gauges.gaugesOf(progress, false));
       secret = snapshot.additional?.metadata;
       clearTroubles("removal");
       const without = podless(snapshot.daemonSet);
@@ -247,7 +247,10 @@ export function createReport({
       const found: Trouble[] = [];
       if (progress === undefined) log({ step, revision }, "removal");
       else logProgress(progress);
-      gauges.show(metrics, progress ? gauges.gaugesOf(progress, true) : gauges.deleting(revision));
+      gauges.setGauges(
+        metrics,
+        progress ? gauges.gaugesOf(progress, true) : gauges.deleting(revision),
+      );
       if (overdue !== undefined)
         found.push([
           "overdue",
@@ -263,14 +266,14 @@ export function createReport({
       if (leftBehind.length > 0) event(messages.leftBehind(revision, leftBehind));
       if (progress !== undefined && releasing) event(messages.removing(revision));
       if (step !== "delete global" && step !== "delete state") return;
-      gauges.show(metrics, gauges.nothing);
+      gauges.setGauges(metrics, gauges.nothing);
       event(messages.removed(revision, removal.abandoned));
     },
 
     idle() {
       secret = undefined;
       forgetSources(metrics);
-      gauges.show(metrics, gauges.nothing);
+      gauges.setGauges(metrics, gauges.nothing);
       clearTroubles("cluster", "requests", "objects", "sources", "template", "rollout", "removal");
       status.reached({ kind: "nothing" });
     },
@@ -306,7 +309,7 @@ export type Report = Readonly<{
   begins: (policyReading: ReportedPolicy) => void;
   /** `kept`: the directory where the agents stay, although the installer wants another one. */
   directory: (kept: string | undefined, wanted: string) => void;
-  /** `group`: undefined if nobody else owns the nodes' pull secrets. */
+  /** `group`: undefined if no other operator owns the nodes' pull secrets. */
   unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;
   verdict: (verdict: SourcesVerdict, snapshot: Snapshot) => Promise<void>;

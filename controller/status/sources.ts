@@ -51,7 +51,7 @@ type Seen = Readonly<{
  * others are known again after the next run or, if a source changed meanwhile, after the next
  * revision. So no version is reported too early.
  */
-export function after(
+export function servedAfter(
   before: ServedVersions,
   { revision, same, out, versions }: Seen,
 ): ServedVersions {

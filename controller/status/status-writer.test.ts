@@ -45,26 +45,26 @@ function bench(...errors: readonly Error[]) {
       }),
   });
   /** Until it waits for the next pause, or has nothing left to do. */
-  const turn = async () => {
+  const flush = async () => {
     for (let step = 0; step < 20; step += 1) await Promise.resolve();
   };
-  return { writer, sent, failed, pauses, turn, answers, clock };
+  return { writer, sent, failed, pauses, flush, answers, clock };
 }
 
 test("writes only the last of the statuses within a second, with status's own manager", async () => {
-  const { writer, sent, pauses, turn } = bench();
+  const { writer, sent, pauses, flush } = bench();
   writer.write(object(), status(1));
-  await turn();
+  await flush();
   writer.write(object(), status(2));
   writer.write(object(), status(3));
-  await turn();
+  await flush();
   assert.deepEqual(
     sent.map(({ revision }) => revision),
     [1],
   );
   assert.equal(pauses[0]?.milliseconds, 1000);
   pauses[0]?.end();
-  await turn();
+  await flush();
   assert.deepEqual(
     sent.map(({ revision }) => revision),
     [1, 3],
@@ -73,30 +73,30 @@ test("writes only the last of the statuses within a second, with status's own ma
   assert.equal(sent[0]?.manager, "global-pull-secret-status");
 });
 
-test("does not write a status that is already there, whoever wrote it", async () => {
-  const { writer, sent, pauses, turn } = bench();
+test("does not write a status that is already there, whichever controller wrote it", async () => {
+  const { writer, sent, pauses, flush } = bench();
   writer.write({ ...object(), status: status(1) }, status(1));
-  await turn();
+  await flush();
   assert.equal(sent.length, 0);
   writer.write(object(), status(2));
-  await turn();
+  await flush();
   pauses[0]?.end();
   await writer.idle();
   // The informer is behind and still shows the object without a status.
   writer.write(object(), status(2));
-  await turn();
+  await flush();
   assert.equal(sent.length, 1);
 });
 
 test("reports and retries a failed write, after growing pauses, with the status of that time", async () => {
-  const { writer, sent, failed, pauses, turn } = bench(refusal(500), refusal(403));
+  const { writer, sent, failed, pauses, flush } = bench(refusal(500), refusal(403));
   writer.write(object(), status(1));
-  await turn();
+  await flush();
   writer.write(object(), status(2));
   pauses[0]?.end();
-  await turn();
+  await flush();
   pauses[1]?.end();
-  await turn();
+  await flush();
   assert.deepEqual(
     sent.map(({ revision }) => revision),
     [1, 2, 2],
@@ -107,13 +107,13 @@ test("reports and retries a failed write, after growing pauses, with the status 
 
 for (const code of [404, 409])
   test(`leaves an object alone that is gone or was replaced (${code}), and writes the whole next status`, async () => {
-    const { writer, sent, failed, turn } = bench(refusal(code));
+    const { writer, sent, failed, flush } = bench(refusal(code));
     writer.write(object(), status(1));
-    await turn();
+    await flush();
     await writer.idle();
     assert.deepEqual(failed, []);
     writer.write(object("another"), status(1));
-    await turn();
+    await flush();
     assert.deepEqual(
       sent.map(({ uid }) => uid),
       ["u", "another"],
@@ -135,15 +135,15 @@ const shown: readonly (readonly [
 ];
 for (const [what, found, version, seconds, written] of shown)
   test(`the object's status is ${what}: it is ${written ? "" : "not "}written again`, async () => {
-    const { writer, sent, pauses, turn, answers, clock } = bench();
+    const { writer, sent, pauses, flush, answers, clock } = bench();
     writer.write(object(), status(1));
-    await turn();
+    await flush();
     pauses[0]?.end();
     await writer.idle();
     assert.equal(answers.length, 1);
     clock.milliseconds += seconds * 1000;
     const metadata = { ...object().metadata, resourceVersion: version };
     writer.write({ ...object(), metadata, status: found }, status(1));
-    await turn();
+    await flush();
     assert.equal(sent.length, written ? 2 : 1);
   });

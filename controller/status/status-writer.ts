@@ -14,7 +14,7 @@ import type { InForce } from "#controller/policy/policy-in-force.ts";
 import { type StatusFacts, type Stage, isPublishedOut } from "./summary.ts";
 import {
   type SourceFacts,
-  after,
+  servedAfter,
   nothingKnown,
   type ServedVersions,
   type Versions,
@@ -153,7 +153,7 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
       const waiting = view?.pending !== "no";
       const versions = versionsOf(judged.sources);
       const out = isPublishedOut(stage.progress);
-      known = after(known, { revision, same: !waiting, out, versions });
+      known = servedAfter(known, { revision, same: !waiting, out, versions });
     }
     const facts: StatusFacts = {
       generation: object.metadata.generation ?? 0,

@@ -4,7 +4,7 @@ import { idleView } from "#controller/rollout/survey.ts";
 import { listed, progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
 import type { StatusFacts } from "./summary.ts";
-import { type SourceFacts, after, nothingKnown } from "./sources.ts";
+import { type SourceFacts, servedAfter, nothingKnown } from "./sources.ts";
 import { statusOf } from "./status.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
@@ -38,7 +38,7 @@ const factsWith = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   served: {},
   ...changes,
 });
-const told = (kind: StatusFacts["troubles"][number]["kind"]) => ({
+const trouble = (kind: StatusFacts["troubles"][number]["kind"]) => ({
   troubles: [{ kind, message: `GPS3xx ${kind}` }],
 });
 const unread: StatusFacts["stage"] = {
@@ -78,8 +78,12 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     { stage: rollout({ view: { pending: "interval" } }) },
     "False RollingOutLater R - True",
   ],
-  ["halted", { ...told("halted"), stage: rollout(rollingOut("halted")) }, "False Halted - S False"],
-  ["an old agent may not be replaced", told("upgradeRefused"), "False UpgradeRefused - S True"],
+  [
+    "halted",
+    { ...trouble("halted"), stage: rollout(rollingOut("halted")) },
+    "False Halted - S False",
+  ],
+  ["an old agent may not be replaced", trouble("upgradeRefused"), "False UpgradeRefused - S True"],
   [
     "no node can be reached",
     { stage: rollout({ ...rollingOut("canary"), view: allAway }) },
@@ -87,7 +91,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ],
   [
     "no node can start its agent",
-    { ...told("unserved"), stage: rollout({ ...rollingOut("canary"), view: allAway }) },
+    { ...trouble("unserved"), stage: rollout({ ...rollingOut("canary"), view: allAway }) },
     "False NoNodeCanBeServed - S False",
   ],
   [
@@ -97,12 +101,12 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ],
   [
     "source refused",
-    { ...told("rejected"), sources: [source({ accepted: "False" })] },
+    { ...trouble("rejected"), sources: [source({ accepted: "False" })] },
     "False SourceRejected - S True",
   ],
   [
     "extra refused",
-    { ...told("sourceRejected"), sources: [source({ accepted: "False", extra: true })] },
+    { ...trouble("sourceRejected"), sources: [source({ accepted: "False", extra: true })] },
     "True InForce - - True",
   ],
   [
@@ -118,11 +122,11 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     { sources: [source({ name: "original", accepted: "Unknown" })] },
     "Unknown OriginalUnknown R - True",
   ],
-  ["spec not allowed", told("notAllowed"), "False NotAllowed - S True"],
+  ["spec not allowed", trouble("notAllowed"), "False NotAllowed - S True"],
   [
     "spec not allowed, but withdrawn",
     {
-      ...told("notAllowed"),
+      ...trouble("notAllowed"),
       managementState: "Withdrawn",
       stage: { kind: "nothing" },
       sources: [],
@@ -131,28 +135,28 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ],
   [
     "OpenShift",
-    { ...told("unsupported"), stage: { kind: "blocked" } },
+    { ...trouble("unsupported"), stage: { kind: "blocked" } },
     "False UnsupportedCluster - S False",
   ],
   [
     "foreign object",
-    { ...told("foreign"), stage: { kind: "blocked" } },
+    { ...trouble("foreign"), stage: { kind: "blocked" } },
     "False ForeignObject - S False",
   ],
-  ["request refused", told("refused"), "False RequestRefused - S True"],
-  ["write contested", told("contested"), "False WriteContested - S True"],
-  ["no answer for minutes", told("unanswered"), "Unknown RequestUnanswered R - True"],
+  ["request refused", trouble("refused"), "False RequestRefused - S True"],
+  ["write contested", trouble("contested"), "False WriteContested - S True"],
+  ["no answer for minutes", trouble("unanswered"), "Unknown RequestUnanswered R - True"],
   [
     "request refused from the first one on",
-    { ...told("refused"), stage: { kind: "starting" } },
+    { ...trouble("refused"), stage: { kind: "starting" } },
     "False RequestRefused - S False",
   ],
   [
     "pods refused",
-    { ...told("podsRefused"), stage: rollout({ ...rollingOut("canary"), view: startingAll }) },
+    { ...trouble("podsRefused"), stage: rollout({ ...rollingOut("canary"), view: startingAll }) },
     "False PodsRefused - S False",
   ],
-  ["admission changes ours", told("mutated"), "True InForce - - True"],
+  ["admission changes ours", trouble("mutated"), "True InForce - - True"],
   ["paused, nothing waits", paused, "True Paused - - True"],
   [
     "paused, a change waits",
@@ -174,7 +178,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ],
   ["grace", { withdrawsAt: now }, "False WithdrawalAwaited R - True"],
   ["withdrawing", { stage: removal({}) }, "False Withdrawing R - False"],
-  ["withdrawal overdue", { stage: removal({}), ...told("overdue") }, "False Overdue - S False"],
+  ["withdrawal overdue", { stage: removal({}), ...trouble("overdue") }, "False Overdue - S False"],
   [
     "nodes awaited",
     { stage: removal({ awaited: { names: ["n"], until: "u" } }) },
@@ -202,12 +206,12 @@ function summary(facts: StatusFacts): string {
 for (const [name, changes, expected] of table)
   test(`status: ${name}`, () => assert.equal(summary(factsWith(changes)), expected));
 
-test("law: is never Reconciling and Stalled at once, and Ready only when nobody has to act", () => {
+test("law: is never Reconciling and Stalled at once, and Ready only when no action is needed", () => {
   for (const [, one] of table)
     for (const [, other] of table) {
-      const said = summary(factsWith({ ...one, ...other }));
-      assert.ok(!/ R S /.test(said), said);
-      assert.equal(said.startsWith("True"), / - - /.test(said), said);
+      const shown = summary(factsWith({ ...one, ...other }));
+      assert.ok(!/ R S /.test(shown), shown);
+      assert.equal(shown.startsWith("True"), / - - /.test(shown), shown);
     }
 });
 
@@ -296,9 +300,9 @@ test("changes a time with its condition's status, not with its message, and keep
   assert.equal(timeOf(fourth, "Ready"), "2026-01-01T00:01:00Z");
 });
 
-test("keeps the time of a refused revision, and what was in force", () => {
+test("keeps the time of a refused revision, and the revision in force", () => {
   const stage = rollout(rollingOut("halted"));
-  const facts = factsWith({ ...told("halted"), stage });
+  const facts = factsWith({ ...trouble("halted"), stage });
   const first = statusOf(facts, undefined, now);
   const since = "2026-01-01T00:00:00Z";
   const expected = {
@@ -312,20 +316,23 @@ test("keeps the time of a refused revision, and what was in force", () => {
 
 test("raises a served version only when its revision is served, or at once if nothing changed, and never lowers it", () => {
   const versions = (additional: string) => ({ versions: { additional } });
-  const one = after(nothingKnown, { revision: 1, same: true, out: true, ...versions("5") });
+  const one = servedAfter(nothingKnown, { revision: 1, same: true, out: true, ...versions("5") });
   assert.deepEqual(one.served, { additional: "5" });
-  const edited = after(one, { revision: 1, same: false, out: true, ...versions("6") });
+  const edited = servedAfter(one, { revision: 1, same: false, out: true, ...versions("6") });
   assert.deepEqual(edited.served, { additional: "5" });
-  const rolls = after(edited, { revision: 2, same: true, out: false, ...versions("6") });
+  const rolls = servedAfter(edited, { revision: 2, same: true, out: false, ...versions("6") });
   assert.deepEqual(rolls.served, { additional: "5" });
-  const again = after(rolls, { revision: 2, same: false, out: true, ...versions("9") });
+  const again = servedAfter(rolls, { revision: 2, same: false, out: true, ...versions("9") });
   assert.deepEqual(again.served, { additional: "6" }, "what the last served revision contains");
-  const annotated = after(again, { revision: 2, same: true, out: true, ...versions("10") });
+  const annotated = servedAfter(again, { revision: 2, same: true, out: true, ...versions("10") });
   assert.deepEqual(annotated.served, { additional: "10" });
-  assert.deepEqual(after(annotated, { revision: 2, same: true, out: true, versions: {} }).served, {
-    additional: "10",
-  });
-  const gone = after(annotated, {
+  assert.deepEqual(
+    servedAfter(annotated, { revision: 2, same: true, out: true, versions: {} }).served,
+    {
+      additional: "10",
+    },
+  );
+  const gone = servedAfter(annotated, {
     revision: 3,
     same: true,
     out: true,

@@ -43,7 +43,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     .filter(({ registry }) => registry.length <= longestRegistry)
     .slice(0, mostRegistries);
   const omitted = registries.length - listed.length;
-  const said: readonly NewCondition[] = [
+  const current: readonly NewCondition[] = [
     { type: "Ready", status: summary.ready, ...words(summary) },
     { type: "Reconciling", status: truth(summary.next === "controller"), ...words(summary) },
     { type: "Stalled", status: truth(summary.next === "person"), ...words(summary) },
@@ -59,7 +59,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     ...(omitted > 0 ? { registriesOmitted: omitted } : {}),
     ...optional("nodes", nodes),
     failures: failures ?? kept?.failures ?? [],
-    conditions: withTimes(said, before?.conditions ?? [], generation, now),
+    conditions: withTimes(current, before?.conditions ?? [], generation, now),
   };
 }
 
@@ -79,7 +79,7 @@ function revisionOf(
   const { revision, served, view } = progress;
   const isOut = isPublishedOut(progress);
   const goes = revision > 0 && (revision !== served || !isOut) && next !== "nobody";
-  // What was served last, because during a rollout the Secret may serve nothing.
+  // The last served revision, because during a rollout the Secret may serve nothing.
   const last = served > 0 && served !== revision ? served : before?.inForce;
   // Without nodes nothing is ever served, and every node has the revision.
   const inForce = isOut ? revision : last;
@@ -196,13 +196,13 @@ type NewCondition = Readonly<{
 
 /** The conditions with their times and generation. */
 function withTimes(
-  said: readonly NewCondition[],
+  current: readonly NewCondition[],
   before: readonly StatusCondition[],
   generation: number,
   now: Date,
 ): readonly StatusCondition[] {
   return timed(
-    said.map(({ type, status, reason, message }) => {
+    current.map(({ type, status, reason, message }) => {
       return { type, status, observedGeneration: generation, reason, message: withHelp(message) };
     }),
     before,

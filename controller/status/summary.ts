@@ -88,8 +88,9 @@ const rules: readonly SummaryRule[] = [
 function stalledBy(...kinds: readonly TroubleKind[]): SummaryRule {
   return ({ troubles: found }) => {
     for (const kind of kinds) {
-      const said = found.filter((one) => one.kind === kind).map(({ message }) => message);
-      if (said.length > 0) return stalled(troubles[kind].reason as StalledReason, said.join(" | "));
+      const texts = found.filter((one) => one.kind === kind).map(({ message }) => message);
+      if (texts.length > 0)
+        return stalled(troubles[kind].reason as StalledReason, texts.join(" | "));
     }
     return undefined;
   };

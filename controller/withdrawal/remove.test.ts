@@ -1,4 +1,7 @@
-/** Removal step by step on an API server in memory. What exists, and what nodes answer, decides. */
+/**
+ * Removal step by step on an API server in memory. The existing objects and the nodes' answers
+ * decide.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -18,17 +21,17 @@ const one = content("u:1");
 const everything = ["daemonSet", "roleBinding", "role", "serviceAccount", "global", "state"];
 
 /** One run of the controller after additional-pull-secret was deleted. */
-async function look(world: World): Promise<Removal> {
-  await world.look();
+async function run(world: World): Promise<Removal> {
+  await world.showPods();
   const snapshot = await observe(world.cluster, undefined);
   const known = { published: readPublished(snapshot.global), state: readState(snapshot.state) };
   const sources = { inputs: [additionalInput("absent")], ...known };
   return remove(world.remover, snapshot, sources);
 }
 
-async function looks(world: World, count: number): Promise<Removal> {
-  let last = await look(world);
-  for (let made = 1; made < count; made += 1) last = await look(world);
+async function runs(world: World, count: number): Promise<Removal> {
+  let last = await run(world);
+  for (let made = 1; made < count; made += 1) last = await run(world);
   return last;
 }
 
@@ -44,19 +47,19 @@ async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<Wor
   return world;
 }
 
-/** What was deleted, in order. */
+/** The deleted objects, in order. */
 const deletedOf = ({ writes }: World): string[] =>
   writes.filter((name) => name.startsWith("-")).map((name) => name.slice(1));
 
 /** A node that should run a pod but does not: it takes none, and its pod is gone. */
 async function podless(world: World, name: string): Promise<void> {
   world.nodes.set(name, "podless");
-  await world.look();
+  await world.showPods();
 }
 
 test("deletes the objects in their order when every node has confirmed", async () => {
   const world = await deployed({ a: "proves", b: "proves" });
-  await looks(world, 10);
+  await runs(world, 10);
   assert.deepEqual(deletedOf(world), everything);
   assert.equal(deletesNext(await observe(world.cluster, undefined)), false);
 });
@@ -65,7 +68,7 @@ test("keeps the DaemonSet for a node without a pod, names it, and publishes no c
   const world = await deployed({ a: "proves", b: "proves" });
   await podless(world, "b");
   const began = world.now;
-  const { awaited } = await looks(world, 100);
+  const { awaited } = await runs(world, 100);
   assert.deepEqual(awaited?.names, ["b"]);
   const until = Date.parse(awaited.until);
   assert.ok(until >= began + 3_600_000 && until <= began + 3_605_000, awaited.until);
@@ -73,7 +76,7 @@ test("keeps the DaemonSet for a node without a pod, names it, and publishes no c
   for (const value of Object.values(world.api.object<V1Secret>(owned.global)?.data ?? {}))
     assert.ok(!atob(value).includes(btoa("u:1")));
   world.nodes.set("b", "proves");
-  await looks(world, 10);
+  await runs(world, 10);
   assert.deepEqual(deletedOf(world), everything);
 });
 
@@ -81,22 +84,22 @@ test("stops waiting for a node that is deleted, but not for another one", async 
   const world = await deployed({ a: "proves", b: "proves", c: "proves" });
   await podless(world, "b");
   await podless(world, "c");
-  assert.deepEqual((await looks(world, 100)).awaited?.names, ["b", "c"]);
+  assert.deepEqual((await runs(world, 100)).awaited?.names, ["b", "c"]);
   world.leave("b");
-  assert.deepEqual((await looks(world, 100)).awaited?.names, ["c"]);
+  assert.deepEqual((await runs(world, 100)).awaited?.names, ["c"]);
   world.leave("c");
-  await looks(world, 100);
+  await runs(world, 100);
   assert.deepEqual(deletedOf(world), everything);
 });
 
 test("gives up nodes that stay away after forgetAfter, and names them", async () => {
   const world = await deployed({ a: "proves", b: "proves" });
   await podless(world, "b");
-  await looks(world, 100);
+  await runs(world, 100);
   world.seconds += 3600;
-  const { released, leftBehind } = await look(world);
+  const { released, leftBehind } = await run(world);
   assert.deepEqual([released, leftBehind], [true, ["b"]]);
-  await looks(world, 4);
+  await runs(world, 4);
   assert.deepEqual(deletedOf(world), everything);
 });
 
@@ -104,18 +107,18 @@ test("names a present node that never confirmed among those that it gives up", a
   const world = await deployed({ a: "proves", b: "ignores" });
   const policy = policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 60 });
   Object.assign(world.remover, { policy });
-  await looks(world, 10);
+  await runs(world, 10);
   world.seconds += 60;
-  const { released, leftBehind } = await look(world);
+  const { released, leftBehind } = await run(world);
   assert.deepEqual([released, leftBehind], [true, ["b"]]);
 });
 
 test("waits for a node that does not confirm, and names it after the deadline", async () => {
   const world = await deployed({ a: "proves", b: "ignores" });
-  const first = await looks(world, 10);
+  const first = await runs(world, 10);
   assert.equal(first.overdue, undefined);
   Object.assign(world.remover, { unchangedSeconds: () => 600 });
-  const { overdue } = await look(world);
+  const { overdue } = await run(world);
   assert.deepEqual(overdue, { waiting: ["b"], seconds: 600 });
   assert.deepEqual(deletedOf(world), []);
 });
@@ -125,27 +128,27 @@ test("counts the deadline from the last progress, so that nodes that confirm one
   // All at once, so that no node waits for another one's place.
   const times = { forgetAfterSeconds: 3600, deadlineSeconds: 60 };
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }, times) });
-  await looks(world, 4);
+  await runs(world, 4);
   for (const name of ["a", "b"]) {
     world.seconds += 50;
     world.nodes.set(name, "proves");
-    assert.equal((await look(world)).overdue, undefined, name);
+    assert.equal((await run(world)).overdue, undefined, name);
   }
   world.seconds += 60;
-  assert.deepEqual((await look(world)).overdue, { waiting: ["c"], seconds: 60 });
+  assert.deepEqual((await run(world)).overdue, { waiting: ["c"], seconds: 60 });
 });
 
 test("waits for an agent's pod that does not end, and deletes the rest after the deadline", async () => {
   const world = await deployed({ a: "proves" });
   const { seconds } = world;
   world.stuck.add("a");
-  const { step } = await looks(world, 10);
+  const { step } = await runs(world, 10);
   assert.equal(step, "await agents");
   assert.deepEqual(deletedOf(world), ["daemonSet"]);
   world.seconds = seconds + 210;
-  assert.deepEqual((await look(world)).again, { seconds: 30 });
+  assert.deepEqual((await run(world)).again, { seconds: 30 });
   world.seconds += 600;
-  assert.equal((await look(world)).abandoned, 1);
+  assert.equal((await run(world)).abandoned, 1);
   assert.deepEqual(deletedOf(world), everything);
 });
 
@@ -159,20 +162,20 @@ for (const [what, lost] of losses)
   test(`H21: still waits for the nodes when someone deleted ${what} before the withdrawal`, async () => {
     const world = await deployed({ a: "proves", b: "proves" });
     for (const path of lost) world.delete(path);
-    await looks(world, 1);
+    await runs(world, 1);
     assert.equal(world.published?.intent, "release");
     assert.ok(world.daemonSet, "no agent can confirm");
-    const { released } = await looks(world, 1);
+    const { released } = await runs(world, 1);
     assert.equal(released, false);
     for (let seconds = 0; seconds < 60 && deletedOf(world).length === 0; seconds += 1)
-      await look(world);
+      await run(world);
     const { revision } = world.published ?? {};
     for (const pod of world.pods) {
       const status = pod.status?.containerStatuses?.find(({ name }) => name === agentContainer);
       const said = status?.lastState?.terminated?.message ?? "";
       assert.match(said, new RegExp(`\\[proved ${revision}/`));
     }
-    await looks(world, 10);
+    await runs(world, 10);
     assert.deepEqual(deletedOf(world), everything);
   });
 
@@ -180,7 +183,7 @@ test("deletes the state at once when it is alone and records no rollout", async 
   const world = await World.of({ a: "proves" });
   const state = stateSecret({ ...readState(undefined), accepted: { additional: one.document } });
   await world.cluster.apply(owned.state, state, { manager: stateManager, force: true });
-  await look(world);
+  await run(world);
   assert.deepEqual(deletedOf(world), ["state"]);
 });
 
@@ -188,7 +191,7 @@ test("deletes everything at once when no node was ever granted anything", async 
   const world = await World.of({ a: "podless", b: "podless" });
   for (let steps = 0; steps < 100; steps += 1) await world.step(one);
   assert.notEqual(world.daemonSet, undefined);
-  await looks(world, 4);
+  await runs(world, 4);
   assert.deepEqual(deletedOf(world), everything);
 });
 
@@ -197,6 +200,6 @@ test("waits for every node when a grant was sent, even if its pod is gone", asyn
   await world.until(one, () => world.granted["a"] === 1);
   await podless(world, "a");
   world.restart();
-  await looks(world, 100);
+  await runs(world, 100);
   assert.deepEqual(deletedOf(world), []);
 });

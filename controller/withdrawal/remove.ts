@@ -84,7 +84,7 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
   return {
     rolled:
       notes.rolled ??
-      // Without our note, the DaemonSet may have reached nodes, whoever made it.
+      // Without our note, the DaemonSet may have reached nodes.
       (snapshot.daemonSet !== undefined ||
         // A withdrawal ends by deleting the rollout from the state.
         state.rollout !== undefined ||

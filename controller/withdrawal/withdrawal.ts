@@ -12,14 +12,13 @@ export type WithdrawalInput = Readonly<{
   /** Something may have reached a node. */
   rolled: boolean;
   /**
-   * Every living node has the published revision, or an administrator told the controller to assume
-   * so.
+   * Every living node has the published revision, or an administrator asked the controller to
+   * assume so.
    */
   released: boolean;
   exists: Readonly<
     Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>
   >;
-  /** The DaemonSet is being deleted already. */
   terminating: boolean;
   /** Agents' pods on living nodes. Undefined: not counted. */
   agents: number | undefined;
@@ -109,7 +108,7 @@ export const nothingHappened = {
   abandoned: 0,
 } as const;
 
-/** What the removal waits for, once it has made no progress for `deadline`. */
+/** The nodes or objects that the removal waits for, once it has made no progress for `deadline`. */
 export function overdue({ policy }: RemovalContext, unchanged: number, waiting: readonly string[]) {
   const seconds = policy.withdrawal.deadlineSeconds;
   return unchanged >= seconds ? { waiting, seconds } : undefined;

@@ -14,7 +14,7 @@ export type AccessReading =
        */
       made: string;
     }>
-  /** `absent`: there is no kubeconfig. Then nobody has replaced or withdrawn the previous one. */
+  /** `absent`: there is no kubeconfig. This neither replaces nor withdraws the previous one. */
   | Readonly<{ ok: false; why: string; absent?: true }>;
 
 /** The access in a kubeconfig, or the first of its problems. */

@@ -148,8 +148,8 @@ function extensionOf({ cluster }: AccessProvider): Readonly<Record<string, unkno
   const found = (Array.isArray(all) ? all : []).find(
     (one: unknown) => isFields(one) && one["name"] === execExtension,
   ) as Readonly<Record<string, unknown>> | undefined;
-  const told = found?.["extension"];
-  return isFields(told) ? told : {};
+  const extension = found?.["extension"];
+  return isFields(extension) ? extension : {};
 }
 
 const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>

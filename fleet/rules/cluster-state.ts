@@ -7,7 +7,7 @@ import type { RolloutState } from "./order.ts";
 
 export type ClusterFacts = Readonly<{
   /**
-   * What the cluster contains: unknown, no answer, an object of someone else, other content or
+   * The content of the cluster: unknown, no answer, an object of someone else, other content or
    * none, or this content.
    */
   there:
@@ -21,7 +21,6 @@ export type ClusterFacts = Readonly<{
         proof: "proved" | "unasked" | "awaited" | "held" | "refused";
         why?: string | undefined;
       }>;
-  /** A write is under way. */
   busy: boolean;
   /**
    * Why this content, or its removal, was refused. `own`: for the cluster's own reasons. `next`:

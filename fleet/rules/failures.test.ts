@@ -60,10 +60,10 @@ test("keeps the time of a repeated failure, starts a new one for another, and dr
 test("reports the ten newest failures of many, newest first", () => {
   const clusters = Array.from({ length: 30 }, (_, n) => cluster(`c${n}`, "Failed", refused));
   const former = clusters.slice(0, 25).map(({ name }) => failure(name));
-  const told = failuresOf(clusters, former, ten);
-  assert.equal(told.length, 10);
+  const found = failuresOf(clusters, former, ten);
+  assert.equal(found.length, 10);
   assert.deepEqual(
-    told.slice(0, 5).map(({ name, since }) => [name, since]),
+    found.slice(0, 5).map(({ name, since }) => [name, since]),
     ["c25", "c26", "c27", "c28", "c29"].map((name) => [name, ten]),
   );
 });

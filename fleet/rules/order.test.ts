@@ -43,7 +43,7 @@ const table: readonly (readonly [
   ["until it has had it long enough", "ddww", "23"],
   ["a cluster gets back what it lost, whatever others do", "bpww", "12"],
   ["also beside canaries, of which it is one", "bpwww", "12", { canary: 3 }],
-  ["and whoever refuses", "fpww", "1", none, true],
+  ["and even if others refuse", "fpww", "1", none, true],
   ["half of three is one", "dww", "1"],
   ["at least one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
   ["a number is used as it is", "dwwww", "123", { maxConcurrency: 3 }],
@@ -150,10 +150,10 @@ test("law: lets no single cluster, whatever it answers, keep the content from an
     fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, given) => {
       const pace = { ...given, maxFailures: "5%" };
       for (const ill of ["failed", "unreachable", "again"] as const) {
-        const guest = { name: "", rolloutState: ill };
+        const one = { name: "", rolloutState: ill };
         let all = clusters("w".repeat(well));
         for (let round = 0; round <= well; round++) {
-          const now = new Set(nextChanges([guest, ...all], pace).change);
+          const now = new Set(nextChanges([one, ...all], pace).change);
           all = all.map((one) =>
             now.has(one.name) ? { name: one.name, rolloutState: "done" } : one,
           );
@@ -164,7 +164,7 @@ test("law: lets no single cluster, whatever it answers, keep the content from an
   );
 });
 
-/** What one cluster does in a round of ten minutes, as the controller finds it. */
+/** The behaviour of one cluster in a round of ten minutes, as the controller finds it. */
 const there = {
   keeps: { is: "has", proof: "awaited" },
   proves: { is: "has", proof: "proved" },
@@ -174,11 +174,11 @@ const there = {
 } as const;
 
 test("law: lets no single cluster, whatever it does, delay another for more than its deadline", () => {
-  const deeds = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
+  const behaviours = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 9 }),
-      fc.array(deeds, { minLength: 1, maxLength: 6 }),
+      fc.array(behaviours, { minLength: 1, maxLength: 6 }),
       fc.nat(2),
       fc.constantFrom(0, 1_200_000),
       (well, script, canary, soak) => {

@@ -19,7 +19,7 @@ import { timed, timeOf } from "#kube/conditions.ts";
 import { sentence } from "./problems.ts";
 import type { Judged } from "./content.ts";
 
-/** What one run found. */
+/** The results of one run. */
 export type FoundClusters = Readonly<{
   generation: number;
   now: Date;
@@ -34,7 +34,7 @@ export type FoundClusters = Readonly<{
   warnings: readonly Warning[];
 }>;
 
-/** The status after a run. What has not changed since `former` keeps its time. */
+/** The status after a run. Anything unchanged since `former` keeps its time. */
 export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): FleetSecretStatus {
   const { generation, clusters } = found;
   const now = timeOf(found.now);

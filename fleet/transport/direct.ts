@@ -4,7 +4,7 @@ import { collections } from "#kube/client/paths.ts";
 import { sentence } from "../rules/problems.ts";
 import { keptProof } from "./excerpt.ts";
 import { proofOf, type Proof } from "./proof.ts";
-import { secretAt, type Where, type Seen, type Transport } from "./transport.ts";
+import { secretAt, type NamespacedName, type Seen, type Transport } from "./transport.ts";
 
 /**
  * The target that a cluster's own GlobalPullSecret uses. Only for this target must the nodes prove
@@ -16,7 +16,7 @@ const handedOver = "fleet-pull-secret";
  * Direct placement. A cluster is done when the Secret is read back, or, for the target that its own
  * GlobalPullSecret uses, when its nodes have it.
  */
-export function direct(target: Where): Transport {
+export function direct(target: NamespacedName): Transport {
   const placed = [secretAt(target)];
   if (target.namespace !== namespace || target.name !== handedOver)
     return { placed, proof: () => ({ is: "unasked" }) };

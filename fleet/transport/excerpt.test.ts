@@ -54,7 +54,7 @@ test("derives the same proof from a GlobalPullSecret before and after", () => {
 const nests = JSON.parse(`[${"[],".repeat(1000)}[]]`) as unknown[];
 const many = (value: unknown, count = 20_000) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value]));
-/** What a hostile cluster may return, each larger than what may be kept of it. */
+/** Objects from a hostile cluster, each larger than what is kept of it. */
 const hostile: readonly (readonly [what: string, object: unknown])[] = [
   ["lists in lists", { metadata: { annotations: nests, uid: nests }, data: nests, spec: nests }],
   ["an endless text", { metadata: { uid: "x".repeat(99_999) }, type: "x".repeat(99_999) }],

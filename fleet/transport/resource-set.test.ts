@@ -11,8 +11,8 @@ const content = {
   data: { ".dockerconfigjson": "e30=", a: "eA==" },
 };
 const target = { namespace: "kube-system", name: "pull-secret" };
-const way = resourceSet("guest-a", target, { version: "v1beta2" });
-const [secret, set] = way.placed;
+const transport = resourceSet("guest-a", target, { version: "v1beta2" });
+const [secret, set] = transport.placed;
 
 /** The placed object, with the additions of others. */
 function found(one: typeof secret, more: object = {}): KubernetesObject {
@@ -91,7 +91,7 @@ for (const [what, status, is] of [
   ["applied", said("True"), "unasked"],
 ] as const)
   test(`Cluster API reports ${what}: ${is}`, () => {
-    assert.equal(way.proof([undefined, { ...found(set), ...status }], undefined).is, is);
+    assert.equal(transport.proof([undefined, { ...found(set), ...status }], undefined).is, is);
   });
 
 test("law: never gives two targets the same ClusterResourceSet, and names that of kube-system/pull-secret crs-pull-secret", () => {

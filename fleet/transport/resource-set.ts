@@ -9,14 +9,14 @@ import type { ClusterAPISource } from "#api/fleet-secret.ts";
 import { clusterResourceSetsIn } from "#kube/client/paths.ts";
 import { isPlacedBy, marked, placed, type Content } from "../rules/content.ts";
 import { sentence } from "../rules/problems.ts";
-import { word, type Proof } from "./proof.ts";
-import { secretAt, type Where, type Placement, type Transport } from "./transport.ts";
+import { singleWord, type Proof } from "./proof.ts";
+import { secretAt, type NamespacedName, type Placement, type Transport } from "./transport.ts";
 
 /**
  * Name of both objects: `crs-NAME` for a target in kube-system, otherwise `crs-NAMESPACE.NAME`, and
  * also if the name contains a dot. So no two targets share a name.
  */
-export const nameFor = (target: Where): string =>
+export const nameFor = (target: NamespacedName): string =>
   target.namespace === "kube-system" && !target.name.includes(".")
     ? `crs-${target.name}`
     : `crs-${target.namespace}.${target.name}`;
@@ -34,7 +34,7 @@ export type Delegation = Pick<ClusterAPISource, "clusterNameLabelValue" | "clust
   Readonly<{ version: string }>;
 
 /** Placement for the Clusters of `namespace`. `target` is inside these clusters. */
-export function resourceSet(namespace: string, target: Where, how: Delegation): Transport {
+export function resourceSet(namespace: string, target: NamespacedName, how: Delegation): Transport {
   const { clusterNameLabelValue = "Namespace", clusterSelector = {}, version } = how;
   const name = nameFor(target);
   const where = { namespace, name };
@@ -73,7 +73,7 @@ export function resourceSet(namespace: string, target: Where, how: Delegation): 
 }
 
 /** The manifest. JSON is valid YAML. The keys are sorted, so the same content is the same text. */
-function manifestOf(content: Content, owner: string, target: Where): Content {
+function manifestOf(content: Content, owner: string, target: NamespacedName): Content {
   const { data, ...rest } = placed(content, owner, target);
   const sorted = Object.fromEntries(Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   const text = JSON.stringify({ ...rest, data: sorted });
@@ -83,7 +83,7 @@ function manifestOf(content: Content, owner: string, target: Where): Content {
 type Spec = Readonly<{ clusterSelector: object; resources: readonly object[]; strategy: string }>;
 type Found = KubernetesObject & Readonly<{ spec?: Partial<Spec> }>;
 
-function clusterResourceSet(where: Where, version: string, spec: Spec): Placement {
+function clusterResourceSet(where: NamespacedName, version: string, spec: Spec): Placement {
   const same = (found: Found, ...parts: readonly (keyof Spec)[]) =>
     parts.every((part) => isDeepStrictEqual(found.spec?.[part], spec[part]));
   return {
@@ -113,7 +113,7 @@ function proofOf(set: KubernetesObject | undefined): Proof {
       typeof one === "object" && one !== null && (one as Condition).type === "ResourcesApplied",
   );
   if (applied?.status === "True") return { is: "unasked" };
-  return { is: "awaited", why: sentence("awaited", word(applied?.reason)) };
+  return { is: "awaited", why: sentence("awaited", singleWord(applied?.reason)) };
 }
 
 type Condition = Readonly<{ type: unknown; status: unknown; reason: unknown }>;

@@ -24,9 +24,8 @@ export type Placement = Readonly<{
 
 type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
 
-/** What a watch has shown of an object. */
+/** The last content of an object, as its watch showed it. */
 export type Seen =
-  /** Nothing yet. */
   | Readonly<{ is: "unknown" }>
   /** `failing`: why no later version can be seen now. */
   | Readonly<{ is: "shown"; object: KubernetesObject | undefined; failing?: string }>
@@ -47,11 +46,11 @@ export type Transport = Readonly<{
   proof: (found: readonly (KubernetesObject | undefined)[], witness: Seen | undefined) => Proof;
 }>;
 
-export type Where = Readonly<{ namespace: string; name: string }>;
+export type NamespacedName = Readonly<{ namespace: string; name: string }>;
 
 /** The Secret `where`, with the content that `made` returns. */
 export function secretAt(
-  where: Where,
+  where: NamespacedName,
   made: (content: Content, owner: string) => Content = (content) => content,
 ): Placement {
   return {

@@ -190,8 +190,8 @@ const badLines = (name: string) =>
   ].join("\n");
 const newest = '--conflicts "newest": is not one of the choices; give additional, original\n';
 const tooMuch =
-  "GPS308 sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
-  "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB\n";
+  "GPS308 sources: document: the sources together, or their merge, are longer than 480 KiB; " +
+  "remove entries: both are stored in one Secret, and the API server stores no Secret above 1 MiB\n";
 const joinn = '"clusters joinn": is not a command; give clusters join; --help lists all\n';
 const chek = '"chek": is not a command; give check; --help lists all\n';
 const onlyFlags = "only flags are given; name a command; --help lists all\n";

@@ -155,7 +155,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--dbus-directory /run/../x",
     '--dbus-directory "/run/../x": is not an absolute path of a directory without . and ..',
   ],
-  ["--probe-port 1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
+  ["--probe-port 1023", '--probe-port "1023": is not a whole number from 1024 to 65535'],
   [
     "--probe-port 10248",
     "--probe-port 10248: is already the kubelet's --healthz-port; choose another port",

@@ -5,7 +5,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L1",
     effect: "the tenant's side takes the Secrets themselves instead of the wrapped ones",
-    file: "tenants/tenant/side.ts",
+    file: "tenants/side.ts",
     text: "objects: allSyncSecrets,",
     instead: 'objects: "/api/v1/secrets",',
     test: "tenants/side.test.ts",
@@ -14,7 +14,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L2",
     effect: "a copy is requested in its source namespace",
-    file: "tenants/tenant/side.ts",
+    file: "tenants/side.ts",
     text: "copyOf(object, content, namespace, id)",
     instead: "copyOf(object, content, object.metadata.namespace ?? namespace)",
     test: "tenants/side.test.ts",
@@ -188,7 +188,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L19",
     effect: "a copy is deleted in the background, before its Secret",
-    file: "tenants/tenant/side.ts",
+    file: "tenants/side.ts",
     text: 'propagation: "Foreground",',
     instead: 'propagation: "Background",',
     test: "tenants/engine.test.ts",
@@ -244,7 +244,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L24",
     effect: "existing objects are never updated",
-    file: "tenants/make.ts",
+    file: "tenants/engine.ts",
     text: ": elsewhere(to.replace<Live>(path, replacement(live, wanted))));",
     instead: ": Promise.resolve(wanted as Live));",
     test: "tenants/undone.test.ts",
@@ -353,7 +353,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L33",
     effect: "status does not name the Secret, so no Ingress can use it",
-    file: "tenants/management/side.ts",
+    file: "tenants/side.ts",
     text: "secretName: name,",
     instead: 'secretName: "",',
     test: "tenants/side.test.ts",

@@ -266,7 +266,7 @@ export const catalogue = {
   noRegistries: [
     "GPS174",
     "no registries: every node would lose what this source supplies",
-    "no action needed to withdraw it; otherwise add its registries",
+    "add its registries, unless you want to withdraw it",
   ],
   expires: [
     "GPS175",
@@ -281,7 +281,7 @@ export const catalogue = {
   unprotected: [
     "GPS177",
     "is not protected by {}: * matches within one part of a name, and a port must be the same",
-    "no action needed if intended; otherwise protect {} too",
+    "protect {} too, unless this is intended",
   ],
 } as const satisfies Catalogue;
 

@@ -27,10 +27,10 @@ from a folder of your \`PATH\`.
 
 It starts the bundle beside it, \`dist/kubectl-pull_secret.cjs\`, with the Node that npm installed in
 the checkout. To use the plugin on another machine, copy the bundle there as
-\`kubectl-pull_secret\`: it is one executable file. It then needs Node 22.15 or newer on the
-\`PATH\`; for commands on files alone Node 20 is enough. A release has it as an archive, with a manifest for
-krew on Linux and macOS:
-\`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION.tar.gz\`.
+\`kubectl-pull_secret\`: it is one executable file. It then needs Node 22.19 or newer on the
+\`PATH\`; for commands on files alone Node 20 is enough. A release has an archive for Linux on amd64 and
+on arm64 that needs no Node on the machine, one for every machine with a Node, and a manifest for krew:
+\`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION-linux-amd64.tar.gz\`.
 
 Commands that reach a cluster use your kubeconfig, and its rights. Those that only show need no right
 on Secrets: \`status\` and \`wait\` read GlobalPullSecret, which \`wait\` compares with the Secrets'

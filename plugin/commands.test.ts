@@ -14,6 +14,11 @@ function words(line: string): string[] {
   );
 }
 
+const page = readFileSync("docs/reference/plugin.md", "utf8");
+
+/** Flags that a help names, of the controller or of what is not there on purpose. */
+const ofOthers: readonly string[] = ["--dry-run"];
+
 for (const [name, { example, group }] of Object.entries(commands)) {
   test(`\`${name} --help\` has an example, which the command takes`, async () => {
     const help = await call([name, "--help"]);
@@ -25,6 +30,16 @@ for (const [name, { example, group }] of Object.entries(commands)) {
     });
     // Of files there are none here.
     assert.ok(code !== 2 || /\.(?:json|pem): no such file\n$/.test(err), err);
+  });
+
+  test(`\`${name} --help\` is what help and the page show, and names only flags that there are`, async () => {
+    const { out } = await call([name, "--help"]);
+    assert.equal((await call(["help", ...name.split(" ")])).out, out);
+    assert.ok(page.includes(`### ${name}\n\n\`\`\`\n${out.trimEnd()}\n\`\`\`\n`));
+    const { flags, more = "", what } = commands[name] ?? {};
+    const texts = Object.values(flags ?? {}).map((row) => row.what);
+    for (const [flag] of [what, more, ...texts].join("\n").matchAll(/--[a-z][a-z-]*/g))
+      assert.ok(ofOthers.includes(flag) || Object.hasOwn(flags ?? {}, flag.slice(2)), flag);
   });
 
   if (group !== "local")

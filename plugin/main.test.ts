@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmodSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { additionalPath, call, FakeCluster, pullSecret } from "./fake.fixture.ts";
 import { file, folder, options, run, runHere, testCases, testRefusals } from "./cases.fixture.ts";
+
+const noFull = !existsSync("/dev/full") && "there is no /dev/full";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
@@ -96,6 +98,12 @@ test("a reader that has seen enough is no error", async () => {
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
   const code = await new Promise((resolve) => child.on("close", resolve));
   assert.deepEqual([code, err], [0, ""]);
+});
+
+test("reports that standard output cannot be written", { skip: noFull }, async () => {
+  const line = `"${process.execPath}" "${program}" version > /dev/full`;
+  const { code, err } = await run(["sh", "-c", line]);
+  assert.deepEqual([code, err], [2, "standard output cannot be written (ENOSPC)\n"]);
 });
 
 test("ends with one line, without what was read, on an error that nobody expects", async () => {

@@ -60,9 +60,12 @@ const io: Io = {
 
 for (const stream of [process.stdout, process.stderr]) {
   // The reader has seen enough: `merge … | head -c 1`.
-  stream.on("error", (error: NodeJS.ErrnoException) =>
-    process.exit(error.code === "EPIPE" ? 0 : 2),
-  );
+  stream.on("error", ({ code }: NodeJS.ErrnoException) => {
+    // On a full disk, for example.
+    if (code !== "EPIPE" && stream === process.stdout)
+      io.err(`standard output cannot be written (${code ?? "unknown error"})`);
+    process.exit(code === "EPIPE" ? 0 : 2);
+  });
 }
 
 async function main(): Promise<void> {

@@ -105,13 +105,19 @@ const isOfOurs = (name = ""): boolean =>
   [agentName, fieldManager].some((prefix) => name.startsWith(prefix));
 
 type Bundle = Readonly<{
+  globalPullSecret: ReturnType<typeof objectOf> | undefined;
   pods: readonly ReturnType<typeof podOf>[] | undefined;
   nodes: readonly ReturnType<typeof nodeOf>[] | undefined;
   events: readonly ReturnType<typeof eventOf>[] | undefined;
 }>;
 
 /** Names that kubelets and the API server use. They are shown, because none is a credential. */
-function namesIn({ pods = [], nodes = [], events = [] }: Bundle): ReadonlySet<string> {
+function namesIn({
+  globalPullSecret,
+  pods = [],
+  nodes = [],
+  events = [],
+}: Bundle): ReadonlySet<string> {
   const found = [
     ...pods.flatMap(({ metadata, containers }) => [
       metadata.name,
@@ -119,6 +125,8 @@ function namesIn({ pods = [], nodes = [], events = [] }: Bundle): ReadonlySet<st
     ]),
     ...nodes.flatMap((node) => Object.values(node)),
     ...events.map(({ about }) => about),
+    // A node that is gone, or that the caller may not list.
+    ...(globalPullSecret?.status?.failures ?? []).map(({ node }) => node),
   ];
   const texts = found.filter((text) => typeof text === "string");
   return new Set([...texts, ...texts.flatMap((text) => text.split(/[\s()]+/))]);

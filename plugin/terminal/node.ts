@@ -12,12 +12,12 @@ if (Number.parseInt(node, 10) < least) {
 }
 
 /**
- * Throws Misuse if this Node cannot reach a cluster. The client's HTTP library asks for zstd as it
- * is loaded, which Node has since 22.15 and 23.8.
+ * Throws Misuse if this Node cannot reach a cluster. The client's HTTP library is made for Node
+ * 22.19 and newer. It asks for zstd as it is loaded, which Node has since 22.15 and 23.8.
  */
 export function requireClusterSupport(has: object = zlib): void {
   if (!("createZstdDecompress" in has))
     throw new Misuse(
-      `Node ${node} is too old to reach a cluster; install Node 22.15 or newer (nodejs.org)`,
+      `Node ${node} is too old to reach a cluster; install Node 22.19 or newer (nodejs.org)`,
     );
 }

@@ -8,9 +8,11 @@ import { version } from "#plugin/terminal/version.ts";
 import { east } from "#plugin/seal/seal.fixture.ts";
 import { file, folder, run, testCases, testRefusals } from "#plugin/cases.fixture.ts";
 
-const [bundle, likeNode20] = ["../../dist/kubectl-pull_secret.cjs", "like-node-20.cjs"].map(
-  (path) => fileURLToPath(new URL(path, import.meta.url)),
-) as [string, string];
+const [bundle, likeNode20, likeNode22] = [
+  "../../dist/kubectl-pull_secret.cjs",
+  "like-node-20.cjs",
+  "like-node-22.cjs",
+].map((path) => fileURLToPath(new URL(path, import.meta.url))) as [string, string, string];
 /** Alone in a folder: it needs nothing but its one file. */
 const plugin = join(folder, "kubectl-pull_secret.cjs");
 copyFileSync(bundle, plugin);
@@ -36,20 +38,40 @@ test("npm run build makes programs of the plugin and of its launcher", async () 
   assert.equal(out, `${version} (Node ${process.versions.node})\n`);
 });
 
-test("what is newer than Node 20 is really taken away", async () => {
-  const source = `console.log(typeof Map.groupBy, typeof [].values().map, typeof new Set().union, typeof Iterator)`;
-  const { out, err } = await run([process.execPath, "--require", likeNode20, "--eval", source]);
-  assert.deepEqual([out, err], [`${"undefined ".repeat(4).trim()}\n`, ""]);
-});
+for (const [version, hook, names] of [
+  [20, likeNode20, "Map.groupBy, [].values().map, new Set().union, globalThis.Iterator"],
+  [22, likeNode22, "Promise.try, RegExp.escape, Error.isError, globalThis.URLPattern"],
+] as const)
+  test(`what is newer than Node ${version} is really taken away`, async () => {
+    const source = `console.log([${names}].map((one) => typeof one).join(" "))`;
+    const { out, err } = await run([process.execPath, "--require", hook, "--eval", source]);
+    assert.deepEqual([out, err], [`${"undefined ".repeat(4).trim()}\n`, ""]);
+  });
 
 for (const node of [[own], [process.execPath, "--require", likeNode20]])
   test(`reaches a cluster where Node has zstd, and else asks for a newer one in one line: ${node.length === 1 ? "the machine's own" : "like 20"}`, async () => {
     const { code, err } = await run([...node, plugin, "status", "--kubeconfig", "nowhere.yaml"]);
     const { out } = await run([...node, "-p", "'createZstdDecompress' in require('node:zlib')"]);
     assert.equal(code, 2, err);
-    const tooOld = /^Node \S+ is too old .*; install Node 22\.15 or newer .*\n$/;
+    const tooOld = /^Node \S+ is too old .*; install Node 22\.19 or newer .*\n$/;
     assert.match(err, out === "true\n" ? /^nowhere\.yaml: / : tooOld);
   });
+
+test("sends a request to a cluster with what Node 22 has", async () => {
+  const nowhere = file(
+    "nowhere-22.yaml",
+    JSON.stringify({
+      "current-context": "a",
+      contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+      clusters: [{ name: "a", cluster: { server: "https://127.0.0.1:1" } }],
+      users: [{ name: "a", user: { token: "t" } }],
+    }),
+  );
+  const argv = ["status", "--kubeconfig", nowhere, "--request-timeout", "1s"];
+  const { code, err } = await run([process.execPath, "--require", likeNode22, plugin, ...argv]);
+  assert.equal(code, 1, err);
+  assert.match(err, /ECONNREFUSED|no answer/);
+});
 
 test("the commands that SUPPORT.md lists for Node 20 run with what it has", async () => {
   const [, row = ""] =

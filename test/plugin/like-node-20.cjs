@@ -3,7 +3,7 @@
  * language or a global. So what needs it fails on a machine without Node 20, too. Compared by
  * listing both; internals of Node keep their own references.
  */
-const newer = {
+require("./without.cjs")({
   Array: ["fromAsync"],
   "ArrayBuffer.prototype": ["detached", "transfer", "transferToFixedLength"],
   Error: ["isError"],
@@ -24,20 +24,7 @@ const newer = {
     ..."AsyncDisposableStack DisposableStack Float16Array Iterator SuppressedError".split(" "),
     ..."URLPattern WebSocket navigator".split(" "),
   ],
-};
-
-for (const [path, names] of Object.entries(newer)) {
-  const holder = path
-    .split(".")
-    .reduce((value, name) => value?.[name], { ...globals(), globalThis });
-  for (const name of holder === undefined ? [] : names) delete holder[name];
-}
+});
 
 // In Node since 22.15.
 delete require("node:zlib").createZstdDecompress;
-
-function globals() {
-  return Object.fromEntries(
-    Object.keys(newer).map((path) => [path.split(".")[0], globalThis[path.split(".")[0]]]),
-  );
-}

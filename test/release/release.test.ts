@@ -104,6 +104,8 @@ test("has correct sums in SHA256SUMS, for every other file", async () => {
     "image.cdx.json",
     "image.spdx.json",
     "install.yaml",
+    `kubectl-pull_secret-${version}-linux-amd64.tar.gz`,
+    `kubectl-pull_secret-${version}-linux-arm64.tar.gz`,
     `kubectl-pull_secret-${version}.tar.gz`,
     "npm.cdx.json",
     "npm.spdx.json",
@@ -169,9 +171,15 @@ test("names the released image by its digest in install.yaml and the chart", asy
 
 test("has a krew manifest that fits the archive, which contains a plugin of kubectl", async () => {
   const krew = load(read("pull-secret.yaml")) as Krew;
-  const [platform, ...more] = krew.spec.platforms;
-  assert.ok(platform !== undefined && more.length === 0);
-  const archive = `kubectl-pull_secret-${version}.tar.gz`;
+  const { platforms } = krew.spec;
+  assert.deepEqual(
+    platforms.map(({ selector }) => selector.matchLabels),
+    [{ os: "linux", arch: "amd64" }, { os: "linux", arch: "arm64" }, { os: "darwin" }],
+  );
+  const arch = process.arch === "x64" ? "amd64" : process.arch;
+  const platform = platforms.find(({ selector }) => selector.matchLabels.arch === arch);
+  assert.ok(platform);
+  const archive = `kubectl-pull_secret-${version}-linux-${arch}.tar.gz`;
   assert.equal(krew.spec.version, `v${version}`);
   assert.ok(krew.spec.shortDescription.length <= 50, krew.spec.shortDescription);
   assert.equal(platform.uri, `${url}/${archive}`);
@@ -183,12 +191,12 @@ test("has a krew manifest that fits the archive, which contains a plugin of kube
   ) as [string, string, string];
   for (const path of [unpacked, installed, bin]) mkdirSync(path);
   await run(["tar", "-C", unpacked, "-xzf", join(made, archive)]);
-  assert.deepEqual(readdirSync(unpacked), ["LICENSE", "LICENSES.txt", "kubectl-pull_secret"]);
   for (const { from, to } of platform.files)
     cpSync(join(unpacked, from), join(installed, to, from));
   symlinkSync(join(installed, platform.bin), join(bin, "kubectl-pull_secret"));
 
-  const path = [bin, dirname(process.execPath), "/usr/bin"].join(delimiter);
+  // It brings its own Node.
+  const path = [bin, "/usr/bin", "/bin"].join(delimiter);
   const usage = await run(["kubectl-pull_secret", "--help"], { env: { PATH: path } });
   assert.match(usage, /kubectl pull-secret/);
   const kubectl = (await setUp()).parts.path("kubectl");
@@ -200,6 +208,7 @@ type Krew = Readonly<{
     version: string;
     shortDescription: string;
     platforms: readonly Readonly<{
+      selector: Readonly<{ matchLabels: Readonly<{ os: string; arch?: string }> }>;
       uri: string;
       sha256: string;
       bin: string;

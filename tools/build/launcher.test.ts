@@ -32,7 +32,7 @@ test("starts the plugin with the checkout's Node, else the machine's, else asks 
     symlinkSync(path ?? assert.fail(tool), join(bin, tool));
   }
   const bundle = join(root, "dist", `${plugin}.cjs`);
-  const asked = "There is no Node.js on the PATH. Install version 24 or newer (nodejs.org).\n";
+  const asked = "There is no Node.js on the PATH. Install version 22.19 or newer (nodejs.org).\n";
   assert.deepEqual(run(), [127, "", asked]);
   program(join(bin, "node"), prints("own"));
   assert.deepEqual(run(), [0, `own ${bundle} status two words\n`, ""]);

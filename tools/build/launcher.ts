@@ -14,6 +14,6 @@ for node in "$here"/../node_modules/node-*-*/bin/node; do
   if "$node" --version >/dev/null 2>&1; then exec "$node" "$here/${plugin}.cjs" "$@"; fi
 done
 if command -v node >/dev/null; then exec node "$here/${plugin}.cjs" "$@"; fi
-echo "There is no Node.js on the PATH. Install version 24 or newer (nodejs.org)." >&2
+echo "There is no Node.js on the PATH. Install version 22.19 or newer (nodejs.org)." >&2
 exit 127
 `;

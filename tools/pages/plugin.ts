@@ -29,9 +29,10 @@ from a folder of your \`PATH\`.
 
 It starts the bundle \`dist/kubectl-pull_secret.cjs\` with the Node that npm installed in the checkout.
 To use the plugin on another machine, copy the bundle there as \`kubectl-pull_secret\`. It is one
-executable file and needs Node 22.15 or newer on the \`PATH\`, or Node 20 for commands on files alone.
-A release has an archive, with a manifest for krew on Linux and macOS:
-\`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION.tar.gz\`.
+executable file and needs Node 22.19 or newer on the \`PATH\`, or Node 20 for commands on files alone.
+A release has archives for Linux on amd64 and arm64 that bring their own Node, one archive for every
+machine with a Node, and a manifest for krew:
+\`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION-linux-amd64.tar.gz\`.
 
 Commands that reach a cluster use your kubeconfig and its rights. Commands that only show something
 need no right on Secrets: \`status\` and \`wait\` read GlobalPullSecret, and \`nodes\` lists pods and

@@ -5,7 +5,7 @@
  * `--base LAYOUT` builds upon an OCI layout on disk, where the base's registry is out of reach.
  * `--image NAME` is where the image is pushed to: install.yaml and the chart name it by its digest.
  * `--url URL` is the folder where the files will be found; without it krew's manifest names the
- * archive beside it (`kubectl krew install --manifest=pull-secret.yaml --archive=…`).
+ * archives beside it (`kubectl krew install --manifest=pull-secret.yaml --archive=…`).
  */
 import {
   cpSync,
@@ -26,7 +26,8 @@ import { imageBoms } from "./boms/image-boms.ts";
 import { readLayout, type Image } from "./layout.ts";
 import { locked, npmBoms, production } from "./boms/npm-boms.ts";
 import { packChart, writeInstallYaml } from "./manifests.ts";
-import { krewManifest, packPlugin } from "./plugin.ts";
+import { fetchNode, nodePackages } from "./node.ts";
+import { krewManifest, packPlugin, type Packed } from "./plugin.ts";
 import { Unready, versionOf, type Version } from "./ready.ts";
 
 type Options = Readonly<{ base: string | undefined; url: string | undefined; image: string }>;
@@ -60,11 +61,8 @@ async function release(repository: string, options: Options): Promise<[string, s
   write(draft, "npm", stamp(only(all, production(repository)), version.created));
   write(draft, "image", stamp(ofImage, version.created));
 
-  const archive = `kubectl-pull_secret-${version.version}.tar.gz`;
-  await packPlugin(repository, join(draft, archive), version.created);
-  const uri = options.url === undefined ? archive : new URL(archive, `${options.url}/`).href;
-  const manifest = krewManifest(version.version, join(draft, archive), uri);
-  writeFileSync(join(draft, "pull-secret.yaml"), manifest);
+  const archives = await packPlugins(repository, draft, version, options.url);
+  writeFileSync(join(draft, "pull-secret.yaml"), krewManifest(version.version, archives));
 
   const released = { image: options.image, digest: image.digest, created: version.created };
   writeInstallYaml(join(draft, "install.yaml"), released);
@@ -78,6 +76,27 @@ async function release(repository: string, options: Options): Promise<[string, s
   rmSync(folder, { recursive: true, force: true });
   renameSync(draft, folder);
   return [folder, image.digest];
+}
+
+/** The plugin without a Node, and for each architecture of Linux with the pinned one. */
+async function packPlugins(
+  repository: string,
+  draft: string,
+  { version, created }: Version,
+  url: string | undefined,
+): Promise<readonly Packed[]> {
+  const packed: Packed[] = [];
+  for (const [arch, name] of [...Object.entries(nodePackages), []]) {
+    const file = ["kubectl-pull_secret", version, ...(arch ? ["linux", arch] : [])].join("-");
+    const archive = join(draft, `${file}.tar.gz`);
+    const uri = url === undefined ? basename(archive) : new URL(basename(archive), `${url}/`).href;
+    const node = `${archive}.node`;
+    if (name !== undefined) await fetchNode(repository, name, node);
+    await packPlugin(repository, archive, created, name && node);
+    rmSync(node, { recursive: true, force: true });
+    packed.push({ ...(arch && { arch }), archive, uri });
+  }
+  return packed;
 }
 
 async function buildImage(

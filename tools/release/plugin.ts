@@ -1,5 +1,5 @@
-/** The plugin's archive, and the manifest by which krew installs it. */
-import { chmodSync, copyFileSync, mkdirSync, rmSync } from "node:fs";
+/** The plugin's archives, and the manifest by which krew installs them. */
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dump } from "js-yaml";
 import { gzip, sha256, tar } from "./archive.ts";
@@ -10,33 +10,61 @@ const program = "kubectl-pull_secret";
 /** What goes with the program: our licence, and those of what is in it. */
 const licences = ["LICENSE", "LICENSES.txt"];
 
-/** Writes the archive: the bundle as a program, and the licences. */
+/** Starts the bundle beside it with the Node beside it, whatever the machine has. */
+const packedLauncher = `#!/bin/sh
+here=$(dirname "$(readlink -f "$0")")
+exec "$here/node" "$here/${program}.cjs" "$@"
+`;
+
+const withNode = [program, `${program}.cjs`, "node", ...licences, "LICENSE.node"];
+
+/**
+ * Writes the archive: the bundle as a program, and the licences. With `node`, a folder that has
+ * `bin/node` and `LICENSE`, the program is a launcher, and needs no Node on the machine.
+ */
 export async function packPlugin(
   repository: string,
   archive: string,
   created: number,
+  node?: string,
 ): Promise<void> {
   const staged = `${archive}.staged`;
   mkdirSync(staged, { recursive: true });
-  copyFileSync(join(repository, `dist/${program}.cjs`), join(staged, program));
-  chmodSync(join(staged, program), 0o755);
-  copyFileSync(join(repository, "LICENSE"), join(staged, "LICENSE"));
-  copyFileSync(join(repository, "dist/LICENSES.txt"), join(staged, "LICENSES.txt"));
+  const put = (from: string, name: string, mode = 0o644) => {
+    copyFileSync(from, join(staged, name));
+    chmodSync(join(staged, name), mode);
+  };
+  put(join(repository, "LICENSE"), "LICENSE");
+  put(join(repository, "dist/LICENSES.txt"), "LICENSES.txt");
+  const bundle = join(repository, `dist/${program}.cjs`);
+  if (node === undefined) put(bundle, program, 0o755);
+  else {
+    put(bundle, `${program}.cjs`);
+    put(join(node, "bin/node"), "node", 0o755);
+    put(join(node, "LICENSE"), "LICENSE.node");
+    writeFileSync(join(staged, program), packedLauncher, { mode: 0o755 });
+  }
   const plain = `${archive}.tar`;
-  await tar(plain, staged, [program, ...licences], created);
+  await tar(plain, staged, node === undefined ? [program, ...licences] : withNode, created);
   gzip(plain, archive);
   for (const path of [staged, plain]) rmSync(path, { recursive: true });
 }
 
+/** An archive for krew; without `arch` it is for every machine with a Node of its own. */
+export type Packed = Readonly<{ arch?: string; archive: string; uri: string }>;
+
 /**
- * krew's manifest of it. `uri`: where the archive can be fetched. Windows is not among the
- * platforms: it does not start a program by its first line.
+ * krew's manifest. Linux gets the archives with a Node, macOS the other one, because npm has no
+ * Node for it. Windows is not among the platforms: it does not start a program by its first line.
  */
-export function krewManifest(version: string, archive: string, uri: string): string {
-  const selector = {
-    matchExpressions: [{ key: "os", operator: "In", values: ["linux", "darwin"] }],
-  };
-  const files = [program, ...licences].map((from) => ({ from, to: "." }));
+export function krewManifest(version: string, archives: readonly Packed[]): string {
+  const platforms = archives.map(({ arch, archive, uri }) => {
+    const labels = arch === undefined ? { os: "darwin" } : { os: "linux", arch };
+    const names = arch === undefined ? [program, ...licences] : withNode;
+    const files = names.map((from) => ({ from, to: "." }));
+    const selector = { matchLabels: labels };
+    return { selector, uri, sha256: sha256(archive), bin: program, files };
+  });
   return dump({
     apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
     kind: "Plugin",
@@ -50,10 +78,10 @@ export function krewManifest(version: string, archive: string, uri: string): str
         "need no cluster.\n",
       ].join("\n"),
       caveats: [
-        "It runs with the Node.js on your PATH: version 24 or newer, or 20 for commands on",
-        "files alone.\n",
+        "On Linux it brings its own Node.js. On macOS it runs with the Node.js on your PATH:",
+        "version 22.19 or newer, or 20 for commands on files alone.\n",
       ].join("\n"),
-      platforms: [{ selector, uri, sha256: sha256(archive), bin: program, files }],
+      platforms,
     },
   });
 }

@@ -113,6 +113,15 @@ test("it has what helps, and the planted value nowhere, in no form", async () =>
   ]);
 });
 
+test("names a failed node that is no longer there", async () => {
+  const fake = cluster();
+  const failures = [{ node: "n9-c3d4", message: "it is away", since: "2026-11-23T09:00:00Z" }];
+  fake.objects.set(globalPullSecretPath, { ...whole, status: { ...whole.status, failures } });
+  const { out } = await call(["support-bundle"], { cluster: fake });
+  const { globalPullSecret } = JSON.parse(out) as { globalPullSecret: typeof whole };
+  assert.equal(globalPullSecret.status?.failures?.[0]?.node, "n9-c3d4");
+});
+
 test("what the caller may not read is named, and the rest is told", async () => {
   const fake = cluster();
   for (const path of [additionalPath, deployment.path]) fake.refusals.set(path, 403);

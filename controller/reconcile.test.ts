@@ -147,7 +147,7 @@ function start(graceSeconds: number) {
     /** The installer names another kubelet directory. */
     move: (directory: string) => (kubeletDirectory = directory),
     keptIn: () => keptIn,
-    /** Where the agents are. */
+    /** The agents' kubelet directory. */
     directory: () =>
       (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template.spec?.volumes?.find(
         ({ name }) => name === "kubelet",

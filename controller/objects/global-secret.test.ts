@@ -41,7 +41,7 @@ const contents = fc.record({
   salt: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((one) => Buffer.from(one)),
 });
 
-test("law: reads back what was written, and always has all keys of both slots", () => {
+test("law: reads back its own writes, and always has all keys of both slots", () => {
   fc.assert(
     fc.property(
       contents,

@@ -24,7 +24,7 @@ const states: fc.Arbitrary<RememberedState> = fc.record({
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null");
 
-test("law: reads back what was written, byte for byte", () => {
+test("law: reads back its own writes, byte for byte", () => {
   fc.assert(
     fc.property(states, (state) => {
       const read = readState(stateSecret(state));

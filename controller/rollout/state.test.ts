@@ -29,7 +29,7 @@ const states: fc.Arbitrary<StateFacts> = fc.record(
 );
 const none = stateOf(0, { retry: "", replaced: [] });
 
-test("law: reads back what was written", () => {
+test("law: reads back its own writes", () => {
   fc.assert(
     fc.property(states, (state) => {
       const read = readRollout(JSON.parse(JSON.stringify(state)));

@@ -39,7 +39,7 @@ const mostInARow = parallel;
  * refusal is recorded for its pod, and so is an error that concerns only this pod.
  *
  * After "too many requests", nothing more is sent until Retry-After has passed; the next decision
- * repeats what was not sent. Rejects after all writes have ended if none succeeded and the error is
+ * repeats the unsent writes. Rejects after all writes have ended if none succeeded and the error is
  * not about a single pod.
  */
 export async function writePods(

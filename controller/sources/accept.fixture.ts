@@ -28,7 +28,7 @@ export const secret = (document: string | undefined, type = secretType): V1Secre
     document === undefined ? {} : { ".dockerconfigjson": Buffer.from(document).toString("base64") },
 });
 
-/** Sources by what was found of each. */
+/** Sources, by the state of each. */
 export type Finds = Omit<Sources, "inputs"> &
   Readonly<{
     additional: AdditionalInput["found"] | undefined;

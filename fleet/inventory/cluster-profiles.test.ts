@@ -84,7 +84,7 @@ for (const [code, cluster, user] of refused)
     });
   }
 
-test("names what is missing: the profile, or its Secret", async () => {
+test("names the missing object: the profile, or its Secret", async () => {
   const why = async (objects: Readonly<Record<string, object>>) => {
     const read = await ofProfile(homeWith(objects), "clusters/east");
     return read.ok ? "ok" : read.why;

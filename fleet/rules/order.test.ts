@@ -42,7 +42,7 @@ const table: readonly (readonly [
   ["and keeps its slot in the wave", "dsww", "2"],
   ["until it has had it long enough", "ddww", "23"],
   ["a cluster gets back what it lost, whatever others do", "bpww", "12"],
-  ["also beside canaries, of which it is one", "bpwww", "12", { canary: 3 }],
+  ["also beside canaries, and counts as one", "bpwww", "12", { canary: 3 }],
   ["and even if others refuse", "fpww", "1", none, true],
   ["half of three is one", "dww", "1"],
   ["at least one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],

@@ -1,9 +1,9 @@
 /**
  * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--write]`: measures the built product
- * and prints one table. A real cluster for what a node sees, simulated nodes beside a real API
- * server for what a controller sees. `--only` may be given several times. `--write` puts table and
- * pictures into docs/performance. Exit 0: every goal is met; 1: one is not, or a measurement
- * failed.
+ * and prints one table. It uses a real cluster for measurements on nodes, and simulated nodes
+ * beside a real API server for measurements of the controller. `--only` may be repeated. `--write`
+ * puts table and pictures into docs/performance. Exit 0: every goal is met; 1: a goal is missed, or
+ * a measurement failed.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -27,7 +27,9 @@ import { verdict, type BenchResult } from "./result/result.ts";
 import { Simulated } from "./simulated/simulated.ts";
 import { json, saidOf, table, type BenchRun } from "./result/table.ts";
 
-/** In the order in which the clusters grow. At most 20 rows in all: the page is to be read. */
+/**
+ * In the order in which the clusters grow. At most 20 rows in all, so that people read the page.
+ */
 const all: readonly Measurement[] = [
   agentCpu,
   agentMemory,
@@ -115,7 +117,7 @@ try {
       results.push(...found);
       process.stderr.write(table(found));
     } catch (error) {
-      // The others are worth having all the same.
+      // The other measurements are still useful.
       process.stderr.write(
         `${measurement.name}: ${error instanceof Error ? error.stack : String(error)}\n`,
       );

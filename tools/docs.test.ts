@@ -11,13 +11,13 @@ import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
 import { anchorsOf } from "./pages/markdown.ts";
 
-test("the generated pages match the code and tests they are written from", () => {
+test("generates pages that match their sources in code and tests", () => {
   for (const [file, text] of Object.entries(pages())) {
     assert.equal(readFileSync(file, "utf8"), text, `${file} is outdated: npm run docs`);
   }
 });
 
-test("every link between the pages leads to a file, and to a heading of it", () => {
+test("links each page only to existing files and headings", () => {
   const files = [
     "README.md",
     "CONTRIBUTING.md",
@@ -30,17 +30,17 @@ test("every link between the pages leads to a file, and to a heading of it", () 
     const links = readFileSync(file, "utf8").matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g);
     for (const [, target = "", anchor] of links) {
       const to = target === "" ? file : join(dirname(file), target);
-      assert.ok(existsSync(to), `${file} links to ${target}, which is not there`);
+      assert.ok(existsSync(to), `${file} links to ${target}, which does not exist`);
       if (anchor !== undefined && to.endsWith(".md"))
         assert.ok(
           anchorsOf(readFileSync(to, "utf8")).has(anchor),
-          `${file} links to ${to}#${anchor}, which is not there`,
+          `${file} links to ${to}#${anchor}, which does not exist`,
         );
     }
   }
 });
 
-test("every file in the table of CONTRIBUTING.md exists", () => {
+test("names only existing files in the table of CONTRIBUTING.md", () => {
   const [, section = ""] = readFileSync("CONTRIBUTING.md", "utf8").split("## Where to change what");
   const table = section.match(/^\| .*$/gm)?.join("\n") ?? "";
   const files = Array.from(table.matchAll(/`([^`]*[/.][^`]*)`/g), ([, file = ""]) => file);
@@ -48,7 +48,7 @@ test("every file in the table of CONTRIBUTING.md exists", () => {
   for (const file of files) assert.ok(existsSync(file), file);
 });
 
-test("the example of docs/install.md is a GlobalPullSecret that the CRD and the controller accept", () => {
+test("shows in docs/install.md a GlobalPullSecret that the CRD and the controller accept", () => {
   const { spec, ...object } = load(example()) as GlobalPullSecret;
   const { schema, apiVersion } = onlyVersion(ourCrd());
   const expected = { apiVersion, kind: "GlobalPullSecret", metadata: { name: "cluster" } };
@@ -72,7 +72,7 @@ function leavesOf(value: unknown, path: string): readonly (readonly [string, unk
   return Object.entries(value).flatMap(([name, one]) => leavesOf(one, `${path}.${name}`));
 }
 
-test("docs/clusters.md names the version of the cluster inventory that tests run", () => {
+test("names in docs/clusters.md the version of the cluster inventory that tests run", () => {
   const goMod = readFileSync("test/clusters/go/go.mod", "utf8");
   const [, version = ""] = /sigs\.k8s\.io\/cluster-inventory-api (v\S+)/.exec(goMod) ?? [];
   const page = readFileSync("docs/clusters.md", "utf8");

@@ -1,4 +1,4 @@
-/** docs/recipes.md and docs/troubleshooting.md: what they show is what our own code takes. */
+/** docs/recipes.md and docs/troubleshooting.md: our own code accepts what they show. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
@@ -29,12 +29,12 @@ const objects = Array.from(page.matchAll(/^```yaml\n(.*?)^```/gms)).flatMap(
 );
 const ofKind = (kind: string): unknown => objects.find((one) => one.kind === kind);
 
-test("the template of the ECR recipe makes a pull secret without a warning", () => {
+test("makes a pull secret without a warning from the template of the ECR recipe", () => {
   const { metadata, spec } = ofKind("ExternalSecret") as ExternalSecret;
   assert.deepEqual(metadata, { name: "additional-pull-secret", namespace: "kube-system" });
   const { type, data } = spec.target.template;
   assert.equal(type, "kubernetes.io/dockerconfigjson");
-  // What the generator supplies, by its documentation.
+  // The values that the generator supplies, by its documentation.
   const supplied: Readonly<Record<string, string>> = {
     '.proxy_endpoint | replace "https://" ""': "0123.dkr.ecr.eu-west-1.amazonaws.com",
     ".username": "AWS",
@@ -54,13 +54,13 @@ test("the template of the ECR recipe makes a pull secret without a warning", () 
   assert.deepEqual([registries, parsed.warnings], [["0123.dkr.ecr.eu-west-1.amazonaws.com"], []]);
 });
 
-test("the restarts of the ECR recipe are those of its interval", () => {
+test("counts the restarts of the ECR recipe by its interval", () => {
   const { spec } = ofKind("ExternalSecret") as ExternalSecret;
   const changes = 24 / Number.parseInt(spec.refreshInterval, 10);
   assert.match(page, new RegExp(`^\\| \`Restart\` +\\| ${changes} `, "m"));
 });
 
-test("the policy that the page keeps in Git is one that the CRD and the controller accept", () => {
+test("shows a policy to keep in Git that the CRD and the controller accept", () => {
   const { spec } = ofKind("GlobalPullSecret") as GlobalPullSecret;
   assert.ok(spec);
   const known = new Set(fieldsOf(onlyVersion(ourCrd()).schema).map(({ path }) => path));
@@ -73,7 +73,7 @@ test("the policy that the page keeps in Git is one that the CRD and the controll
   assert.ok(policy.ok, JSON.stringify(policy));
 });
 
-test("the quick start builds, saves, loads and installs one image, and otherwise does as README.md does", () => {
+test("builds, saves, loads and installs one image in the quick start, and otherwise does as README.md does", () => {
   const lines = linesOf(readFileSync("docs/quick-start.md", "utf8"));
   const { appVersion } = load(textOf("chart/Chart.yaml")) as { appVersion: string };
   const repository = /image\.repository=(\S+)$/m.exec(lines.join("\n"))?.[1] ?? "";
@@ -90,7 +90,7 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
   for (const line of same) assert.ok(ofReadme.includes(line), line);
 });
 
-test("troubleshooting asks for the Lease and the Deployment that there are", () => {
+test("names the existing Lease and Deployment in troubleshooting", () => {
   const text = readFileSync("docs/troubleshooting.md", "utf8");
   const lease = leaseIn("kube-system").split("/").at(-1) ?? "";
   assert.ok(text.includes(`kubectl get lease -n kube-system ${lease}\n`), lease);

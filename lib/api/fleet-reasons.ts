@@ -24,9 +24,9 @@ export const fleetReasons = {
 /** Reasons when only a person can go on. */
 export const fleetStalledReasons = {
   InventoryUnreadable: "The selected clusters cannot be determined; everything stays as it is.",
-  SourceMissing: "The Secret does not exist; what is placed stays.",
-  SourceUnreadable: "The program has no right to read the Secret; what is placed stays.",
-  SourceRefused: "The Secret may not be distributed; what is placed stays.",
+  SourceMissing: "The Secret does not exist; placed Secrets stay.",
+  SourceUnreadable: "The program has no right to read the Secret; placed Secrets stay.",
+  SourceRefused: "The Secret may not be distributed; placed Secrets stay.",
   Halted:
     "The canary and one more cluster, or more than `spec.rollout.maxFailures`, refuse the content; no other cluster gets it.",
   TooManyClusters: "More clusters are selected than one object serves.",

@@ -35,9 +35,9 @@ export type FleetSecretSpec = Readonly<{
    */
   clusterProfiles?: ClusterProfilesSource;
   /**
-   * Who places the Secret. Direct: this controller, which also checks, proves, repairs and removes.
-   * ClusterResourceSet: Cluster API's own controller, by an object beside each Cluster; it does not
-   * prove, repair or remove. Default: Direct.
+   * The program that places the Secret. Direct: this controller, which also checks, proves, repairs
+   * and removes. ClusterResourceSet: Cluster API's own controller, by an object beside each
+   * Cluster; it does not prove, repair or remove. Default: Direct.
    */
   via?: "Direct" | "ClusterResourceSet";
   /**
@@ -60,7 +60,7 @@ export type FleetSecretSpec = Readonly<{
    */
   conflicts?: "Refuse" | "Adopt";
   /**
-   * How to treat the Secret in a cluster that is no longer served. Delete: what was placed there is
+   * How to treat the Secret in a cluster that is no longer served. Delete: the placed Secret is
    * removed. Orphan: it stays. Default: Delete.
    */
   removalPolicy?: "Delete" | "Orphan";
@@ -106,7 +106,7 @@ export type ClusterAPISource = Readonly<{
 export type NamespaceSelector = Readonly<{
   /** The labels that a namespace must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
-  /** Conditions on labels, all of which must hold. */
+  /** Conditions on labels. All of them must hold. */
   matchExpressions?: readonly LabelExpression[];
 }>;
 
@@ -114,7 +114,7 @@ export type NamespaceSelector = Readonly<{
 export type LabelExpression = Readonly<{
   /** The label's name. */
   key: string;
-  /** What must hold of its value. */
+  /** The condition on its value. */
   operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
   /** Values of In and NotIn. */
   values?: readonly string[];
@@ -127,7 +127,7 @@ export type LabelExpression = Readonly<{
 export type ClusterSelector = Readonly<{
   /** The labels that a Cluster must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
-  /** Conditions on labels, all of which must hold. */
+  /** Conditions on labels. All of them must hold. */
   matchExpressions?: readonly LabelExpression[];
 }>;
 
@@ -152,7 +152,7 @@ export type ClusterProfilesSource = Readonly<{
 export type ClusterProfileSelector = Readonly<{
   /** The labels that a ClusterProfile must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
-  /** Conditions on labels, all of which must hold. */
+  /** Conditions on labels. All of them must hold. */
   matchExpressions?: readonly LabelExpression[];
 }>;
 

@@ -37,8 +37,9 @@ export type GlobalPullSecret = Readonly<{
 export type GlobalPullSecretSpec = Readonly<{
   /**
    * Whether the nodes follow the Secrets. Managed: every change is rolled out. Paused: no change is
-   * rolled out, not even a withdrawal; what is in force is still repaired. Withdrawn: the nodes get
-   * back what they had before, our objects are deleted, and your Secrets stay. Default: Managed.
+   * rolled out, not even a withdrawal; the content in force is still repaired. Withdrawn: the nodes
+   * get back what they had before, our objects are deleted, and your Secrets stay. Default:
+   * Managed.
    */
   managementState?: "Managed" | "Paused" | "Withdrawn";
   /**
@@ -59,8 +60,8 @@ export type GlobalPullSecretSpec = Readonly<{
    */
   sources?: readonly SourceSpec[];
   /**
-   * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes says
-   * which modes may be asked for.
+   * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes lists
+   * the modes that may be requested.
    */
   delivery?: DeliverySpec;
   /** How fast a change reaches the nodes, and when it stops. */
@@ -98,8 +99,8 @@ export type SecretReference = Readonly<{
 }>;
 
 /**
- * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes says
- * which modes may be asked for.
+ * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes lists the
+ * modes that may be requested.
  */
 export type DeliverySpec = Readonly<{
   /**

@@ -63,7 +63,7 @@ export const stalledReasons = {
   NoNodeCanBeServed:
     "A rollout cannot begin, because no node can be served; `status.failures` has the reasons.",
   UpgradeRefused:
-    "Agents' pods of an older version may not be deleted. RolledOut tells whether the nodes have the revision.",
+    "Agents' pods of an older version may not be deleted. RolledOut shows whether the nodes have the revision.",
   Overdue: "A withdrawal has not moved for `spec.withdrawal.deadline`.",
 } as const;
 

@@ -6,7 +6,7 @@ import { table, type Row } from "./markdown.ts";
 
 const states: Readonly<Record<Fate, string>> = {
   current: "has proved the revision",
-  changing: "is granted the revision and has not proved it, or its grant is being taken back",
+  changing: "is granted the revision and has not proved it, or its grant is being withdrawn",
   waiting: "will be granted the revision",
   starting: "its agent is starting",
   failed: "the revision failed there, took too long, or the node went away while it changed",
@@ -14,7 +14,7 @@ const states: Readonly<Record<Fate, string>> = {
     "cannot be served, so no rollout waits for it: away, not started, not Ready, unfit, or its grant is refused by admission",
 };
 
-/** The page of metrics, and of the Events and conditions of what lasts. */
+/** The page of metrics, and of the Events and conditions of lasting problems. */
 export function metricsPage(): string {
   const rows = Object.values(troubles).map(({ event, condition, reason }): Row => [
     event,
@@ -46,12 +46,12 @@ ${table(
     ],
     ["a rollout is under way", "N", "0", "1 or 0", "there", "there"],
     ["a rollout is out", "N", "1", "1 or 0", "there", "there"],
-    ["nodes give back, or are waited for", "N", "absent", "absent", "there", "there"],
+    ["nodes remove entries, or are waited for", "N", "absent", "absent", "there", "there"],
     ["objects are deleted", "N", "absent", "absent", "absent", "absent"],
   ],
 )}
 
-\`source_accepted{source}\` is there for \`additional\` while the Secret is, for \`original\` while one is asked for. \`credential_expiry_timestamp_seconds{source}\` is there if a credential of the source tells when it ends: a JWT, or a token of Amazon ECR. \`nodes_desired\` and
+\`source_accepted{source}\` is there for \`additional\` while the Secret is, for \`original\` while one is asked for. \`credential_expiry_timestamp_seconds{source}\` is there if a credential of the source contains its end: a JWT, or a token of Amazon ECR. \`nodes_desired\` and
 \`nodes_available\` are the DaemonSet's own totals; \`nodes_updated\` counts nodes that have proved the revision. Besides: \`reconcile_total{namespace,result}\`,
 \`reconcile_duration_seconds{namespace}\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
 \`build_info{version}\`, and \`leader\`, 1 in the controller that holds the Lease.
@@ -93,7 +93,7 @@ ${table(
 At \`:8080/metrics\` of each, with the same prefix.
 
 ${table(
-  ["program", "metric", "what it tells"],
+  ["program", "metric", "what it shows"],
   [
     [
       "[fleet](fleet.md)",
@@ -110,7 +110,7 @@ ${table(
     [
       "SyncSecret, the tenant's side",
       "`sync_token_expiry_timestamp_seconds`",
-      "when its token ends; 0 when not known. Worth an alert: less than six hours away",
+      "when its token ends; 0 if unknown. Worth an alert: less than six hours away",
     ],
   ],
 )}

@@ -1,4 +1,4 @@
-/** docs/reference/reasons.md: what the names mean that conditions and Events have. */
+/** docs/reference/reasons.md: the meaning of the reasons of conditions and Events. */
 import * as fleet from "#api/fleet-reasons.ts";
 import * as reasons from "#api/reasons.ts";
 import * as sync from "#api/sync-reasons.ts";
@@ -43,7 +43,7 @@ In \`status.sources[].reason\`.
 
 ${named("reason", reasons.sourceReasons)}
 
-## Events that tell news
+## Events that report news
 
 On \`additional-pull-secret\`, each once.
 

@@ -7,7 +7,7 @@ import { gzip, sha256, tar } from "./archive.ts";
 /** kubectl finds a program of this name as `kubectl pull-secret`. */
 const program = "kubectl-pull_secret";
 
-/** What goes with the program: our licence, and those of what is in it. */
+/** Files beside the program: our licence, and the licences of its packages. */
 const licences = ["LICENSE", "LICENSES.txt"];
 
 /** Writes the archive: the bundle as a program, and the licences. */
@@ -29,8 +29,8 @@ export async function packPlugin(
 }
 
 /**
- * krew's manifest of it. `uri`: where the archive can be fetched. Windows is not among the
- * platforms: it does not start a program by its first line.
+ * krew's manifest. `uri`: the address of the archive. Windows is not supported: it does not start a
+ * program by its first line.
  */
 export function krewManifest(version: string, archive: string, uri: string): string {
   const selector = {

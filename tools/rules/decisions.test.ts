@@ -8,7 +8,7 @@ const folder = join(import.meta.dirname, "../../docs/decisions");
 const pages = readdirSync(folder).filter((name) => /^\d{4}-/.test(name));
 const textOf = (page: string): string => readFileSync(join(folder, page), "utf8");
 
-test("the index names every decision once, in order, with a status", () => {
+test("names every decision once in the index, in order, with a status", () => {
   const index = readFileSync(join(folder, "README.md"), "utf8");
   const rows = [...index.matchAll(/^\| \[(\d{4})\]\(([^)]+)\) \| ([^|]+) \| [^|]+ \|$/gm)];
   assert.deepEqual(
@@ -21,7 +21,7 @@ test("the index names every decision once, in order, with a status", () => {
   }
 });
 
-test("a file that a decision names is there", () => {
+test("names only existing files in a decision", () => {
   const files = globSync("**/*.ts", { exclude: ["node_modules/**"] });
   for (const page of pages)
     for (const [, name = ""] of textOf(page).matchAll(/`([\w./-]+\.ts)`/g))
@@ -31,7 +31,7 @@ test("a file that a decision names is there", () => {
       );
 });
 
-test("no decision speaks of a flag that has become a field of GlobalPullSecret", () => {
+test("names no flag in a decision that has become a field of GlobalPullSecret", () => {
   for (const page of pages)
     for (const flag of Object.keys(moved))
       assert.doesNotMatch(textOf(page), new RegExp(`--${flag}\\b(?!-)`), page);

@@ -138,7 +138,7 @@ test("stops renewing when a second writer restores the old token, and names the 
     await again();
   }
   assert.equal(asked.length, 3);
-  assert.match(told.warning ?? "", /^GPS480: .* argocd-controller puts the old one back/);
+  assert.match(told.warning ?? "", /^GPS480: .* argocd-controller restores the old one/);
 });
 
 const table: readonly (readonly [hours: number, asks: number, warns: boolean])[] = [

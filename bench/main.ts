@@ -27,7 +27,9 @@ import { verdict, type BenchResult } from "./result/result.ts";
 import { Simulated } from "./simulated/simulated.ts";
 import { json, saidOf, table, type BenchRun } from "./result/table.ts";
 
-/** In the order in which the clusters grow. At most 20 rows in all: the page is to be read. */
+/**
+ * In the order in which the clusters grow. At most 20 rows in all, so that people read the page.
+ */
 const all: readonly Measurement[] = [
   agentCpu,
   agentMemory,
@@ -115,7 +117,7 @@ try {
       results.push(...found);
       process.stderr.write(table(found));
     } catch (error) {
-      // The others are worth having all the same.
+      // The other measurements are still useful.
       process.stderr.write(
         `${measurement.name}: ${error instanceof Error ? error.stack : String(error)}\n`,
       );

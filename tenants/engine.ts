@@ -38,7 +38,7 @@ const leastTrial = 60_000;
 /** Finalizers of the garbage collector, which it removes itself. */
 const collectors: ReadonlySet<string> = new Set(["foregroundDeletion", "orphan"]);
 
-/** What is kept of an object between runs: versions, and no content. */
+/** The memory of an object between runs: versions, and no content. */
 type Known = {
   /** Versions of the object and of what is made from it when they were last in sync. */
   seen: string;

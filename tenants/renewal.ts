@@ -49,7 +49,7 @@ const path = `${collections.secrets}/${managementSecret}`;
 export function createRenewal(options: Options) {
   const { home, management, namespace, file, log, ends, warn } = options;
   const contest = new Contest<string>(renewals, (one, other) => one === other);
-  /** Who restores the old token; undefined if nobody does. */
+  /** The writer that restores the old token; undefined if there is none. */
   let other: string | undefined;
 
   async function run(): Promise<Again> {

@@ -1,4 +1,4 @@
-/** What each side makes from a SyncSecret, and where. */
+/** The objects that each side makes from a SyncSecret, and their places. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";

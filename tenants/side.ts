@@ -23,7 +23,7 @@ export type Side = Readonly<{
    */
   to: Cluster;
   made: string;
-  /** What is made, for the log: `copy` or `Secret`. */
+  /** The kind of object that is made, for the log: `copy` or `Secret`. */
   noun: string;
   /** Finalizer that keeps a deleted object until what was made from it is gone. */
   finalizer?: string;
@@ -48,9 +48,9 @@ export type Side = Readonly<{
    * none, until foreign finalizers are.
    */
   deadline: number;
-  /** Tells people what was left behind. */
+  /** Reports an object that was left behind. */
   leftBehind?: (object: V1ObjectMeta, message: string) => Promise<void>;
-  /** What will soon prevent this side from working; undefined: nothing. */
+  /** The reason why this side will soon stop working; undefined if there is none. */
   warning?: () => string | undefined;
 }>;
 
@@ -60,7 +60,7 @@ export type Side = Readonly<{
  */
 export class Elsewhere extends Error {
   readonly found: Found;
-  /** What a write left behind that did not have the intended effect. */
+  /** The object left behind by a write without the intended effect. */
   readonly left: V1ObjectMeta | undefined;
 
   /** `message` is for the log alone. */

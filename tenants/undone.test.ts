@@ -76,7 +76,7 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
     writes: () => writes,
     /** When the engine requests its next run. */
     run: () => engine.run(),
-    /** What the condition Ready says. */
+    /** The condition Ready. */
     ready: () => {
       const { reason, message } =
         conditionOf((objects.get(own) as SyncSecret).status, "Ready") ?? assert.fail("no status");

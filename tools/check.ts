@@ -1,6 +1,5 @@
 /**
- * `npm run check`: everything that can be said of the code without running it. Prints only what is
- * wrong.
+ * `npm run check`: everything that can be checked without running the code. Prints only mistakes.
  */
 import { spawnSync } from "node:child_process";
 import { checkComments } from "./rules/comments.ts";

@@ -11,7 +11,7 @@ import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
 import { anchorsOf } from "./pages/markdown.ts";
 
-test("the generated pages match the code and tests they are written from", () => {
+test("generates pages that match their sources in code and tests", () => {
   for (const [file, text] of Object.entries(pages())) {
     assert.equal(readFileSync(file, "utf8"), text, `${file} is outdated: npm run docs`);
   }
@@ -25,11 +25,11 @@ test("every link between the pages leads to a file, and to a heading of it", () 
     const links = readFileSync(file, "utf8").matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g);
     for (const [, target = "", anchor] of links) {
       const to = target === "" ? file : join(dirname(file), target);
-      assert.ok(existsSync(to), `${file} links to ${target}, which is not there`);
+      assert.ok(existsSync(to), `${file} links to ${target}, which does not exist`);
       if (anchor !== undefined && to.endsWith(".md"))
         assert.ok(
           anchorsOf(readFileSync(to, "utf8")).has(anchor),
-          `${file} links to ${to}#${anchor}, which is not there`,
+          `${file} links to ${to}#${anchor}, which does not exist`,
         );
     }
   }

@@ -1,8 +1,8 @@
 /**
- * Files that repeat what other files contain: pages of docs/ from the code, types of api/ from the
- * CRD, admission policies from the agents' template, parts of the chart from manifests/, the
- * plugin's version from package.json.
- * `npm run docs` writes them; a test compares them, so that they cannot drift.
+ * Files derived from other files: pages of docs/ from the code, types of lib/api/ from the CRD,
+ * admission policies from the agents' template, parts of the chart from manifests/, the plugin's
+ * version from package.json. `npm run docs` writes them; a test compares them, so they cannot
+ * drift.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { codesPage } from "#contract/help.ts";

@@ -1,4 +1,4 @@
-/** README.md shows what the demo prints, commands that tests run, and figures of other pages. */
+/** README.md shows the demo's output, commands that tests run, and figures of other pages. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,14 +16,14 @@ const readme = readFileSync("README.md", "utf8");
 const commands = linesOf(readme).filter((line) => line !== "");
 const which = (pattern: RegExp): readonly string[] => commands.filter((line) => pattern.test(line));
 
-/** What a test below runs in a copy of the checkout, in this order. */
+/** The commands that a test below runs in a copy of the checkout, in this order. */
 const built = which(/^npm run build$|^export PATH=/);
 const images = which(/^podman /);
 /** test/install/chart.test.ts runs it, as helm template. */
 const helm = which(/^helm install /);
 const demo = which(/^npm run demo$/);
 
-test("a test runs every command of README.md", () => {
+test("runs every command of README.md in a test", () => {
   const shown = shownLines().filter(({ page, line }) => page === "README.md" && !(line in notRun));
   const run = [...shown.map(({ line }) => line), ...built, ...images, ...helm, ...demo];
   assert.deepEqual(run.toSorted(), commands.toSorted());
@@ -36,7 +36,7 @@ test("a test runs every command of README.md", () => {
 /** The text as a part of a pattern. */
 const escaped = (text: string): string => text.replaceAll(".", "\\.");
 
-/** The checkout without what npm run build does not read; its packages are the same. */
+/** The checkout without files that npm run build does not read; its packages are the same. */
 function copyOfCheckout(t: TestContext): string {
   const copy = mkdtempSync(join(tmpdir(), "a checkout-"));
   t.after(() => rmSync(copy, { recursive: true }));
@@ -49,7 +49,7 @@ function copyOfCheckout(t: TestContext): string {
   return copy;
 }
 
-test("npm run build makes the plugin that the next line puts on the PATH, and what the image holds", (t) => {
+test("makes the plugin that the next line puts on the PATH, and the image's content, with npm run build", (t) => {
   const cwd = copyOfCheckout(t);
   const lines = [...built, "kubectl-pull_secret version"].join("\n");
   const ran = spawnSync("bash", ["-ec", lines], { cwd, encoding: "utf8" });
@@ -60,19 +60,19 @@ test("npm run build makes the plugin that the next line puts on the PATH, and wh
   for (const file of held) assert.ok(existsSync(join(cwd, file)), file);
 });
 
-test("npm run demo starts the demo", () => {
+test("starts the demo with npm run demo", () => {
   const ran = spawnSync("bash", ["-c", `${demo[0]} -- --help`], { encoding: "utf8" });
   assert.match(ran.stdout, /^Usage: npm run demo /m, ran.stderr);
 });
 
-test("podman builds and pushes the image that helm installs", () => {
+test("builds and pushes with podman the image that helm installs", () => {
   const [, repository = ""] = /--set image\.repository=(\S+)$/.exec(helm[0] ?? "") ?? [];
   const { appVersion } = load(textOf("chart/Chart.yaml")) as { appVersion: string };
   const image = `${repository}:${appVersion}`;
   assert.deepEqual(images, [`podman build -t ${image} .`, `podman push ${image}`]);
 });
 
-test("the chart's notes show commands that the pages show, and tests run", () => {
+test("shows in the chart's notes commands that the pages show, and tests run", () => {
   const joined = textOf("chart/templates/NOTES.txt").replaceAll(/\\\n\s*/g, "");
   const noted = Array.from(joined.matchAll(/^ {2}(\w.*)$/gm), ([, line = ""]) =>
     line.replace("{{ first .Values.fleet.sources }}", "source-pull-secret"),
@@ -87,7 +87,7 @@ test("the chart's notes show commands that the pages show, and tests run", () =>
   const texts = pages.map((page) => readFileSync(page, "utf8"));
   const shown = new Set(texts.flatMap(linesOf));
   for (const line of noted) {
-    // Only people can fill in its registry, so README.md has it in a sentence.
+    // Only people can fill in its registry, so README.md shows it in a sentence.
     const isInline = readme.replaceAll(/\s+/g, " ").includes(`\`${line}\``);
     const isHelp = line.startsWith("kubectl explain ");
     assert.ok(shown.has(line) || isInline || isHelp, line);
@@ -96,7 +96,7 @@ test("the chart's notes show commands that the pages show, and tests run", () =>
 
 const oneLine = (file: string): string => readFileSync(file, "utf8").replaceAll(/\s+/g, " ");
 
-test("all pages have the same range of Kubernetes versions as the chart", () => {
+test("has the same range of Kubernetes versions on all pages and in the chart", () => {
   const { kubeVersion } = load(textOf("chart/Chart.yaml")) as { kubeVersion: string };
   const [, least = ""] = /^>=(1\.\d+)\.0-0$/.exec(kubeVersion) ?? [];
   const minorOf = (goMod: string): string =>
@@ -114,12 +114,12 @@ test("all pages have the same range of Kubernetes versions as the chart", () => 
   assert.match(support, new RegExp(`^\\| Older kubelet.* \\| ${escaped(older)}\\.`, "m"));
 });
 
-test("the pages show every command that test/plugin/shown.ts leaves out", () => {
+test("shows on the pages every command that test/plugin/shown.ts leaves out", () => {
   const lines = new Set(shownLines().map(({ line }) => line));
   for (const line of [...endless, ...Object.keys(notRun)]) assert.ok(lines.has(line), line);
 });
 
-test("README.md's transcript has every line of the demo's script, in its order", () => {
+test("has every line of the demo's script in README.md's transcript, in its order", () => {
   const [, , told = ""] = transcript.exec(readme) ?? [];
   let steps = 0;
   const expected = Object.values(script).map(({ kind, text }) => {

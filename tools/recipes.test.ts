@@ -32,12 +32,12 @@ const objects = Array.from(page.matchAll(/^```yaml\n(.*?)^```/gms)).flatMap(
 );
 const ofKind = (kind: string): unknown => objects.find((one) => one.kind === kind);
 
-test("the template of the ECR recipe makes a pull secret without a warning", () => {
+test("makes a pull secret without a warning from the template of the ECR recipe", () => {
   const { metadata, spec } = ofKind("ExternalSecret") as ExternalSecret;
   assert.deepEqual(metadata, { name: "additional-pull-secret", namespace: "kube-system" });
   const { type, data } = spec.target.template;
   assert.equal(type, "kubernetes.io/dockerconfigjson");
-  // What the generator supplies, by its documentation.
+  // The values that the generator supplies, by its documentation.
   const supplied: Readonly<Record<string, string>> = {
     '.proxy_endpoint | replace "https://" ""': "0123.dkr.ecr.eu-west-1.amazonaws.com",
     ".username": "AWS",
@@ -57,13 +57,13 @@ test("the template of the ECR recipe makes a pull secret without a warning", () 
   assert.deepEqual([registries, parsed.warnings], [["0123.dkr.ecr.eu-west-1.amazonaws.com"], []]);
 });
 
-test("the restarts of the ECR recipe are those of its interval", () => {
+test("counts the restarts of the ECR recipe by its interval", () => {
   const { spec } = ofKind("ExternalSecret") as ExternalSecret;
   const changes = 24 / Number.parseInt(spec.refreshInterval, 10);
   assert.match(page, new RegExp(`^\\| \`Restart\` +\\| ${changes} `, "m"));
 });
 
-test("the policy that the page keeps in Git is one that the CRD and the controller accept", () => {
+test("shows a policy to keep in Git that the CRD and the controller accept", () => {
   const { spec } = ofKind("GlobalPullSecret") as GlobalPullSecret;
   assert.ok(spec);
   const known = new Set(fieldsOf(onlyVersion(ourCrd()).schema).map(({ path }) => path));

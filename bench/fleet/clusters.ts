@@ -1,6 +1,6 @@
 /**
- * The clusters of a fleet: ten real API servers, each with its etcd, and the rest fakes of
- * one small server that speaks the calls.
+ * The clusters of a fleet: ten real API servers, each with its etcd, and fakes from one small
+ * server that speaks the protocol.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { fleetManager } from "#fleet/connection.ts";
@@ -12,7 +12,7 @@ import type { FakeServer } from "#test/harness/api/server.ts";
 import { secrets } from "../testbed/objects.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
-/** Real ones that are started side by side: each takes a core for some seconds. */
+/** Real clusters that are started side by side: each takes a core for some seconds. */
 const batch = 2;
 
 export type RealGuest = fleet.GuestCluster &
@@ -35,7 +35,7 @@ export class Clusters implements AsyncDisposable {
     this.#ends = this.#auditEnds();
   }
 
-  /** So many in all, declared in the management cluster, and none of them selected. */
+  /** The total number, declared in the management cluster, with none of them selected. */
   static async start(home: fleet.Home, count: number, real: number): Promise<Clusters> {
     const guests: RealGuest[] = [];
     for (let at = 0; at < real; at += batch) {
@@ -52,7 +52,7 @@ export class Clusters implements AsyncDisposable {
     return clusters;
   }
 
-  /** Requests of the fleet's controller so far are counted no more. */
+  /** From now on, earlier requests of the fleet's controller do not count. */
   forget(): void {
     this.faked.forget();
     this.#ends = this.#auditEnds();
@@ -96,7 +96,7 @@ export class Clusters implements AsyncDisposable {
     const guest = this.real[at];
     if (guest === undefined) return [];
     const all = auditOf(guest.cluster, { after: this.#ends[at] ?? 0 });
-    // By its program, not its user: Cluster API's kubeconfigs are an administrator's.
+    // By its program, not its user: Cluster API's kubeconfigs belong to an administrator.
     return all.filter(({ userAgent }) => userAgent === fleetManager);
   }
 

@@ -1,6 +1,6 @@
 /**
  * Many clusters without a real API server: the management cluster is in memory, the clusters are
- * fakes of one server, over HTTP/2 and TLS. What is measured is the controller's own work.
+ * fakes of one server, over HTTP/2 and TLS. This measures the controller's own work.
  */
 import { Buffer } from "node:buffer";
 import { pino } from "pino";
@@ -17,7 +17,9 @@ import { startAilingFleet } from "#test/story/ailing-fleet.ts";
 import type { Measurement } from "../result/bench.ts";
 import { measure } from "../result/result.ts";
 
-/** 90 of 100 clusters have it while ten are broken in ten ways; of that, 1 s is a deadline. */
+/**
+ * 90 of 100 clusters have the Secret while ten are broken in ten ways; 1 s of that is a deadline.
+ */
 export const ailing: Measurement = {
   name: "ailing",
   run: async ({ quick }) => {
@@ -41,7 +43,9 @@ const definition = `spec:
 
 type Way = Readonly<{ clusters: readonly Readonly<{ cluster: object }>[] }>;
 
-/** One round over a thousand joined clusters that answer: how long, and how many requests. */
+/**
+ * One round over a thousand joined clusters that answer: its duration, and its number of requests.
+ */
 export const joinedClusters: Measurement = {
   name: "joined",
   async run() {
@@ -82,12 +86,12 @@ export const joinedClusters: Measurement = {
     const ended = keeper.until(stop.signal);
     // Each cluster's conditions are written once.
     const told = () => api.asked.filter(({ verb }) => verb === "patch").length;
-    await until("all are told of", () => told() >= count, {
+    await until("every cluster is reported", () => told() >= count, {
       timeout: 120_000,
       seen: async () => `${told()}`,
     });
     const seconds = (performance.now() - begun) / 1000;
-    // A cluster that is said to be away is told of sooner, and makes the round look fast.
+    // A cluster reported as away is reported sooner, and makes the round look fast.
     const away: string[] = [];
     await home.pages<ClusterProfile>(clusterProfilesIn(clustersNamespace), {}, (page) => {
       for (const { status } of page) {

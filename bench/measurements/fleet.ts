@@ -42,7 +42,7 @@ function rowsOf(few: Served, all: Served): readonly BenchResult[] {
   const seconds = { unit: "s", atMost: goals.seconds(count) };
   return [
     measure({ name: `${count} clusters, rotation to the last`, ...seconds }, all.rotations),
-    // What it has with few is mostly its own: the code for TLS, for HTTP and for JSON.
+    // The process's memory with few clusters is mostly constant: the code for TLS, HTTP and JSON.
     measure(
       {
         name: `${count} clusters, memory of each at rest`,
@@ -57,8 +57,8 @@ function rowsOf(few: Served, all: Served): readonly BenchResult[] {
 let version = 0;
 
 /**
- * A controller of its own serves the first `size` clusters, from their first content on. Memory is
- * read after the last rotation, at rest. All is taken away again.
+ * A separate controller serves the first `size` clusters, from their first content on. Memory is
+ * read after the last rotation, at rest. Everything is removed afterwards.
  */
 async function served(
   home: fleet.Home,
@@ -96,8 +96,8 @@ async function served(
 }
 
 /**
- * Anonymous resident KiB, once they have not changed by more than a hundredth for 10 s. The rest is
- * the program's text, which the kernel takes back where memory is short.
+ * Anonymous resident KiB, once the value has changed by less than a hundredth for 10 s. The rest is
+ * the program's text, which the kernel reclaims if memory is short.
  */
 async function settled(pid: number): Promise<number> {
   const read = () =>

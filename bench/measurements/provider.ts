@@ -22,7 +22,7 @@ export const provider: Measurement = {
   name: "provider",
   run: async (bench) => {
     const testbed = await bench.real(4);
-    // What config.json has from before would have to be reread first, for five minutes.
+    // Otherwise the old content of config.json would have to be reread first, for five minutes.
     await remove(testbed.api, additional);
     await testbed.global.first("it is withdrawn", ({ gone }) => gone, Date.now());
     await testbed.install("10%", delivery);
@@ -83,7 +83,7 @@ async function answerWith(
   return Date.now();
 }
 
-/** What identifies each kubelet's process and each agent's pod. */
+/** Identifies each kubelet's process and each agent's pod. */
 async function alive({ api, nodes }: Testbed): Promise<string[]> {
   const units = await Promise.all(nodes.map(({ node }) => node.unit(["InvocationID"])));
   const pods = await agents({ api });
@@ -93,7 +93,7 @@ async function alive({ api, nodes }: Testbed): Promise<string[]> {
   ];
 }
 
-/** Every node pulls an image that it has not. */
+/** Every node pulls an image that it does not have. */
 async function isPulled(testbed: Testbed): Promise<void> {
   const number = Date.now();
   const image = await testbed.cluster.pushApp(`team/app:provider-${number}`);

@@ -1,4 +1,4 @@
-/** What a rotation asks of the API server, by its audit log. */
+/** The requests of a rotation to the API server, from its audit log. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { auditEnd, type AuditedRequest } from "#test/cluster/audit.ts";
 import { controllersSince } from "../observe/audit.ts";
@@ -17,7 +17,7 @@ export const requests: Measurement = {
       await calm();
       const mark = auditEnd(testbed.cluster);
       await change(testbed);
-      await sleep(2000); // what is reported after the last node
+      await sleep(2000); // reports after the last node
       const all = controllersSince(testbed.cluster, mark);
       counts.push({
         patches: all.filter(isPatch).length / testbed.nodes.length,
@@ -41,7 +41,7 @@ export const requests: Measurement = {
 const isPatch = ({ resource, subresource, verb }: AuditedRequest): boolean =>
   resource === "pods" && subresource === "" && verb === "patch";
 
-/** The most that begin within a second of one of them, itself among them. */
+/** The most requests that begin within a second of one of them, itself included. */
 function mostInASecond(all: readonly AuditedRequest[]): number {
   const times = all.map(({ at }) => Date.parse(at));
   return Math.max(

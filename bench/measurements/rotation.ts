@@ -1,5 +1,5 @@
 /**
- * How long a rotation takes in mode Restart, against the least that it can take and against the
+ * How long a rotation takes in mode Restart, compared with the least possible time and with the
  * replacement method on the same nodes.
  */
 import { probationSeconds, type Testbed } from "../testbed/testbed.ts";
@@ -13,7 +13,9 @@ import { interleave } from "../result/rounds.ts";
 
 const byReplacement = "replacement method";
 const bare = "bare restart";
-/** Seconds that a node may cost beside its restart and its probation, one node at a time. */
+/**
+ * Seconds that a node may take in addition to its restart and its probation, one node at a time.
+ */
 const betweenNodes = 1.5;
 
 export const rotation: Measurement = {
@@ -105,7 +107,7 @@ async function ofOneByOne(bench: Bench): Promise<BenchResult> {
   return compare({ name, unit: "s", against, atMost: 1 }, pairs);
 }
 
-/** With this budget in force, and a change behind them. */
+/** With this budget in force, after a first change. */
 async function threeNodes(bench: Bench, budget: 1 | "100%"): Promise<Testbed> {
   const testbed = await bench.real(3);
   await testbed.install(budget);

@@ -1,5 +1,5 @@
 /**
- * Rollouts on 5,000 simulated nodes, of which one in a hundred is unreachable and one in twenty is
+ * Rollouts on 5,000 simulated nodes, with one in a hundred unreachable and one in twenty
  * replaced in an hour, and the controller at rest afterwards.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -80,12 +80,12 @@ function revisionOf({ global }: Simulated): number {
 
 /** Seconds of a processor. */
 async function atRest(simulated: Simulated): Promise<number> {
-  // A joiner's agent starts after 45 s, and is proved some seconds later.
+  // A joining node's agent starts after 45 s, and is proved some seconds later.
   await sleep(90_000);
   const before = await simulated.usage();
   await sleep(restMinutes * 60_000);
   const after = await simulated.usage();
-  // What it has read explains most of it.
+  // The amount that it has read explains most of it.
   const [asked, read] = [after.requests - before.requests, after.bytes - before.bytes];
   progress(`at rest: ${asked} requests, ${(read / 1e6).toFixed(1)} MB read`);
   return after.cpuSeconds - before.cpuSeconds;

@@ -6,7 +6,9 @@ import { putAndWait } from "../testbed/change.ts";
 import { measure } from "../result/result.ts";
 import type { Simulated } from "../simulated/simulated.ts";
 
-/** In which a change or a withdrawal has to end; without turnover it takes one or two minutes. */
+/**
+ * Time in which a change or a withdrawal must end; without turnover it takes one or two minutes.
+ */
 const withinSeconds = 300;
 
 export const turnover: Measurement = {

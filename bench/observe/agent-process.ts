@@ -7,20 +7,20 @@ import { slotOf } from "./healthz.ts";
 const mebibyte = 1024 * 1024;
 
 /**
- * MiB. `working`: what the kubelet evicts by and `kubectl top` shows; `own`: what no other process
- * shares.
+ * MiB. `working`: the value that the kubelet evicts by and `kubectl top` shows; `own`: memory that
+ * no other process shares.
  */
 export type Memory = Readonly<{ working: number; own: number }>;
 
 /**
- * Process id of the agent on this node; undefined while there is none. The newest one while two are
- * there.
+ * Process id of the agent on this node; undefined if there is none. The newest one if there are
+ * two.
  */
 export function agentOn(testbed: Testbed, node: TestbedNode): number | undefined {
   return processOn(testbed, node, "/app/agent.cjs");
 }
 
-/** Process id of the program on this node that has these words in its command line. */
+/** Process id of the program on this node whose command line contains these words. */
 export function processOn(
   testbed: Testbed,
   { node }: TestbedNode,

@@ -1,4 +1,4 @@
-/** What the controllers asked of the API server. */
+/** The controllers' requests to the API server. */
 import * as names from "#contract/names.ts";
 import { auditOf, keepsWatch, type AuditedRequest } from "#test/cluster/audit.ts";
 import type { Cluster } from "#test/cluster/cluster.ts";
@@ -6,9 +6,9 @@ import type { Cluster } from "#test/cluster/cluster.ts";
 const controller = `system:serviceaccount:${names.namespace}:global-pull-secret-controller`;
 
 /**
- * Requests of the controllers after a former end of the log. Without those that keep their watches
- * open (a list and a watch each every four minutes, change or no change) and their Lease (the
- * leader writes it every 4 s, the standby reads it every 2 s).
+ * Requests of the controllers after a former end of the log. Requests that keep their watches open
+ * (a list and a watch each every four minutes, change or no change) and their Lease (the leader
+ * writes it every 4 s, the standby reads it every 2 s) are left out.
  */
 export function controllersSince(cluster: Cluster, after: number): readonly AuditedRequest[] {
   return auditOf(cluster, { after }).filter(

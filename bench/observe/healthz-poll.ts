@@ -1,10 +1,10 @@
 /**
- * A process of its own inside a node's network: asks the kubelet's healthz every few milliseconds
+ * A separate process inside a node's network: requests the kubelet's healthz every few milliseconds
  * and writes a line `up TIME` or `down TIME` when the answer changes. `node healthz-poll.ts
  * MILLISECONDS`
  */
 import { setTimeout as sleep } from "node:timers/promises";
-// Over a bare socket: with node:http the instrument would take a tenth of a processor from what it
+// Over a bare socket: with node:http the probe would take a tenth of the processor that it
 // measures.
 import { askHealthz } from "#agent/observe/healthz.ts";
 
@@ -13,7 +13,7 @@ let last = "";
 for (;;) {
   const asked = Date.now();
   const now = (await askHealthz(10248)) ? "up" : "down";
-  // An answer is one of the moment in which it was asked for, or came.
+  // The answer describes the moment of the request, or of its arrival.
   if (now !== last) process.stdout.write(`${now} ${now === "up" ? Date.now() : asked}\n`);
   last = now;
   await sleep(every);

@@ -1,4 +1,4 @@
-/** When a node's kubelet answered its healthz and when not, to 10 ms. */
+/** When a node's kubelet answered its healthz and when it did not, to 10 ms. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -66,7 +66,7 @@ export class Healthz implements Disposable {
   }
 }
 
-/** The slot of a cluster, which its directory is named by. */
+/** The slot of a cluster, which names its directory. */
 export function slotOf(cluster: Cluster): number {
   return Number(basename(cluster.directory));
 }

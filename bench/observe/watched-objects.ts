@@ -1,6 +1,6 @@
 /**
- * What a watch told, with the time at which it told it: sees an object change within milliseconds,
- * without asking again.
+ * The events of a watch with their times: shows within milliseconds that an object changed, without
+ * another request.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
@@ -21,14 +21,14 @@ export class WatchedObjects<T> implements Disposable {
     void this.#follow(api, collection, query);
   }
 
-  /** The object as it is now; undefined where there is none, or it was deleted. */
+  /** The object as it is now; undefined if it does not exist, or was deleted. */
   current(): T | undefined {
     const last = this.seen.at(-1);
     return last?.gone === false ? last.object : undefined;
   }
 
   /**
-   * The first sighting from `since` (milliseconds) on that fits; waits for it at most `timeout`
+   * The first matching event from `since` (milliseconds) on; waits for it at most `timeout`
    * seconds.
    */
   async first(
@@ -67,7 +67,7 @@ export class WatchedObjects<T> implements Disposable {
   ): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      // Without a resourceVersion a watch begins with what is there.
+      // Without a resourceVersion a watch begins with the existing objects.
       await api.stream(collection, query, signal, (line) => this.#note(line)).catch(() => {});
       await sleep(100);
     }

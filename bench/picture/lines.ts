@@ -9,7 +9,7 @@ type Line = Readonly<{
 
 export type Chart = Readonly<{
   title: string;
-  /** What the axes count. */
+  /** The axes' units. */
   x: string;
   y: string;
   lines: readonly Line[];

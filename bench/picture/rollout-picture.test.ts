@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawSteps } from "./rollout-picture.ts";
 
-test("each node has a row, in the order of their turns, with bars as long as their steps", () => {
+test("draws a row for each node, in rollout order, with bars as long as their steps", () => {
   const steps = { written: 1, job: 2, healthz: 3, ready: 8 };
   const svg = drawSteps([
     { node: "later", grant: 0.5, ...steps },

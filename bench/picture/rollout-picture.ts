@@ -10,7 +10,7 @@ type Steps = Readonly<{
   node: string;
   /** The controller has patched the node's pod. */
   grant: number;
-  /** config.json is in place, and the restart is asked for. */
+  /** config.json is in place, and the restart is requested. */
   written: number;
   /** systemd's job is done. */
   job: number;
@@ -34,7 +34,7 @@ export async function drawRollout(testbed: Testbed): Promise<string> {
   return drawSteps(await stepsOf(testbed, begun, revision));
 }
 
-/** Pure part: bars from left to right, one row for each node, in the order of their turns. */
+/** Pure part: bars from left to right, one row for each node, in rollout order. */
 export function drawSteps(found: readonly Steps[]): string {
   const rows = found.toSorted((a, b) => a.grant - b.grant);
   const height = frame.top + rows.length * 34 + frame.bottom;
@@ -75,7 +75,7 @@ function swatch(index: number): string {
   return `fill="${palette[index % palette.length]}"`;
 }
 
-/** Puts together what the API server told and what the agents logged. */
+/** Combines the API server's events and the agents' logs. */
 async function stepsOf(
   testbed: Testbed,
   begun: number,
@@ -90,7 +90,7 @@ async function stepsOf(
         return at >= begun && granted && object.spec?.nodeName === node.name;
       });
       const [first] = mine;
-      // The first Ready may be one of before the grant; the last one stays.
+      // The first Ready may be from before the grant; the last one counts.
       const ready = mine[mine.findLastIndex(({ object }) => !isReady(object)) + 1];
       if (first === undefined || ready === undefined)
         throw new Error(`no pod was granted revision ${revision} on ${node.name}`);
@@ -115,7 +115,8 @@ type LogLine = { time: string; action?: string; msg: string };
 
 async function logOf({ cluster }: Testbed, pod: V1Pod): Promise<LogLine[]> {
   const log = ["logs", "-n", names.namespace, pod.metadata?.name ?? ""];
-  // The first node proves by its container's end: what it did is in the log of the one before.
+  // The first node proves by its container's end: its steps are in the log of the previous
+  // container.
   const before = await cluster.kubectl(...log, "--previous").catch(() => "");
   return `${before}\n${await cluster.kubectl(...log)}`
     .split("\n")

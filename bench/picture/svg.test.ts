@@ -3,12 +3,12 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { linear, ticks } from "./svg.ts";
 
-test("a scale brings both ends to their places, also upside down, and the middle to the middle", () => {
+test("maps both ends of a scale to their places, even upside down, and the middle to the middle", () => {
   const y = linear([0, 10], [300, 100]);
   assert.deepEqual([0, 5, 10].map(y), [300, 200, 100]);
 });
 
-test("ticks are round numbers from 0 that reach the largest value", () => {
+test("chooses round ticks from 0 that reach the largest value", () => {
   assert.deepEqual(ticks(10), [0, 2, 4, 6, 8, 10]);
   assert.deepEqual(ticks(0.3), [0, 0.1, 0.2, 0.3]);
   fc.assert(

@@ -1,4 +1,4 @@
-/** The least of a plot writer: a frame, axes with round numbers, and a place for each value. */
+/** A minimal plot writer: a frame, axes with round numbers, and a place for each value. */
 
 /** Distinguishable with every kind of colour vision, on white and on dark grey. */
 export const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"] as const;

@@ -1,7 +1,7 @@
 /**
- * What an agent costs that has nothing to do: it answers the kubelet's probe, one a second, and
- * looks twice a minute. Counted for the later half of some minutes, when V8 has compiled what is
- * done every second. Beside it, asked by the same kubelet, is a bare Node.
+ * The cost of an idle agent: it answers the kubelet's probe, one a second, and checks twice a
+ * minute. Counted for the later half of some minutes, when V8 has compiled the code that runs every
+ * second. A bare Node, probed by the same kubelet, runs beside it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as names from "#contract/names.ts";
@@ -60,8 +60,8 @@ const bareName = "bench-bare";
 const barePort = 31249;
 
 /**
- * What Node costs that answers the kubelet's probe a second in a pod, as the agent does, and does
- * nothing else.
+ * The cost of a bare Node that only answers the kubelet's probe each second in a pod, as the agent
+ * does.
  */
 async function startBare(testbed: Testbed, { node }: TestbedNode): Promise<void> {
   const path = "jsonpath={.spec.template.spec.containers[0].image}";

@@ -1,7 +1,4 @@
-/**
- * What an agent occupies on every node, at rest and while it brings the largest Secret that there
- * can be.
- */
+/** The memory of an agent on a node, at rest and while it applies the largest possible Secret. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentOn, memoryOf, type Memory } from "../observe/agent-process.ts";
 import type { Testbed } from "../testbed/testbed.ts";
@@ -14,7 +11,7 @@ import { drawLines } from "../picture/lines.ts";
 
 /** The MiB that the closest peer, written in Go, requests. */
 const peer = 35;
-/** More is refused: nodes get `capacity` at most, of which `sources` takes 45 bytes an entry. */
+/** More is refused: nodes get at most `capacity`; `sources` takes 45 bytes of it per entry. */
 const largest = capacity - 64 * 1024;
 
 type Sample = Memory & Readonly<{ pid: number; at: number }>;
@@ -69,7 +66,7 @@ async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<
   let pid: number | undefined;
   while (!over.signal.aborted) {
     await sleep(20);
-    // Looking through all processes is dear: only while the known one is gone.
+    // Searching all processes is expensive: only while the known one is gone.
     if (pid === undefined || memoryOf(pid) === undefined) pid = one && agentOn(testbed, one);
     const memory = pid === undefined ? undefined : memoryOf(pid);
     if (memory !== undefined && pid !== undefined) samples.push({ ...memory, pid, at: Date.now() });
@@ -83,7 +80,7 @@ function draw(life: readonly Sample[]): string {
   const line = (key: keyof Memory) =>
     life.map((sample) => [(sample.at - begun) / 1000, sample[key]] as const);
   return drawLines({
-    title: "One agent's memory while it brings 1,000 entries, all that fits",
+    title: "One agent's memory while it applies 1,000 entries, the maximum",
     x: "seconds since the Secret was written",
     y: "MiB",
     lines: [

@@ -1,4 +1,4 @@
-/** What a measurement is given, and what it has to be. */
+/** The inputs of a measurement, and its result. */
 import type { Testbed } from "../testbed/testbed.ts";
 import type { BenchResult } from "./result.ts";
 import type { Simulated } from "../simulated/simulated.ts";
@@ -6,13 +6,13 @@ import type { Simulated } from "../simulated/simulated.ts";
 export interface Bench {
   readonly quick: boolean;
   /**
-   * The real cluster with at least so many nodes, the product in force with its own budget; started
-   * when it is first asked for.
+   * The real cluster with at least this many nodes, and the product in force with its own budget;
+   * started when first needed.
    */
   real(nodes: number): Promise<Testbed>;
-  /** A simulated one with exactly so many nodes; the real one is ended first. */
+  /** A simulated cluster with exactly this many nodes; the real one is ended first. */
   simulated(nodes: number): Promise<Simulated>;
-  /** Does something once, for several measurements. */
+  /** Does something once for several measurements. */
   once<T>(key: string, make: () => Promise<T>): Promise<T>;
   /** A picture beside docs/inside/performance.md, written with its table. */
   picture(name: string, svg: string): void;

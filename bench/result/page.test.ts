@@ -8,7 +8,7 @@ const date = new Date("2026-01-02T03:04:05Z");
 const run = (commit: string) => ({ commit, date, quick: true, changed: false });
 const row = (name: string, value: number) => measure({ name, unit: "s" }, [value]);
 
-test("the page has the rows of one run, says of which build they are, and keeps what is around", () => {
+test("has the rows of one run, states their build, and keeps the text around them", () => {
   const first = withResults(page, run("abc"), [row("a", 1), row("b", 2)]);
   const second = withResults(first, run("def"), [row("c", 4), row("a", 3)]);
   const values = second
@@ -19,13 +19,13 @@ test("the page has the rows of one run, says of which build they are, and keeps 
   assert.ok(second.startsWith("Before.\n\n") && second.endsWith("\n\nAfter.\n"));
 });
 
-test("the page says the day in UTC, whatever the machine's zone", (t) => {
+test("states the day in UTC, whatever the machine's zone", (t) => {
   const { TZ } = process.env;
   t.after(() => {
     if (TZ === undefined) delete process.env["TZ"];
     else process.env["TZ"] = TZ;
   });
-  // Of half past ten in UTC it is the next day in the one, and the day before in the other.
+  // At half past ten in UTC it is the next day in one zone, and the day before in the other.
   const halfPastTen = new Date("2026-01-02T10:30:00Z");
   for (const [zone, day] of [
     ["Pacific/Kiritimati", 3],
@@ -40,7 +40,7 @@ test("the page says the day in UTC, whatever the machine's zone", (t) => {
   }
 });
 
-test("a page without a place for the table is refused", () => {
+test("refuses a page without a place for the table", () => {
   assert.throws(
     () => withResults("nothing", run("abc"), []),
     /docs\/inside\/performance\.md: the lines .* are missing/,
@@ -54,8 +54,14 @@ const another = { ...clean, commit: "def" };
 for (const [what, only, before, end, words] of [
   ["of a part", true, clean, {}, /--only/],
   ["of a changed tree", false, changed, {}, /commit first/],
-  ["of a tree that is changed meanwhile", false, clean, { after: changed }, /changed meanwhile/],
-  ["of a tree that is another commit's in the end", false, clean, { after: another }, /changed/],
+  [
+    "of a tree that changes during the run",
+    false,
+    clean,
+    { after: changed },
+    /changed during the run/,
+  ],
+  ["of a tree that has another commit at the end", false, clean, { after: another }, /changed/],
   ["with failures", false, clean, { after: clean, failed: 2 }, /2 measurements failed/],
   ["of all, committed", false, clean, { after: clean }, /^$/],
 ] as const)

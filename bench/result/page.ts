@@ -9,7 +9,7 @@ import { saidOf, table, type BenchRun } from "./table.ts";
 const page = "docs/inside/performance.md";
 const [begin, end] = ["<!-- measured: npm run bench -- --write -->", "<!-- /measured -->"];
 
-/** Puts the run's table and pictures into the page, in the place of those before. */
+/** Puts the run's table and pictures into the page, in place of the former ones. */
 export function writePage(
   run: BenchRun,
   results: readonly BenchResult[],
@@ -20,19 +20,19 @@ export function writePage(
   for (const [name, svg] of pictures) writeFileSync(`docs/inside/performance/${name}.svg`, svg);
 }
 
-/** Pure part. No row of another run stays: one build for all of them. */
+/** Pure part. No row of another run remains: all rows come from one build. */
 export function withResults(text: string, run: BenchRun, results: readonly BenchResult[]): string {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`${page}: the lines ${begin} and ${end} are missing`);
   return `${text.slice(0, from)}${begin}\n\n${saidOf(run)}\n\n${table(results)}\n${text.slice(to)}`;
 }
 
-/** A checkout at one moment: its commit, and what `git status` says is changed. */
+/** A checkout at one moment: its commit, and the changed files by `git status`. */
 export type Checkout = Readonly<{ commit: string; changed: string }>;
 
 /**
- * Why this run may not be written into the page; empty when it may. Asked before and after: what is
- * measured is read from the tree for hours.
+ * Why this run may not be written into the page; empty if it may. Checked before and after, because
+ * the measurements read the tree for hours.
  */
 export function unwritable(
   only: boolean,
@@ -40,9 +40,8 @@ export function unwritable(
   { after = before, failed = 0 }: Readonly<{ after?: Checkout; failed?: number }> = {},
 ): string {
   if (only) return "--write: not with --only, or the page would have rows of several builds";
-  if (before.changed !== "")
-    return "--write: commit first, or nobody can tell which build was measured";
+  if (before.changed !== "") return "--write: commit first, so that the measured build is known";
   if (after.commit !== before.commit || after.changed !== "")
-    return "--write: the tree was changed meanwhile; the page stays as it was";
+    return "--write: the tree changed during the run; the page stays as it was";
   return failed === 0 ? "" : `--write: ${failed} measurements failed; the page stays as it was`;
 }

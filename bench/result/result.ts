@@ -1,4 +1,4 @@
-/** One figure, what it is compared with, and what we want of it. */
+/** One figure, its baseline, and its goal. */
 import { spread } from "./rounds.ts";
 
 /** `ratio`: value against baseline, in the same unit, measured in the same run. */
@@ -8,11 +8,11 @@ export type BenchResult = Readonly<{
   name: string;
   value: number;
   unit: string;
-  /** Name of what it is compared with; absent where there is nothing to compare with. */
+  /** Name of the baseline; absent if there is none. */
   against?: string;
   baseline?: number;
   ratio?: number;
-  /** Smallest and largest ratio of a round; of the value where there is no baseline. */
+  /** Smallest and largest ratio of a round; of the value if there is no baseline. */
   range?: readonly [number, number];
   rounds: number;
   goal?: Goal;
@@ -62,8 +62,8 @@ export function isMet({ value, ratio, goal }: BenchResult): boolean | undefined 
 }
 
 /**
- * How a run ends: 0 where every goal is met, 1 where one is not or a measurement failed; and the
- * line that names the goals that are not met, empty where there is none.
+ * The end of a run: 0 if every goal is met, 1 if one is missed or a measurement failed; and the
+ * line that names the missed goals, empty if there are none.
  */
 export function verdict(
   results: readonly BenchResult[],

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { interleave, spread } from "./rounds.ts";
 
-test("the median is the middle value, or the mean of the middle two", () => {
+test("takes the middle value as the median, or the mean of the middle two", () => {
   assert.deepEqual(spread([3, 1, 2]), { median: 2, least: 1, most: 3, rounds: 3 });
   assert.deepEqual(spread([4, 1, 3, 2]), { median: 2.5, least: 1, most: 4, rounds: 4 });
   assert.deepEqual(spread([7]), { median: 7, least: 7, most: 7, rounds: 1 });
 });
 
-test("as many values lie below the median as above it", () => {
+test("leaves as many values below the median as above it", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -1000, max: 1000 }), { minLength: 1 }), (values) => {
       const { median, least, most } = spread(values);
@@ -23,8 +23,8 @@ test("as many values lie below the median as above it", () => {
   );
 });
 
-test("a median of nothing is refused", () => {
-  assert.throws(() => spread([]), /nothing to take a median of/);
+test("refuses a median of nothing", () => {
+  assert.throws(() => spread([]), /needs at least one value/);
 });
 
 test("rounds alternate", async () => {

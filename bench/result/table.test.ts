@@ -14,7 +14,7 @@ const results = [
   measure({ name: "noop", unit: "restarts", atMost: 0 }, [0]),
 ];
 
-test("the table says value, baseline, ratio with its range, goal and whether it is met", () => {
+test("shows value, baseline, ratio with its range, goal and whether it is met", () => {
   const lines = [
     "| name | value | unit     | baseline         | ratio          | goal         | met?   | rounds |",
     "| ---- | ----- | -------- | ---------------- | -------------- | ------------ | ------ | ------ |",
@@ -24,7 +24,7 @@ test("the table says value, baseline, ratio with its range, goal and whether it 
   assert.equal(table(results), `${lines.join("\n")}\n`);
 });
 
-test("programs get numbers, and null for what is not there", () => {
+test("gives programs numbers, and null for absent values", () => {
   const { results: rows } = JSON.parse(json(run, results)) as {
     results: Record<string, unknown>[];
   };
@@ -37,7 +37,7 @@ test("programs get numbers, and null for what is not there", () => {
   assert.equal(rows[1]?.["met"], true);
 });
 
-test("each row says of which build it is, of which day, and how many rounds it is of", () => {
+test("states in each row its build, its day, and its number of rounds", () => {
   for (const [changed, commit] of [
     [false, "abc"],
     [true, "abc with changes"],
@@ -56,7 +56,7 @@ test("each row says of which build it is, of which day, and how many rounds it i
   }
 });
 
-test("numbers have three digits that matter", () => {
+test("shows numbers with three significant digits", () => {
   for (const [value, text] of [
     [0, "0"],
     [12, "12"],

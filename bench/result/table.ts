@@ -1,17 +1,14 @@
 /** Results for people (one Markdown table, readable as it is) and for programs (JSON). */
 import { isMet, type BenchResult } from "./result.ts";
 
-/**
- * The build that the results are of, and how it was measured. `changed`: the tree was not what the
- * commit says.
- */
+/** The measured build, and how it was measured. `changed`: the tree differed from the commit. */
 export type BenchRun = Readonly<{ commit: string; date: Date; quick: boolean; changed: boolean }>;
 
 const dayOf = ({ date }: BenchRun): string => date.toISOString().slice(0, 10);
 const buildOf = ({ commit, changed }: BenchRun): string =>
   changed ? `${commit} with changes` : commit;
 
-/** The sentence that stands above a table; the day is that of UTC. */
+/** The sentence above a table; the day is in UTC. */
 export function saidOf(run: BenchRun): string {
   const how = run.quick ? "with `--quick`" : "whole";
   return `Measured on ${dayOf(run)}, commit \`${buildOf(run)}\`, ${how}.`;
@@ -33,9 +30,8 @@ export function table(results: readonly BenchResult[]): string {
 }
 
 /**
- * The results as JSON: `{"results":[{"name","value","unit","baseline","ratio","goal", …}]}`. What
- * is not there is null. Each row says of which build it is, so that rows of several files can be
- * told apart.
+ * The results as JSON: `{"results":[{"name","value","unit","baseline","ratio","goal", …}]}`. Absent
+ * values are null. Each row names its build, so rows of several files can be told apart.
  */
 export function json(run: BenchRun, results: readonly BenchResult[]): string {
   const rows = results.map((result) => ({

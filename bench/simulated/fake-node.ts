@@ -1,11 +1,11 @@
 /**
- * Nodes as clusters have them: 20 kB each with what the API server adds, most of it the list of
- * images, and some of them unreachable. Whoever reads them reads what they weigh.
+ * Nodes as in real clusters: 20 kB each with the API server's own fields, most of it the list of
+ * images. Some are unreachable.
  */
 import type { Condition } from "#test/harness/nodes/nodes.ts";
 import { nodeObject } from "#test/harness/nodes/objects.ts";
 
-/** Images that a kubelet tells of: its 50 largest, each with a tag and a digest. */
+/** Images that a kubelet reports: its 50 largest, each with a tag and a digest. */
 const imagesTold = 50;
 
 /** A node that is Ready. */
@@ -13,7 +13,7 @@ export function fakeNode(name: string): object {
   return weighted(name, { is: true, since: Date.now() / 1000 });
 }
 
-/** A node that fell silent before anybody looked: it has no kubelet, and no fake one. */
+/** A node that fell silent before the test began: it has no kubelet, not even a fake one. */
 export function unreachableNode(name: string): object {
   return weighted(name, { is: false, since: 0 });
 }

@@ -1,8 +1,8 @@
 /**
  * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the
- * product's controller as it is shipped, and the tests' driver (test/harness/nodes), which answers
- * for the nodes. Its agents fulfil a grant within three seconds: what a node does is measured on
- * real ones. One node in a hundred is unreachable.
+ * product's controller as it is shipped, and the tests' driver (test/harness/nodes), which plays
+ * the nodes. Its agents fulfil a grant within three seconds; the work of nodes is measured on real
+ * ones. One node in a hundred is unreachable.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -50,7 +50,7 @@ const controllerManagerFlags = [
 ];
 const schedulerFlags = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
 const leaseSeconds = 200;
-/** A joiner's agent starts after so many milliseconds: until then its image is pulled. */
+/** Milliseconds until a joining node's agent starts: until then its image is pulled. */
 const joinMilliseconds = 45_000;
 
 /** Flags and environment of the Deployment. */
@@ -60,7 +60,7 @@ const controllerFlags = [
   join(root, "dist/controller.cjs"),
 ];
 
-/** What the controller's process has used so far. */
+/** The resources that the controller's process has used so far. */
 export type Usage = Readonly<{
   requests: number;
   bytes: number;
@@ -117,7 +117,7 @@ export class Simulated implements Disposable {
     return this.driver.model.nodes.length;
   }
 
-  /** Adds nodes up to this number, and one in a hundred beside them that is unreachable. */
+  /** Adds nodes up to this number, and one unreachable node for each hundred. */
   async grow(count: number): Promise<void> {
     const missing = Array.from({ length: count - this.nodes }, () => this.#nextName());
     await inParallel(missing, async (name) => {
@@ -127,7 +127,7 @@ export class Simulated implements Disposable {
       await this.api.create(collections.nodes, unreachableNode(`dead-${this.#dead}`));
   }
 
-  /** Replaces the oldest node by a new one, so many in an hour, until it is aborted. */
+  /** Replaces the oldest node by a new one, this many per hour, until it is aborted. */
   async replaceNodes(anHour: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const { canary } = this;
@@ -140,7 +140,7 @@ export class Simulated implements Disposable {
     }
   }
 
-  /** The node that begins a rollout stays: one that disappears has failed. */
+  /** The node that begins a rollout stays, because a node that disappears has failed. */
   get canary(): string | undefined {
     const { starts } = this.driver;
     const newest = starts.at(-1)?.revision;
@@ -170,7 +170,7 @@ export class Simulated implements Disposable {
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (data) => (running.output += String(data)));
     this.#controller = running;
-    // Not a standby: one that was killed keeps the Lease until it has run out.
+    // Not a standby: a killed controller keeps the Lease until it expires.
     const leads = async () => (await (await fetch(`${running.metrics}/readyz`)).text()) === "ok\n";
     await until("the controller leads", leads, { seen: () => running.output });
   }
@@ -183,7 +183,7 @@ export class Simulated implements Disposable {
     await once(child, "exit");
   }
 
-  /** What the running controller has used so far. */
+  /** The resources that the running controller has used so far. */
   async usage(): Promise<Usage> {
     const running = this.#controller;
     if (running === undefined) throw new Error("the controller does not run");
@@ -199,7 +199,7 @@ export class Simulated implements Disposable {
     return {
       requests: sum("global_pull_secret_api_requests_total{"),
       cpuSeconds: sum("process_cpu_seconds_total "),
-      // All that it reads, of sockets and of (few, small) files.
+      // Everything that it reads, from sockets and from (few, small) files.
       bytes: proc("io", "rchar"),
       // The highest so far.
       rssMiB: proc("status", "VmHWM") / 1024,
@@ -215,7 +215,7 @@ export class Simulated implements Disposable {
   }
 }
 
-/** The hub's own groups: what is started there goes with the cluster. */
+/** The hub's own groups: programs started there end with the cluster. */
 function hubGroups(cluster: Cluster): string[] {
   const { device } = networkOf(slotOf(cluster));
   return parentGroups().map((group) => join(group, device, "hub"));

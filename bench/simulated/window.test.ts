@@ -17,13 +17,13 @@ function node(grant: number, revision: number, ready: number | undefined): Model
 }
 
 const table = [
-  ["a node that is not granted it waits", 1, 1, 10, "waiting"],
-  ["one that is not Ready cannot be granted it", 1, 1, undefined, "done"],
-  ["one that has taken it as it joined is done", 1, 2, 10, "done"],
-  ["one that is granted it and has seen nothing yet is open", 2, 1, 10, "open"],
-  ["one that restarts its kubelet is open", 2, 2, undefined, "open"],
-  ["one that has it, Ready since before, is open", 2, 2, 10, "open"],
-  ["one that is Ready again is done", 2, 2, 20, "done"],
+  ["a node without the grant waits", 1, 1, 10, "waiting"],
+  ["a node that is not Ready cannot get it", 1, 1, undefined, "done"],
+  ["a node that took it when it joined is done", 1, 2, 10, "done"],
+  ["a node that has the grant but has not seen it is open", 2, 1, 10, "open"],
+  ["a node that restarts its kubelet is open", 2, 2, undefined, "open"],
+  ["a node that has it, Ready since before, is open", 2, 2, 10, "open"],
+  ["a node that is Ready again is done", 2, 2, 20, "done"],
 ] as const;
 
 for (const [what, grant, revision, ready, expected] of table)

@@ -4,7 +4,7 @@ import { grantOf } from "#contract/grant.ts";
 import type { ModelNode } from "#test/harness/nodes/nodes.ts";
 import type { Simulated } from "./simulated.ts";
 
-/** Of a revision: granted and not proved, not granted, and neither. */
+/** Nodes by their state with a revision: granted and not proved, not granted, and neither. */
 type WindowState = "open" | "waiting" | "done";
 
 export function stateOf({ journal, pods }: ModelNode, revision: number): WindowState {
@@ -20,8 +20,8 @@ export function stateOf({ journal, pods }: ModelNode, revision: number): WindowS
 }
 
 /**
- * Samples it five times a second from when more than the first node is granted the revision. The
- * shares, 0 to 1, of each moment in which nodes waited.
+ * Samples it five times a second from when more than the first node is granted the revision.
+ * Returns the shares, 0 to 1, for each moment in which nodes waited.
  */
 export async function sampleWindow(
   { driver }: Simulated,

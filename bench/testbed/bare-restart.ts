@@ -1,7 +1,7 @@
 /** `systemctl restart kubelet`, the least that a change in mode Restart can take. */
 import type { Testbed } from "./testbed.ts";
 
-/** Milliseconds until the node's healthz answers again, and for how long it did not. */
+/** Milliseconds until the node's healthz answers again, and how long it was silent. */
 export async function bareRestart(
   testbed: Testbed,
   index: number,

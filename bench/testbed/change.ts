@@ -28,17 +28,17 @@ export type MeasuredChange = Readonly<{
 let calms = 0;
 
 /**
- * Time for the kubelets' relists and the pods' terminations of the round before; the same before
- * every side of every round, but for the part of a second. Kubelets act once a second, from their
- * start on: without it every round would meet the same moment.
+ * A pause for the kubelets' relists and the pods' terminations of the previous round. It is the
+ * same before every side of every round, except for a fraction of a second. Kubelets act once a
+ * second from their start on; without the fraction every round would meet the same moment.
  */
 export async function calm(): Promise<void> {
   calms += 1;
-  // Multiples of the golden ratio spread evenly, however many there are.
+  // Multiples of the golden ratio are spread evenly, however many there are.
   await sleep(4000 + 1000 * ((calms * 0.618034) % 1));
 }
 
-/** Writes a document and waits until it is in force; the revision, and when. */
+/** Writes a document and waits until it is in force; returns the revision, and the time. */
 export async function putAndWait(
   testbed: Pick<Testbed, "api" | "global" | "object">,
   document: string,
@@ -99,8 +99,8 @@ function isInForce({ status }: GlobalPullSecret, revision: number): boolean {
 }
 
 /**
- * Makes sure that a document is in force on every node, so that what follows is a change and no
- * first creation.
+ * Makes sure that a document is in force on every node, so that the next write is a change and not
+ * a first creation.
  */
 export async function ensureInForce(testbed: Testbed): Promise<void> {
   const current = testbed.global.current();

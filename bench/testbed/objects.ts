@@ -2,7 +2,7 @@
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
 
-/** spec.rollout.maxUnavailable: the API server takes no number that is written as text. */
+/** spec.rollout.maxUnavailable: the API server does not accept a number written as text. */
 export type Budget = number | `${number}%`;
 
 const inNamespace = `/namespaces/${names.namespace}`;
@@ -14,8 +14,8 @@ export const replacementName = "bench-replacement";
 export const additional = `${secrets}/${names.additionalSecretName}`;
 
 /**
- * Applies an object on the server's side. kubectl's own apply would note the whole object in an
- * annotation, and some are too large for one.
+ * Applies an object on the server's side. kubectl's own apply would copy the whole object into an
+ * annotation, and some are too large for that.
  */
 export async function put(api: Api, path: string, object: object): Promise<void> {
   await api.apply(path, object, { manager: "bench", force: true });

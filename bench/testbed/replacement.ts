@@ -2,9 +2,9 @@
  * The replacement method, as HyperShift's agent works: a Secret and the hash in a DaemonSet's
  * template change together, the DaemonSet controller replaces each pod, and the new pod writes the
  * file and restarts its kubelet at once. Nothing is proved: no node goes first, no kubelet is
- * watched, no file is rolled back. It is a shell here, which starts faster than a program in Go or
- * Node, and its Secret is written by the bench, so that no controller has to notice it. The file
- * has another name, so that our agents see nothing.
+ * watched, no file is rolled back. Here it is a shell, which starts faster than a program in Go or
+ * Node, and the bench writes its Secret, so no controller has to notice it. The file has another
+ * name, so that our agents see nothing.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";

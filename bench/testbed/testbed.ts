@@ -1,6 +1,6 @@
 /**
  * The real cluster of a run, with the product installed: grows from one node to four, as the
- * measurements ask.
+ * measurements need.
  */
 import { type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
@@ -91,7 +91,7 @@ export class Testbed implements Disposable {
     });
   }
 
-  /** A number that no call before returned, for templates and passwords. */
+  /** A number that no earlier call returned, for templates and passwords. */
   nextRevision(): number {
     this.#revision += 1;
     return this.#revision;

@@ -114,7 +114,7 @@ export type NamespaceSelector = Readonly<{
 export type LabelExpression = Readonly<{
   /** The label's name. */
   key: string;
-  /** What must hold of its value. */
+  /** The condition on its value. */
   operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
   /** Values of In and NotIn. */
   values?: readonly string[];

@@ -139,7 +139,7 @@ test("help is asked for before `--` only", () => {
   assert.deepEqual(asked, [true, true, false, false, false]);
 });
 
-test("the usage has a line for each row, with what is needed to fill it in", () => {
+test("shows a line for each row in the usage, with what to give", () => {
   assert.equal(
     usage(table),
     [

@@ -10,7 +10,7 @@ import { Wrong } from "./values.ts";
 type Quote = (text: string) => string;
 
 export type Invocation = Readonly<{
-  /** What follows the program's name. */
+  /** The arguments after the program's name. */
   argv: readonly string[];
   environment?: Readonly<Record<string, string | undefined>>;
   quote: Quote;

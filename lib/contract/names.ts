@@ -52,7 +52,7 @@ export const secretKeys = {
    */
   salt: "salt",
   /**
-   * What the nodes must do with the document: an `Intent`. The controller states it; agents never
+   * The nodes' task with the document: an `Intent`. The controller states it; agents never
    * infer it.
    */
   intent: "intent",

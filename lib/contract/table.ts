@@ -8,7 +8,7 @@ export type Flag = Readonly<{
   read: ValueReader<unknown>;
   /** Its line in `--help`. For a required row: what to give. */
   what: string;
-  /** What is read where nothing is given. */
+  /** The text that is read if none is given. */
   standard?: string;
   /** The program cannot run without it, nor with a value that its reader treats as absent. */
   required?: true;

@@ -19,7 +19,7 @@ function written(file: string, name: string, server: string, current: boolean): 
   return path;
 }
 
-/** What these files lead to, by KUBECONFIG. */
+/** The result of these files in KUBECONFIG. */
 function loaded(...files: readonly string[]) {
   return withEnvironment({ KUBECONFIG: files.join(delimiter) }, () => loadKubeConfig(undefined));
 }

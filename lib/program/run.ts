@@ -1,4 +1,4 @@
-/** What a program that writes needs around its work: command line, Lease, port, shutdown. */
+/** The frame around the work of a program that writes: command line, Lease, port, shutdown. */
 import { once } from "node:events";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";

@@ -1,4 +1,4 @@
-/** What holds for every pull secret. */
+/** Laws that hold for every pull secret. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
@@ -299,7 +299,7 @@ test("writes a document that the kubelet reads as exactly these credentials", ()
 });
 
 /**
- * Without localhost: the kubelet may fall back to Docker Hub's entry there, and nobody intends that
+ * Without localhost: the kubelet may fall back to Docker Hub's entry there, which is an unintended
  * takeover.
  */
 const images = fc

@@ -28,7 +28,7 @@ const mostKeys = 64;
 const mostBytes = 256 * 1024;
 
 /**
- * Type → the keys that the API server requires of such a Secret. Of an inner list one key is
+ * Type → the keys that the API server requires of such a Secret. One key of an inner list is
  * enough.
  */
 const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly string[])[]>>> = {

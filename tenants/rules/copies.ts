@@ -1,4 +1,4 @@
-/** What is made from a SyncSecret: its copy, and from the copy the Secret. Pure. */
+/** The objects made from a SyncSecret: its copy, and from the copy the Secret. Pure. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { SyncContent, Data } from "./content.ts";

@@ -1,5 +1,5 @@
 /**
- * Where a copy comes from: name and namespace, the only metadata of a tenant that is ever copied.
+ * The origin of a copy: name and namespace, the only metadata of a tenant that is ever copied.
  * Pure.
  */
 import { createHash } from "node:crypto";

@@ -9,14 +9,14 @@ import type { SyncSecretStatus } from "#api/sync-secret.ts";
 import { withHelp } from "#contract/help.ts";
 import { timed, timeOf } from "#kube/conditions.ts";
 
-/** What one reconcile found. */
+/** The result of one reconcile. */
 export type Found = Readonly<{
   reason: SyncReason;
   message: string;
   /** Name and version of the Secret; absent until it was seen. */
   secretName?: string;
   resourceVersion?: string;
-  /** What will soon prevent the object from being served. */
+  /** The reason why the object will soon not be served. */
   warning?: string | undefined;
 }>;
 

@@ -1,8 +1,8 @@
-/** The API server's audit log: who asked for what, when, and what the answer was. */
+/** The API server's audit log: the user, the time and the answer of each request. */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import type { Cluster } from "./cluster.ts";
 
-/** One request, as it stood when it was answered; a watch as it ended. */
+/** One request, at the time of its answer; a watch at its end. */
 export type AuditedRequest = Readonly<{
   user: string;
   userAgent: string;
@@ -12,7 +12,7 @@ export type AuditedRequest = Readonly<{
   resource: string;
   /** Such as `status`; empty for the object itself. */
   subresource: string;
-  /** Empty for what is of the whole cluster, and for lists over all namespaces. */
+  /** Empty for cluster-wide objects, and for lists over all namespaces. */
   namespace: string;
   /** Empty for lists, and for creates whose name the server makes. */
   name: string;
@@ -36,14 +36,17 @@ type Line = {
 
 const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
-/** True for a request that was meant to change something, whatever became of it. */
+/** True for a request that intended a change, whatever its result. */
 export const isWrite = ({ verb }: AuditedRequest): boolean => !reading.has(verb);
 
-/** True for what keeps a watch open: itself, and the list of the one object that it follows. */
+/**
+ * True for requests that keep a watch open: the watch, and the list of the one object that it
+ * follows.
+ */
 export const keepsWatch = ({ verb, uri }: AuditedRequest): boolean =>
   verb === "watch" || (verb === "list" && uri.includes("fieldSelector=metadata.name"));
 
-/** The end of the log in bytes, to read on from. */
+/** The end of the log in bytes, from where to continue. */
 export function auditEnd({ auditLog }: Pick<Cluster, "auditLog">): number {
   return statSync(auditLog).size;
 }
@@ -62,8 +65,8 @@ export function auditOf(
 type Log = { end: number; requests: { start: number; request: AuditedRequest }[] };
 
 /**
- * What was read of each log before. A wait looks ten times a second, and the log of a file's tests
- * has tens of megabytes in the end: read anew each time, it kept a core busy.
+ * The part of each log that was already read. A wait checks ten times a second, and the log of a
+ * file's tests reaches tens of megabytes: reading it again each time kept a core busy.
  */
 const logs = new Map<string, Log>();
 
@@ -91,7 +94,7 @@ function read(file: string, from: number, to: number): Buffer {
   return bytes;
 }
 
-/** A line is cut short where the API server was killed. */
+/** A line is cut off where the API server was killed. */
 function parsed(text: string): Line[] {
   try {
     return [JSON.parse(text) as Line];

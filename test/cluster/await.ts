@@ -1,41 +1,41 @@
 /**
- * Waiting for the real world: every wait for a condition, and for one that is to stay. A test that
- * lets time pass by itself does so because that time is what it is about, and says so there.
+ * Waiting for real events: every wait for a condition, and for a condition to last. A test that
+ * lets time pass without a condition does so because time is its subject, and a comment there
+ * explains it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * A probe says `false`, `undefined` or throws while the thing is not there yet; anything else is
- * the answer.
+ * A probe returns `false`, `undefined` or throws while the condition does not hold; any other value
+ * is the answer.
  */
 export type Poll<T> = () => T | undefined | false | Promise<T | undefined | false>;
 
-/** Thrown by a probe when waiting longer is of no use: the wait fails with it at once. */
+/** Thrown by a probe when longer waiting is useless: the wait fails with it at once. */
 export class Hopeless extends Error {}
 
 /**
- * By what bounds are multiplied where files run side by side: a bound is for a file alone on two
- * cores, and what is waited for takes up to four times as long beside others. It makes only a run
- * longer that fails.
+ * Factor for bounds when files run side by side. A bound is for a file alone on two cores; beside
+ * others, the same work takes up to four times as long. The factor only lengthens a run that fails.
  */
 const patience = Number(process.env["PATIENCE"]) || 1;
 
-/** A word of kubectl's, its own bound (`--timeout=30s`) multiplied as ours are. */
+/** A duration for kubectl (`--timeout=30s`), multiplied like our own bounds. */
 export const patiently = (word: string): string =>
   word.replace(/(?<=^--timeout=)\d+(?=[smh]$)/, (bound) => String(Number(bound) * patience));
 
 export type WaitOptions = Readonly<{
   /** Milliseconds until the wait fails, on a machine of its own. 60 s by default. */
   timeout?: number;
-  /** Milliseconds between two looks. 100 ms by default. */
+  /** Milliseconds between two checks. 100 ms by default. */
   every?: number;
-  /** What was seen last, for the message of a wait that failed; asked once, when it fails. */
+  /** The last state, for the message of a failed wait; called once, when it fails. */
   seen?: () => unknown;
 }>;
 
 /**
- * Looks again and again until `probe` answers, and returns its answer.
- * Fails after `timeout` with the description, the probe's last error and what was last seen.
+ * Calls `probe` until it returns an answer, and returns that. Fails after `timeout` with the
+ * description, the probe's last error and the last state.
  */
 export async function until<T>(
   description: string,
@@ -62,8 +62,8 @@ export async function until<T>(
 }
 
 /**
- * Watches, each 100 ms, that `holds` stays true for `milliseconds`: for promises that something
- * does *not* happen.
+ * Checks every 100 ms for `milliseconds` that `holds` stays true: for promises that something does
+ * *not* happen.
  */
 export async function stays(
   description: string,
@@ -82,9 +82,7 @@ export async function stays(
   }
 }
 
-/**
- * The same for code that runs while the process exits and can await nothing. False when time is up.
- */
+/** The same for code that runs while the process exits and cannot await. False when time is up. */
 export function untilSync(probe: () => boolean, bound: number): boolean {
   const timeout = bound * patience;
   const started = performance.now();

@@ -1,5 +1,5 @@
 /**
- * Things that are made once per machine and used by every checkout: kept by a key that names all
+ * Results that are made once per machine and used by every checkout. A key names everything that
  * they depend on.
  */
 import { createHash } from "node:crypto";
@@ -17,21 +17,21 @@ import { basename, dirname, join } from "node:path";
 import { until } from "./await.ts";
 import { isAlive, thisProcess, type Owner } from "./host/owner.ts";
 
-/** Root of everything that the tests keep outside the checkout. */
+/** Root of everything that the tests store outside the checkout. */
 export const cacheRoot = join(
   process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"),
   "global-pull-secret",
 );
 
-/** A short key (16 hex digits of SHA-256) of everything that a cached thing depends on. */
+/** A short key (16 hex digits of SHA-256) of everything that a cached result depends on. */
 export function keyOf(...parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 16);
 }
 
 /**
- * Returns `path`, made by `make` if it is not there. `make` fills a path beside it, which is
- * renamed at the end: what stands at `path` is always whole. Two processes never make the same
- * thing at once; the second one waits.
+ * Returns `path`, made by `make` if it does not exist. `make` fills a path beside it, which is
+ * renamed at the end, so `path` is always complete. Two processes never make the same result at
+ * once; the second one waits.
  */
 export async function once(path: string, make: (draft: string) => Promise<void>): Promise<string> {
   if (existsSync(path)) return path;
@@ -39,7 +39,7 @@ export async function once(path: string, make: (draft: string) => Promise<void>)
   return await locked(`${path}.lock`, async () => {
     if (existsSync(path)) return path;
     for (const entry of readdirSync(dirname(path))) {
-      // What a killed process had begun.
+      // The unfinished work of a killed process.
       if (entry.startsWith(`${basename(path)}.draft`))
         rmSync(join(dirname(path), entry), { recursive: true, force: true });
     }
@@ -66,7 +66,9 @@ async function locked<T>(lock: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** True where this process holds the lock now; one that its owner left is gone at the next try. */
+/**
+ * True if this process holds the lock now; a lock that its owner left is removed at the next try.
+ */
 export function take(lock: string): boolean {
   try {
     writeFileSync(lock, JSON.stringify(thisProcess), { flag: "wx" });
@@ -76,10 +78,10 @@ export function take(lock: string): boolean {
   }
   try {
     const text = readFileSync(lock, "utf8");
-    // Empty for the instant between creation and writing: then it is alive.
+    // Empty for the instant between creation and writing: then its owner is alive.
     if (text !== "" && !isAlive(JSON.parse(text) as Owner)) rmSync(lock, { force: true });
   } catch {
-    // Gone in the meantime: the next look takes it.
+    // Removed meanwhile: the next check takes it.
   }
   return false;
 }

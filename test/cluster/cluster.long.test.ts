@@ -15,7 +15,7 @@ suite("a real cluster", () => {
   });
   after(() => {
     cluster.down();
-    assert.deepEqual(tracesOf(cluster.directory), [], "nothing stays behind after down()");
+    assert.deepEqual(tracesOf(cluster.directory), [], "leaves nothing behind after down()");
   });
 
   const pod = (name: string, spec: object = {}): object => ({
@@ -40,7 +40,7 @@ suite("a real cluster", () => {
       );
     });
 
-  test("two nodes are Ready, each a real systemd with the kubelet that the API server shows", async () => {
+  test("has two Ready nodes, each a real systemd with the kubelet that the API server shows", async () => {
     const versions = "jsonpath={.items[*].status.nodeInfo.kubeletVersion}";
     assert.equal((await cluster.kubectl("get", "nodes", "-o", versions)).split(" ").length, 2);
     for (const node of cluster.nodes) {
@@ -52,7 +52,7 @@ suite("a real cluster", () => {
     }
   });
 
-  test("a private image is refused without a credential and pulled with one, as the registry's log tells", async () => {
+  test("refuses a private image without a credential, and pulls it with one, as the registry's log shows", async () => {
     const secret = {
       apiVersion: "v1",
       kind: "Secret",
@@ -77,9 +77,9 @@ suite("a real cluster", () => {
     assert.deepEqual(new Set(users.map(({ user }) => user)), new Set(["pusher", "additional"]));
   });
 
-  test("a credential in the node's own file is enough, once the kubelet has read it", async () => {
+  test("accepts a credential in the node's own file once the kubelet has read it", async () => {
     first().writeFile("config.json", cluster.registry.document("original"));
-    // Else it would look again after five minutes.
+    // Otherwise it would try again after five minutes.
     await first().exec(["systemctl", "restart", "kubelet"]);
     await cluster.apply(
       pod("own", {
@@ -93,7 +93,7 @@ suite("a real cluster", () => {
     assert.equal(first().readFile("config.json"), undefined);
   });
 
-  test("an account that lost its password cannot pull any more", async () => {
+  test("lets an account that lost its password pull nothing", async () => {
     const { users } = cluster.registry;
     const answer = async (): Promise<number> => {
       const authorization = `Basic ${cluster.registry.auth("additional").auth}`;
@@ -111,7 +111,7 @@ suite("a real cluster", () => {
     assert.deepEqual([before, old.status, changed, await answer()], [200, 401, 200, 200]);
   });
 
-  test("kubectl logs and exec reach a pod, and a pod reaches the API server at its ClusterIP", async () => {
+  test("reaches a pod by kubectl logs and exec, and the API server from a pod at its ClusterIP", async () => {
     await running("with");
     assert.equal(await cluster.kubectl("logs", "with"), "hello\n");
     assert.equal(
@@ -136,7 +136,7 @@ suite("a real cluster", () => {
     );
   });
 
-  test("who may do what is told of what is served: a misspelt resource is no silent no", async () => {
+  test("reports who may do what only for served resources: a misspelt resource is an error, not a no", async () => {
     const group = "rbac.authorization.k8s.io";
     assert.equal(await may(cluster, "somebody", "get", "pods:exec", "default"), false);
     assert.equal(await may(cluster, "somebody", "bind", `clusterroles.${group}/admin`), false);
@@ -144,7 +144,7 @@ suite("a real cluster", () => {
       await assert.rejects(may(cluster, "somebody", "get", what), /serves no such resource/, what);
   });
 
-  test("the audit log tells who asked for what", async () => {
+  test("shows in the audit log who requested what", async () => {
     const lines = readFileSync(cluster.auditLog, "utf8").trim().split("\n");
     const users = new Set(
       lines.map((line) => (JSON.parse(line) as { user: { username: string } }).user.username),
@@ -153,7 +153,7 @@ suite("a real cluster", () => {
       assert.ok(users.has(user));
   });
 
-  test("a broken kubelet fails from its next start on, and healed it comes back by itself", async () => {
+  test("makes a broken kubelet fail from its next start on, and lets it recover by itself", async () => {
     const old = await invocation();
     await first().breakKubelet();
     assert.equal(await invocation(), old);
@@ -163,7 +163,7 @@ suite("a real cluster", () => {
     assert.notEqual(await invocation(), old);
   });
 
-  test("a node that died boots again with its pods, and its old journal", async () => {
+  test("boots a dead node again with its pods and its old journal", async () => {
     await running("own");
     const old = await invocation();
     first().stop();
@@ -179,7 +179,7 @@ suite("a real cluster", () => {
     });
   });
 
-  test("a node can be added, also by another process that attaches to the cluster", async () => {
+  test("adds a node, even from another process that attaches to the cluster", async () => {
     const attached = await attachCluster(cluster.name);
     const node = await attached.addNode();
     assert.equal(node.name, "node3");

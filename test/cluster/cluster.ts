@@ -44,21 +44,21 @@ import { remove, sweep, watchOver } from "./host/sweep.ts";
 export type ClusterOptions = Readonly<{
   /** 2 by default, none with `apiOnly`. */
   nodes?: number;
-  /** For attachCluster and removeCluster; a random one by default. */
+  /** For attachCluster and removeCluster; random by default. */
   name?: string;
   /** Outlives this process. */
   keep?: boolean;
   /**
-   * Seconds without a word of its kubelet after which a node is Unknown. 50 by default, as in a
-   * stock cluster; a kubelet says one every 10.
+   * Seconds without a report from its kubelet after which a node is Unknown. 50 by default, as in a
+   * stock cluster; a kubelet reports every 10.
    */
   missedAfter?: number;
   /**
-   * An etcd and an API server alone, without controllers, scheduler and registries: half the memory
-   * and a fifth of the processor time, where nothing runs in the cluster.
+   * Only an etcd and an API server, without controllers, scheduler and registries: half the memory
+   * and a fifth of the processor time, if nothing runs in the cluster.
    */
   apiOnly?: boolean;
-  /** Configurations of the API server in place of a stock cluster's. */
+  /** API server configurations that replace a stock cluster's. */
   apiServer?: Readonly<{ audit?: object; encryption?: object; longestToken?: number }>;
 }>;
 
@@ -77,7 +77,7 @@ export class Cluster {
   readonly registry: Registry;
   readonly nodes: Node[];
   readonly kit: Kit;
-  /** A place for files of this cluster; goes with it. */
+  /** A folder for files of this cluster; removed with it. */
   readonly directory: string;
   readonly #place: NodePlace;
   readonly #plane: ControlPlane;
@@ -118,7 +118,7 @@ export class Cluster {
   }
 
   /**
-   * kubectl get as a value; undefined when it is not there. What waits asks this way: it starts no
+   * kubectl get as a value; undefined if the object does not exist. For waits: it starts no
    * program.
    */
   async get<T = Record<string, unknown>>(...args: readonly string[]): Promise<T | undefined> {
@@ -137,9 +137,8 @@ export class Cluster {
   }
 
   /**
-   * Adds a node and returns it when it is Ready, or, where `before` keeps it from getting so, when
-   * it has booted. `before` may change its files before the first boot. Several may be added at
-   * once.
+   * Adds a node and returns it when it is Ready, or, if `before` prevents that, when it has booted.
+   * `before` may change its files before the first boot. Several may be added at once.
    */
   async addNode({ before, ready = true }: NodeOptions = {}): Promise<Node> {
     const { nodes } = update(this.#state.slot, ({ nodes }) => ({
@@ -155,7 +154,7 @@ export class Cluster {
     return node;
   }
 
-  /** Waits until the API says that a node is Ready. */
+  /** Waits until the API reports that a node is Ready. */
   async untilReady(node: Node): Promise<void> {
     const status = (): Promise<string | undefined> => this.readiness(node);
     await until(`${node.name} is Ready`, async () => (await status()) === "True", {
@@ -163,7 +162,7 @@ export class Cluster {
     });
   }
 
-  /** The status of a node's condition Ready; undefined where the API has none. */
+  /** The status of a node's condition Ready; undefined if the API has none. */
   async readiness({ name }: Node): Promise<string | undefined> {
     type Status = { status?: { conditions?: { type: string; status: string }[] } };
     const { status } = (await this.get<Status>("node", name)) ?? {};
@@ -171,8 +170,8 @@ export class Cluster {
   }
 
   /**
-   * Waits until a definition is served, by its name. Not by kubectl wait, which fails at once where
-   * the API server has not written its conditions yet: on a busy machine that takes a second.
+   * Waits until a CRD is served, by its name. Does not use kubectl wait, which fails at once if the
+   * API server has not written the conditions yet; on a busy machine that takes a second.
    */
   async untilServed(definition: string): Promise<void> {
     type Status = { status?: { conditions?: { type: string; status: string }[] | null } };
@@ -187,7 +186,7 @@ export class Cluster {
     await joinHubs(this.#place.network, other.#place.network);
   }
 
-  /** Kills the API server; what runs on the nodes goes on without it. */
+  /** Kills the API server; the nodes continue without it. */
   async stopApiServer(): Promise<void> {
     await killPart(this.#hub, "kube-apiserver");
   }
@@ -197,7 +196,7 @@ export class Cluster {
     await startPart(this.#hub, this.#plane, "kube-apiserver");
   }
 
-  /** Kills etcd; the API server lives on, and answers only what it need not ask for there. */
+  /** Kills etcd; the API server stays, and answers only what it can without etcd. */
   async stopEtcd(): Promise<void> {
     await killPart(this.#hub, "etcd");
   }
@@ -207,7 +206,9 @@ export class Cluster {
     await startPart(this.#hub, this.#plane, "etcd");
   }
 
-  /** Everything that the API server holds; the answer puts it back, as of then, later. */
+  /**
+   * Saves everything that the API server holds; the returned function restores that state later.
+   */
   async backUp(): Promise<() => Promise<void>> {
     const [data, copy] = [join(this.directory, "etcd"), join(this.directory, "etcd-backup")];
     const copied = async (from: string, to: string): Promise<void> => {
@@ -215,7 +216,7 @@ export class Cluster {
       await killPart(this.#hub, "etcd");
       rmSync(to, { recursive: true, force: true });
       cpSync(from, to, { recursive: true });
-      // The API server would else answer from what it remembers.
+      // Otherwise the API server would answer from its cache.
       startEtcd(this.#hub);
       await startPart(this.#hub, this.#plane, "kube-apiserver");
     };
@@ -223,7 +224,7 @@ export class Cluster {
     return async () => await copied(copy, data);
   }
 
-  /** What etcd keeps under a key, as the API server wrote it. */
+  /** etcd's value for a key, as the API server wrote it. */
   async stored(key: string): Promise<string> {
     const asked = { method: "POST", body: JSON.stringify({ key: btoa(key) }) };
     const script = `fetch("http://127.0.0.1:2379/v3/kv/range", ${JSON.stringify(asked)})
@@ -265,7 +266,9 @@ export class Cluster {
   }
 }
 
-/** Sweeps what killed runs left, then starts a cluster and returns it when all nodes are Ready. */
+/**
+ * Sweeps leftovers of killed runs, then starts a cluster and returns it when all nodes are Ready.
+ */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { apiOnly = false, nodes = apiOnly ? 0 : 2 } = options;
   const kit = await setUp();
@@ -292,13 +295,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ]);
     const cluster = new Cluster(kit, state, plane, registry);
     await Promise.all(Array.from({ length: nodes }, () => cluster.addNode()));
-    // The controllers make it after everything else, and no pod can be made without.
+    // The controllers create it last, and no pod can be created without it.
     const account = ["serviceaccount", "--namespace=default", "default"];
     const isMade = async () => {
       check();
       return (await cluster.get(...account)) !== undefined;
     };
-    // As long as the API server may take: 46 s of a busy machine were seen.
+    // As long as the API server may take: up to 46 s on a busy machine.
     if (!apiOnly) await until("the controllers run", isMade, { timeout: 90_000 });
     if (options.keep === true) cluster.keep();
     return cluster;
@@ -319,7 +322,7 @@ export async function attachCluster(name: string): Promise<Cluster> {
   return new Cluster(kit, state, plane, new Registry(kit.parts, directory, network, state.users));
 }
 
-/** Removes a cluster by its name, kept or not; false when there is none. */
+/** Removes a cluster by its name, kept or not; false if there is none. */
 export function removeCluster(name: string): boolean {
   const state = allStates().find((state) => state.name === name);
   if (state !== undefined) remove(state);

@@ -19,7 +19,7 @@ export type ControlPlane = Readonly<{
   auditLog: string;
 }>;
 
-/** Who asked for what, without bodies: tests count requests per user in it. */
+/** Records requests without bodies: tests count requests per user in it. */
 const auditPolicy = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
@@ -27,13 +27,13 @@ const auditPolicy = {
   rules: [{ level: "Metadata" }],
 };
 
-/** Where there is one, etcd's content is encrypted as it says. */
+/** If given, etcd's content is encrypted with this configuration. */
 const encryptionFile = "encryption.json";
 
-/** Where there is one, no token is good for longer than so many seconds. */
+/** If given, the longest validity of a token in seconds. */
 const longestTokenFile = "longest-token";
 
-/** Where things are; also for a control plane that another process started. */
+/** Paths and addresses; also for a control plane that another process started. */
 export function controlPlaneAt(
   directory: string,
   network: Network,
@@ -47,7 +47,7 @@ export function controlPlaneAt(
   };
 }
 
-/** Where a control plane lives; `groups` are those of the hub. */
+/** The directory of a control plane; `groups` are those of the hub. */
 export type ControlPlanePlace = Readonly<{
   parts: Parts;
   directory: string;
@@ -55,7 +55,7 @@ export type ControlPlanePlace = Readonly<{
   groups: readonly string[];
 }>;
 
-/** What may be other than in a stock cluster; cluster.ts says what each means. */
+/** Differences from a stock cluster; cluster.ts explains each. */
 type Settings = Readonly<{
   missedAfter?: number;
   apiOnly?: boolean;
@@ -107,8 +107,8 @@ export async function startControlPlane(
   checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
   const check = () => checks.forEach((one) => one());
   await untilApiReady(place, plane, check);
-  // Not before: a controller manager ends where no API server is healthy 10 s after it began, which
-  // on a busy machine takes longer, and nothing here starts it again as a kubelet would.
+  // Not earlier: a controller manager ends if no API server is healthy within 10 s, which takes
+  // longer on a busy machine, and nothing here restarts it as a kubelet would.
   if (!apiOnly) {
     const managing = controllerManagerFlags(authority.directory, missedAfter);
     checks.push(start(place, "kube-controller-manager", managing));
@@ -121,7 +121,7 @@ export async function startControlPlane(
 }
 
 /**
- * Kills etcd or the API server as a crash would, and returns when it is gone. What etcd wrote
+ * Kills etcd or the API server as a crash would, and returns when it is gone. Data that etcd wrote
  * stays.
  */
 export async function killPart(
@@ -133,7 +133,7 @@ export async function killPart(
   await until(`${name} is gone`, () => alive().length === 0);
 }
 
-/** Starts what killPart ended; returns once the API server answers from etcd. */
+/** Starts the program that killPart ended; returns once the API server answers from etcd. */
 export async function startPart(
   place: ControlPlanePlace,
   plane: ControlPlane,
@@ -144,7 +144,7 @@ export async function startPart(
   await untilApiReady(place, plane, start(place, name, flags));
 }
 
-/** Starts etcd alone, for an API server that starts next. */
+/** Starts only etcd, for an API server that starts next. */
 export function startEtcd(place: ControlPlanePlace): void {
   start(place, "etcd", etcdFlags(place.directory));
 }
@@ -155,7 +155,7 @@ function start(
   flags: readonly string[],
 ): () => void {
   const argv = inNamespace(network, "hub", [parts.path(name), ...flags]);
-  // A fifth less of a processor until all is up, for 120 MiB more.
+  // A fifth less processor time until everything is up, for 120 MiB more.
   const env = { GOGC: "400" };
   return startDaemon({ name, argv, groups, log: join(directory, `${name}.log`), env }).check;
 }
@@ -195,7 +195,7 @@ async function untilApiReady(
 function etcdFlags(directory: string): string[] {
   return [
     `--data-dir=${join(directory, "etcd")}`,
-    "--unsafe-no-fsync", // nobody's data is in it
+    "--unsafe-no-fsync", // the data is disposable
     "--listen-client-urls=http://127.0.0.1:2379",
     "--advertise-client-urls=http://127.0.0.1:2379",
     "--listen-peer-urls=http://127.0.0.1:2380",
@@ -241,7 +241,7 @@ function controllerManagerFlags(pki: string, missedAfter: number): string[] {
     `--root-ca-file=${join(pki, "ca.crt")}`,
     `--service-account-private-key-file=${join(pki, "sa.key")}`,
     `--node-monitor-grace-period=${missedAfter}s`,
-    // 5 minutes in a stock cluster, which is how long a quota may not count a new definition.
+    // 5 minutes in a stock cluster; for that long a quota may not count a new CRD.
     "--resource-quota-sync-period=20s",
   ];
 }

@@ -39,12 +39,12 @@ function directory(name: string): Promise<string> {
   });
 }
 
-test("what a killed run left is swept by the next one, but for a cluster that is kept", async () => {
+test("sweeps in the next run what a killed run left, except a cluster that is kept", async () => {
   const killed = startElsewhere("killed");
   const kept = startElsewhere("kept", { keep: true });
   await Promise.all([killed.up, kept.up]);
   const [killedAt, keptAt] = [await directory("killed"), await directory("kept")];
-  assert.notEqual(killedAt, keptAt, "two clusters run side by side");
+  assert.notEqual(killedAt, keptAt, "runs two clusters side by side");
   for (const { child, ended } of [killed, kept]) {
     child.kill("SIGKILL");
     await ended;
@@ -66,7 +66,7 @@ test("what a killed run left is swept by the next one, but for a cluster that is
   assert.equal(removeCluster("kept"), false);
 });
 
-test("a sweep leaves alone what lives, also where nobody wrote it down", async (t) => {
+test("never sweeps living clusters, even unrecorded ones", async (t) => {
   const [empty, used] = ["gps98-hub", "gps99-hub"];
   for (const name of [empty, used]) await run(["ip", "netns", "add", name]);
   const child = spawn("nsenter", [`--net=/run/netns/${used}`, "sleep", "60"]);
@@ -86,7 +86,7 @@ test("a sweep leaves alone what lives, also where nobody wrote it down", async (
   assert.equal(await isTaken(networkOf(99)), true);
 });
 
-test("of runs that begin at once one sweeps a leftover, and none a cluster that has its slot since", async () => {
+test("sweeps a leftover in only one of several runs that begin at once, and never a cluster that has taken its slot", async () => {
   const name = "slot";
   names.push(name);
   const state = await claim({ name, users: {} });
@@ -98,7 +98,7 @@ test("of runs that begin at once one sweeps a leftover, and none a cluster that 
   writeFileSync(lock, JSON.stringify(thisProcess));
   removeLeftover(seen);
   assert.ok(existsSync(directoryOf(state)), "another run is at it");
-  // A sweep that was killed itself keeps nobody from it.
+  // A sweep that was itself killed must not block others.
   writeFileSync(lock, JSON.stringify(seen.owner));
   removeLeftover(seen);
   assert.ok(!existsSync(directoryOf(state)));
@@ -108,7 +108,7 @@ for (const [when, file] of [
   ["while the control plane starts", "kube-apiserver.log"],
   ["while the node boots", "node1.log"],
 ] as const) {
-  test(`Ctrl-C ${when} leaves nothing behind`, async () => {
+  test(`leaves nothing behind after Ctrl-C ${when}`, async () => {
     const name = `interrupted-${file}`;
     const { child, ended } = startElsewhere(name);
     const place = await directory(name);
@@ -119,7 +119,7 @@ for (const [when, file] of [
   });
 }
 
-test("a start that fails says why at once and leaves nothing behind", async (t) => {
+test("reports at once why a start fails, and leaves nothing behind", async (t) => {
   const name = "failing";
   names.push(name);
   const assets = process.env["KUBEBUILDER_ASSETS"];

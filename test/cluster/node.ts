@@ -14,10 +14,7 @@ import { layNode, sharedMounts } from "./kit/rootfs.ts";
 import { run } from "./run.ts";
 import type { Kit } from "./setup.ts";
 
-/**
- * No machined is asked; no file of this machine leaks in; runc needs the system calls that are let
- * through.
- */
+/** machined is not used; no file of this machine leaks in; runc needs the allowed system calls. */
 const nspawnFlags = [
   "--boot",
   "--quiet",
@@ -35,7 +32,7 @@ const namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup"];
 
 const dropIn = "etc/systemd/system/kubelet.service.d/50-broken.conf";
 
-/** What a node shares with its cluster; `groups` are the cluster's own control groups. */
+/** The parts that a node shares with its cluster; `groups` are the cluster's own control groups. */
 export type NodePlace = Readonly<{
   directory: string;
   network: Network;
@@ -65,7 +62,7 @@ export class Node {
     this.#groups = groups.map((group) => join(group, this.name));
   }
 
-  /** Makes network and root file system, not yet booted. */
+  /** Makes network and root file system, without booting. */
   async prepare(authority: Authority, server: string): Promise<void> {
     await authority.sign(this.name, `/O=system:nodes/CN=system:node:${this.name}`);
     const kubeconfig = readFileSync(authority.kubeconfig(this.name, server), "utf8");
@@ -145,7 +142,7 @@ export class Node {
     return Object.fromEntries(pairs) as Record<P, string>;
   }
 
-  /** All that a unit logged, also before a reboot, in UTC. Works for a stopped node. */
+  /** Everything that a unit logged, including before a reboot, in UTC. Works for a stopped node. */
   async journal(unit = "kubelet.service"): Promise<string> {
     const directory = join(this.rootfs, "var/log/journal");
     return await run([
@@ -158,7 +155,7 @@ export class Node {
     ]);
   }
 
-  /** A file below /var/lib/kubelet; undefined when it is not there. */
+  /** A file below /var/lib/kubelet; undefined if it does not exist. */
   readFile(path: string): Buffer | undefined {
     const file = join(this.rootfs, "var/lib/kubelet", path);
     return existsSync(file) ? readFileSync(file) : undefined;
@@ -173,8 +170,8 @@ export class Node {
   }
 
   /**
-   * From its next start on the kubelet fails, until healed; a running one goes on. `lines` replace
-   * the default, which is a failing ExecStartPre.
+   * From its next start on the kubelet fails, until healed; a running one continues. `lines`
+   * replace the default, which is a failing ExecStartPre.
    */
   async breakKubelet(lines = "[Service]\nExecStartPre=/bin/false\n"): Promise<void> {
     this.#put(dropIn, lines);
@@ -182,7 +179,7 @@ export class Node {
   }
 
   /**
-   * Takes breakKubelet back. systemd's own Restart=always starts a kubelet that is down within a
+   * Undoes breakKubelet. systemd's own Restart=always starts a kubelet that is down within a
    * second.
    */
   async healKubelet(): Promise<void> {

@@ -3,15 +3,15 @@ import { test } from "node:test";
 import { until } from "./await.ts";
 import { keepRunning, startProgram } from "./program.ts";
 
-test("a program has ended when its last words have been read, and not before", async () => {
-  // The words come when the process is gone: that they are late is made sure of here, and happens
-  // to any program on a busy machine.
+test("counts a program as ended only after its last output was read", async () => {
+  // The output comes after the process is gone. The delay here is artificial, and happens to any
+  // program on a busy machine.
   const program = startProgram(["sh", "-c", "(sleep 0.3; echo last words) & echo begun; exit 3"]);
   assert.equal(await until("it ends", program.exited, { every: 1 }), 3);
   assert.equal(program.output(), "begun\nlast words\n");
 });
 
-test("stop and kill answer when it has ended, also one that had ended before", async () => {
+test("resolves stop and kill after the end, even if the program had ended before", async () => {
   const program = startProgram([
     "sh",
     "-c",
@@ -27,13 +27,13 @@ test("stop and kill answer when it has ended, also one that had ended before", a
   assert.equal(killed.exited(), 128);
 });
 
-test("a character that comes in two pieces is read as one", async () => {
+test("reads a character that comes in two pieces as one", async () => {
   const program = startProgram(["sh", "-c", "printf 'p\\303'; sleep 0.2; printf '\\244sswort'"]);
   await until("it ends", program.exited, { every: 1 });
   assert.equal(program.output(), "p\u00e4sswort");
 });
 
-test("a program that is kept running starts again where its end is expected, and nowhere else", async () => {
+test("starts a program again only after an expected end", async () => {
   let starts = 0;
   const script = () => `echo start ${(starts += 1)}; [ ${starts} -lt 3 ] && exit 1; sleep 9`;
   const program = keepRunning(

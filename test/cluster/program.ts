@@ -1,4 +1,4 @@
-/** A program that runs beside a test, and what it has written. */
+/** A program that runs beside a test, and its output. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { until } from "./await.ts";
@@ -6,7 +6,7 @@ import { directEnvironment } from "./run.ts";
 
 export type RunningProgram = Readonly<{
   pid: number;
-  /** All that it wrote to stdout and stderr so far. */
+  /** Everything that it wrote to stdout and stderr so far. */
   output: () => string;
   signal: (name: NodeJS.Signals) => void;
   /** SIGTERM and wait; resolves with the exit code. */
@@ -14,15 +14,15 @@ export type RunningProgram = Readonly<{
   /** SIGKILL and wait. */
   kill: () => Promise<number>;
   /**
-   * The exit code, 128 where a signal ended it, once it has ended and all that it wrote has been
-   * read: its last lines come through the pipe after its end.
+   * The exit code, 128 if a signal ended it, once it has ended and all its output has been read:
+   * its last lines come through the pipe after its end.
    */
   exited: () => number | undefined;
   /** Resolves with it. */
   ended: Promise<number>;
 }>;
 
-/** Starts it, in our own environment without proxies and with `env` besides. */
+/** Starts it, in our own environment without proxies, with `env` added. */
 export function startProgram(
   [program = "", ...args]: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -52,8 +52,8 @@ export function startProgram(
 }
 
 /**
- * Starts it, and again each time that it ends by itself and `again` says so of what it has written
- * since its last start. What it tells is of all its processes, `pid` and `exited` of the last.
+ * Starts it, and again each time that it ends by itself if `again` accepts its output since its
+ * last start. The output is of all its processes, `pid` and `exited` of the last.
  */
 export function keepRunning(
   start: () => RunningProgram,
@@ -95,7 +95,7 @@ export const lostLease = (output: string): boolean => output.includes("not renew
 /** The port of /metrics and its siblings, which each of our programs logs. */
 export async function portOf({ output }: RunningProgram): Promise<number> {
   return await until(
-    "its port is told",
+    "its port is logged",
     () => Number(/"port":(\d+)/.exec(output())?.[1]) || undefined,
   );
 }

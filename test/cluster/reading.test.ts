@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askedBy } from "./reading.ts";
 
-test("kubectl's words become one request", () => {
+test("turns kubectl's arguments into one request", () => {
   const pods = "/api/v1/namespaces/kube-system/pods";
   const events = "/api/v1/namespaces/default/events";
   const cases: readonly (readonly [words: string, path: string, query: object])[] = [
@@ -20,7 +20,7 @@ test("kubectl's words become one request", () => {
     assert.deepEqual(askedBy(words.split(" ")), { path, query }, words);
 });
 
-test("what only kubectl understands is left to it", () => {
+test("leaves to kubectl what only kubectl understands", () => {
   for (const words of ["pods -A", "widgets", "pod one two", "pod one -l a=b", "pods,secrets"])
     assert.equal(askedBy(words.split(" ")), undefined, words);
 });

@@ -1,6 +1,6 @@
 /**
- * `kubectl get … -o json` as one request on a connection that stays: a kubectl takes 60 ms of a
- * core, and a test that waits asks ten times a second, beside two others on two cores.
+ * `kubectl get … -o json` as one request on a persistent connection: a kubectl takes 60 ms of a
+ * core, and a waiting test asks ten times a second, beside two others on two cores.
  */
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
@@ -25,10 +25,10 @@ const collections: Readonly<Record<string, string>> = {
   serviceaccount: "/api/v1/namespaces/*/serviceaccounts",
 };
 
-/** Path and query; undefined for what only kubectl understands. */
+/** Path and query; undefined for arguments that only kubectl understands. */
 export type KubectlRequest = Readonly<{ path: string; query: Readonly<Record<string, string>> }>;
 
-/** What `kubectl get` with these arguments asks the API server for. */
+/** The API request of `kubectl get` with these arguments. */
 export function askedBy(args: readonly string[]): KubectlRequest | undefined {
   const words: string[] = [];
   const query: Record<string, string> = {};
@@ -52,7 +52,7 @@ export function askedBy(args: readonly string[]): KubectlRequest | undefined {
   return { path: name === undefined ? path : `${path}/${name}`, query };
 }
 
-/** A connection as whom the kubeconfig names. */
+/** A connection as the kubeconfig's user. */
 export function reader(kubeconfig: string): <T>(asked: KubectlRequest) => Promise<T | undefined> {
   let api: Api | undefined;
   return async <T>({ path, query }: KubectlRequest) => {

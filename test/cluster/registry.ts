@@ -1,8 +1,8 @@
 /**
- * Two real registries (distribution) in the hub: one that asks for a password, one that does not.
+ * Two real registries (distribution) in the hub: one with a password, one without.
  *
  * Nodes know them by name, through containerd's hosts.toml; the machine reaches them by address. So
- * an image is called the same in every cluster: `registry.example/team/app:1`.
+ * an image has the same name in every cluster: `registry.example/team/app:1`.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,7 +15,10 @@ import { directEnvironment, run } from "./run.ts";
 
 /** Wants a password. */
 const privateRegistry = "registry.example";
-/** Wants none: for the pods' sandbox and our own image, which must not need what they bring. */
+/**
+ * Needs no password: for the pods' sandbox and our own image, which must not depend on the
+ * credential that they deliver.
+ */
 export const publicRegistry = "public.example";
 
 /** The names that nodes know, with the hub's port. */
@@ -25,7 +28,7 @@ export const registryPorts = { [privateRegistry]: 5000, [publicRegistry]: 5001 }
 const userNames = ["original", "additional", "pusher"] as const;
 export type UserName = (typeof userNames)[number];
 
-/** New passwords, long enough to be searched for in logs. */
+/** New passwords, long enough to search for them in logs. */
 export function newPasswords(): Record<UserName, string> {
   return Object.fromEntries(
     userNames.map((user) => [user, randomBytes(18).toString("base64url")]),
@@ -40,7 +43,7 @@ export class Registry {
   readonly host = privateRegistry;
   /** The name of the one that asks nothing. */
   readonly publicHost = publicRegistry;
-  /** Where this machine reaches the private one: IP:port, plain HTTP. */
+  /** The private registry's address for this machine: IP:port, plain HTTP. */
   readonly address: string;
   readonly publicAddress: string;
   readonly #parts: Parts;
@@ -65,7 +68,7 @@ export class Registry {
     return this.#users;
   }
 
-  /** What an `auths` map holds for a user: `{"auth": base64 of user:password}`. */
+  /** A user's entry in an `auths` map: `{"auth": base64 of user:password}`. */
   auth(user: UserName): { auth: string } {
     return { auth: Buffer.from(`${user}:${this.#users[user]}`).toString("base64") };
   }
@@ -76,7 +79,7 @@ export class Registry {
   }
 
   /**
-   * Changes the accounts; the registry sees it at its next request. A user without a password is
+   * Changes the accounts; the registry reads them at its next request. A user without a password is
    * locked out.
    */
   async setUsers(users: Readonly<Record<string, string>>): Promise<void> {
@@ -109,7 +112,10 @@ export class Registry {
     return `${to}/${reference}`;
   }
 
-  /** What the private registry let through, oldest first: tells whose credential a node used. */
+  /**
+   * The requests that the private registry allowed, oldest first: shows whose credential a node
+   * used.
+   */
   accesses(): LoggedRequest[] {
     const log = join(this.#directory, `${privateRegistry}.log`);
     if (!existsSync(log)) return [];
@@ -160,8 +166,8 @@ export async function startRegistries(
 }
 
 /**
- * The only hash that the registry takes. Cost 5: it is asked at every request. perl's crypt knows
- * it, openssl does not.
+ * The only hash that the registry accepts. Cost 5, because it is computed at every request. perl's
+ * crypt supports it, openssl does not.
  */
 async function bcrypt(password: string): Promise<string> {
   const salt = randomBytes(16).toString("hex").slice(0, 22);

@@ -1,16 +1,17 @@
-/** That a controller at rest asks for nothing. */
+/** Checks that an idle controller makes no requests. */
 import { keepsWatch, type AuditedRequest } from "./audit.ts";
 import { stays, until } from "./await.ts";
 
-/** Milliseconds: a rollout's status is written a second after its end, and told some later. */
+/** Milliseconds: a rollout's status is written a second after its end, and reported later. */
 const quiet = 5000;
-/** Milliseconds: more than the 5 s in which a loop looks again as long as something goes on. */
+/**
+ * Milliseconds: more than the 5 s after which a loop checks again while something is in progress.
+ */
 const rest = 10_000;
 
 /**
- * Waits until nothing is asked for a while, whatever was still under way, and watches that nothing
- * is from then on: no list either, but those that renew a watch. `asked`: requests since a time
- * (ISO 8601) without what keeps the Lease.
+ * Waits until no request is made for a while, then watches that it stays so: no list either, except
+ * those that renew a watch. `asked`: requests since a time (ISO 8601), except those for the Lease.
  */
 export async function restsFrom(
   asked: (since: string) => readonly AuditedRequest[],
@@ -19,7 +20,7 @@ export async function restsFrom(
     asked(new Date(moment).toISOString()).filter((one) => !keepsWatch(one));
   const begun = Date.now();
   await until(
-    "what was under way is over",
+    "earlier requests are over",
     () => Date.now() - begun >= quiet && since(Date.now() - quiet).length === 0,
     { every: 500, timeout: 15_000, seen: () => since(begun) },
   );

@@ -1,7 +1,7 @@
 /**
- * Who may do what, asked of the API server's authorizer itself. `kubectl auth can-i` ends with 1
- * for a no as for a server that is not there, and takes what follows a slash for an object's name:
- * `pods/exec` asks for a pod called exec.
+ * Who may do what, according to the API server's authorizer. `kubectl auth can-i` ends with 1 both
+ * for a no and for an unreachable server, and reads the text after a slash as an object's name:
+ * `pods/exec` asks for a pod named exec.
  */
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
@@ -10,13 +10,13 @@ import type { Cluster } from "./cluster.ts";
 
 const reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const connections = new Map<string, Api>();
-/** Of each connection, what its API server was seen to serve. */
+/** The served resources of each connection's API server, as seen so far. */
 const served = new WeakMap<Api, Set<string>>();
 
 /**
- * Whether a user, or a service account by its whole user name, may do it. `what` is
- * `resource[.group][:subresource][/name]`. Without a namespace, in all of them or in none. Fails
- * where the API server does not tell, or serves no such resource.
+ * Whether a user, or a service account by its full user name, may do it. `what` is
+ * `resource[.group][:subresource][/name]`. Without a namespace: in all of them or in none. Fails if
+ * the API server does not answer, or serves no such resource.
  */
 export async function may(
   { kubeconfig }: Pick<Cluster, "kubeconfig">,
@@ -29,7 +29,7 @@ export async function may(
   const [type = "", subresource = ""] = kind.split(":");
   const [resource = "", group = ""] = type.split(/\.(.*)/);
   const api = connected(kubeconfig);
-  // Whom somebody may impersonate is no resource that is served.
+  // The objects of impersonation are not a served resource.
   if (verb !== "impersonate")
     await assertServed(api, group, type === kind ? resource : `${resource}/${subresource}`);
   const answer = await api.create<{ status: { allowed: boolean } }>(reviews, {
@@ -64,7 +64,7 @@ async function preferred(api: Api, group: string): Promise<string> {
   return `/apis/${known?.preferredVersion.groupVersion}`;
 }
 
-/** What the API server adds to a user that has authenticated. */
+/** The groups that the API server adds to an authenticated user. */
 export function groupsOf(user: string): readonly string[] {
   const [, kind, namespace] = user.split(":");
   const accounts = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];

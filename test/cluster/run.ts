@@ -1,4 +1,4 @@
-/** Running other programs, and telling a person what goes on. */
+/** Runs other programs, and shows progress to a person. */
 import { execFile, spawnSync, type ChildProcess } from "node:child_process";
 
 export type RunOptions = Readonly<{
@@ -10,8 +10,8 @@ export type RunOptions = Readonly<{
 }>;
 
 /**
- * Our own environment without proxies: everything that the tests talk to lives on this machine, and
- * a proxy could not reach it.
+ * Our own environment without proxies: everything that the tests reach is on this machine, and a
+ * proxy could not reach it.
  */
 export function directEnvironment(
   extra: Readonly<Record<string, string>> = {},
@@ -26,8 +26,7 @@ export function directEnvironment(
 const running = new Set<ChildProcess>();
 
 /**
- * For the end of this process: nothing that it began may go on making things after they were
- * cleaned up.
+ * For the end of this process: no program that it started may create anything after the clean-up.
  */
 export function endRunning(): void {
   for (const child of running) child.kill("SIGKILL");
@@ -59,7 +58,7 @@ export function run(argv: readonly string[], options: RunOptions = {}): Promise<
   return promise;
 }
 
-/** The same for code that can await nothing. Never throws: undefined when the program failed. */
+/** The same for code that cannot await. Never throws: undefined if the program failed. */
 export function runSync(argv: readonly string[]): string | undefined {
   const [program = "", ...args] = argv;
   const ended = spawnSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

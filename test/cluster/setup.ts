@@ -1,6 +1,6 @@
 /**
- * Everything that a real cluster is made of, made once per machine:
- * `node tools/build/run.mjs test/cluster/setup.ts`. Tests and demo call it themselves.
+ * Everything that a real cluster consists of, made once per machine: `node tools/build/run.mjs
+ * test/cluster/setup.ts`. Tests and demo call it themselves.
  */
 import { installPackages } from "./kit/debian.ts";
 import { makeImages, type Images } from "./kit/images.ts";
@@ -12,14 +12,17 @@ import { progress } from "./run.ts";
 
 let speed: Speed = "quick";
 
-/** From now on clusters of this process run optimised programs: what is measured needs them. */
+/** From now on clusters of this process run optimised programs, as measurements need. */
 export function useOptimised(): void {
   speed = "optimised";
 }
 
 export type Kit = Readonly<{ parts: Parts; debian: string; images: Images }>;
 
-/** Some five minutes on a fresh machine with two idle cores, some milliseconds when all stands. */
+/**
+ * Some five minutes on a fresh machine with two idle cores, some milliseconds once everything
+ * exists.
+ */
 export async function setUp(): Promise<Kit> {
   raiseLimits();
   await installPackages();

@@ -13,7 +13,7 @@ import { play, type Chapter } from "./story.ts";
 const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
 const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
-/** Plays the story there, with the controller as it is shipped; leaves nothing. */
+/** Plays the story there, with the controller as it is shipped; leaves nothing behind. */
 export async function playOnFakeApi(): Promise<Chapter[]> {
   await freshBundle();
   await using server = await FakeServer.start(readFileSync(definition, "utf8"));

@@ -1,7 +1,7 @@
 /**
  * The README's story, played by one controller against any API server: create, rotate, refuse,
- * halt, withdraw. Returns a transcript of what the controller did, without times, uids and counts
- * that vary, so that what a fake API server brings about can be compared with a real one.
+ * halt, withdraw. Returns a transcript of the controller's actions, without times, uids and counts
+ * that vary, so that a fake API server's effects can be compared with a real one's.
  */
 import assert from "node:assert/strict";
 import type { V1DaemonSet, V1Lease, V1Pod, V1Secret } from "@kubernetes/client-node";
@@ -24,7 +24,7 @@ type Write = Readonly<{
   status: number;
 }>;
 
-/** Where the story is played. */
+/** The stage of the story. */
 export type Stage = Readonly<{
   /** The administrator's calls. */
   admin: Cluster;
@@ -39,13 +39,14 @@ export type Stage = Readonly<{
 export type Chapter = Readonly<{
   title: string;
   /**
-   * Changes of objects, with the server's answers; no Events, status or Leases. First what was made
-   * and deleted, in order; then what was changed, each once: how often depends on who is quicker.
+   * Changes of objects, with the server's answers; no Events, status or Leases. First created and
+   * deleted objects, in order; then changed ones, each once, because the number of changes depends
+   * on timing.
    */
   writes: readonly string[];
   /**
-   * Events on additional-pull-secret that are new, sorted. A Warning is repeated for as long as it
-   * lasts, so it is new once.
+   * New Events on additional-pull-secret, sorted. A Warning is repeated while it lasts, so it is
+   * new once.
    */
   events: readonly string[];
   conditions: readonly string[];
@@ -72,7 +73,7 @@ const mistake = "not-base64!";
 /** The documents in the order in which they are declared, and the value that is refused. */
 export const documents = { first, rotated, failing, mistake } as const;
 
-/** Plays the story to its end; fails where a promise of the README is broken on the way. */
+/** Plays the story to its end; fails if a promise of the README is broken on the way. */
 export async function play(stage: Stage): Promise<Chapter[]> {
   const teller = new Teller(stage);
   const { nodes } = stage;
@@ -199,10 +200,10 @@ class Teller {
     return found.message;
   }
 
-  /** Asks what the three commands of the README ask: there are so many agents. */
+  /** Runs the three commands of the README: there are this many agents. */
   async shown(count: number): Promise<void> {
     const { admin } = this.#stage;
-    // An agent that has given its word starts again.
+    // An agent that has written its termination message starts again.
     await until("every agent is available", async () => {
       const { status } = (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? {};
       return status?.numberAvailable === count;
@@ -216,7 +217,7 @@ class Teller {
     assert.equal(pods.length, count);
   }
 
-  /** Ends a chapter: notes what happened since the last one. */
+  /** Ends a chapter: records what happened since the last one. */
   async chapter(title: string): Promise<void> {
     const all = this.#stage.writes();
     const writes = all.slice(this.#written).filter((write) => isOfChapter(write));
@@ -255,7 +256,7 @@ class Teller {
     );
   }
 
-  /** Events on additional-pull-secret that no chapter has yet. */
+  /** Events on additional-pull-secret that are in no chapter yet. */
   async #events(): Promise<Event[]> {
     const found: Event[] = [];
     await this.#stage.admin.pages<Event>(collections.events, {}, (items) => {
@@ -291,7 +292,10 @@ function leavesOf(tree: Tree, path = ""): string[] {
   return below.flatMap(([key, one]) => leavesOf(one, `${path} ${key}`.trim()));
 }
 
-/** True for what changed an object. What only reports, or only keeps time, comes as time passes. */
+/**
+ * True for a write that changed an object. Writes that only report, or only keep time, depend on
+ * the clock.
+ */
 function isOfChapter({ resource, query, status }: Write): boolean {
   if (query["dryRun"] !== undefined || status >= 300) return false;
   return !/^events$|\/status$|\/leases$/.test(resource);
@@ -310,7 +314,7 @@ function described({ verb, resource, name, query, status }: Write): string {
   return `${verb} ${resource}/${name}${suffix === "" ? "" : ` as ${suffix.slice(1)}`}: ${status}`;
 }
 
-/** A message without what differs between runs: times, and the name of the first node. */
+/** A message without the parts that differ between runs: times, and the name of the first node. */
 const steady = (message: string): string =>
   message
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")

@@ -1,4 +1,4 @@
-/** The agent of the model: the four rules, and how a change ends. */
+/** The agent of the model: four rules, and how a change ends. */
 import { exit, restartKubelet } from "./machine.ts";
 import { checkNotBack, checkUngranted } from "./laws.ts";
 import {
@@ -32,7 +32,7 @@ const isOld = (w: World, m: Machine): boolean => w.templates.get(m.template)?.ol
 
 /**
  * NotReady to each new `since`, until a probe of the running kubelet was answered and the clock
- * shows another second; NotReady as long as the grant is not fulfilled.
+ * shows another second; NotReady while the grant is not fulfilled.
  */
 export function agentIsReady(w: World, m: Machine): boolean {
   if (isOld(w, m)) return m.journal !== null;
@@ -46,7 +46,7 @@ export function agentIsReady(w: World, m: Machine): boolean {
 export function agent(w: World, m: Machine): void {
   const { t } = w;
   if (!m.running || !m.mount || t < m.wait) return;
-  // Rule 1: a change that has begun is ended, whatever the grant or the Secret shows meanwhile.
+  // Rule 1: a change that has begun is finished, whatever the grant or the Secret shows meanwhile.
   if (m.journal?.begun) return endChange(w, m, m.journal, m.journal.begun);
   if (!m.kubelet && !m.kubeletBack) return restartKubelet(w, m, "revive");
   if (!m.kubelet || isOld(w, m)) return;
@@ -60,7 +60,7 @@ export function agent(w: World, m: Machine): void {
     return fulfil(w, m, grant, m.mount.secret);
   if (grant && grant.rev > 0 && grant.word && m.journal && !hasSaid(m.journal, "proved", grant))
     return end(w, m, m.journal, "proved", grant);
-  // Rule 3: with a journal, also an empty one, the node keeps what it has.
+  // Rule 3: with a journal, even an empty one, the node keeps what it has.
   if (m.journal) return;
   // Rule 4: without a journal, the served content; if nothing is served, an empty journal.
   const { secret } = m.mount;
@@ -77,7 +77,7 @@ export function agent(w: World, m: Machine): void {
 const hasSaid = ({ said }: Journal, kind: string, grant: Grant): boolean =>
   said === `${kind} ${keyOf(grant)}`;
 
-/** Ends the container with this word about the grant. */
+/** Ends the container with this termination message about the grant. */
 function end(
   w: World,
   m: Machine,
@@ -102,7 +102,7 @@ function fulfil(w: World, m: Machine, grant: Grant, secret: Mounted): void {
   const isOurs = secret.mode === modeOf(w, m) || grant.digest === RELEASE;
   // Not mounted yet, or void.
   if (!isOurs || (!isNewest && !isServed)) return;
-  // A grant that was refused or has failed is dead; another `since` is another grant.
+  // A grant that was refused or has failed is dead; another `since` makes another grant.
   const [dead, kind] = (m.journal?.quarantine ?? "").split(" ");
   if (m.journal && dead === key) {
     const word = kind === "unfit" ? "unfit" : "failed";
@@ -150,7 +150,9 @@ function prove(w: World, m: Machine, rev: number, digest: Digest): void {
   log(w, `${m.name} proves revision ${rev} (${digest})`);
 }
 
-/** A change goes on: the kubelet is restarted up to three times, then the old file comes back. */
+/**
+ * A change continues: the kubelet is restarted up to three times, then the old file is restored.
+ */
 function endChange(w: World, m: Machine, journal: Journal, change: Begun): void {
   const { t } = w;
   const mode = modeOf(w, m);

@@ -1,4 +1,4 @@
-/** Changes and withdrawals of clusters whose nodes are replaced all the time. */
+/** Changes and withdrawals in clusters whose nodes are replaced all the time. */
 import assert from "node:assert/strict";
 import { pass, servedCluster, until } from "./cluster.ts";
 import { missing } from "./laws.ts";
@@ -18,9 +18,9 @@ export function churnTable(rows: readonly Row[]): void {
   for (const { nodes, churn } of rows)
     for (const isWithdrawal of [false, true]) {
       const w = servedCluster({ seed: nodes, nodes, budget: Math.ceil(nodes / 10), churn });
-      // Besides 1 to 4 s for the container, and about 8 s for the kubelet's restart.
+      // In addition: 1 to 4 s for the container, and about 8 s for the kubelet's restart.
       w.startDelay = 35;
-      // Nodes of machines that left are deleted within a minute. One that stays has old content.
+      // Nodes of machines that left are deleted within a minute. A Node that stays has old content.
       w.linger = 1;
       pass(w, driver, 100);
       if (isWithdrawal) w.api.b = 0;

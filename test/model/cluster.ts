@@ -23,7 +23,7 @@ const planOfSize = ({ seed, nodes, budget, churn: rate = 0 }: Size): Plan => ({
 /** Nothing is installed yet. */
 export const emptyCluster = (size: Size): World => newWorld(planOfSize(size));
 
-/** Revision 3 is served, and every node has proved it long ago. */
+/** Revision 3 is served, and every node proved it long ago. */
 export function servedCluster(size: Size): World {
   const w = emptyCluster(size);
   const { api } = w;
@@ -53,7 +53,7 @@ export function servedCluster(size: Size): World {
   return w;
 }
 
-/** Lets the cluster go on until the condition holds. Returns the seconds, or fails after `most`. */
+/** Lets the cluster run until the condition holds. Returns the seconds, or fails after `most`. */
 export function until(w: World, driver: Driver, most: number, isOver: () => boolean): number {
   const from = w.t;
   for (; w.t <= from + most; w.t++) {
@@ -81,6 +81,6 @@ export function withUnstartable(w: World, count: number, why: "image" | "podless
 /** The view of a decision at this moment. */
 export const lastView = (w: World): View => decided(w, w.api, {}).view;
 
-/** What new nodes get. */
+/** The content that new nodes get. */
 export const served = ({ api }: World): string =>
   api.secret === null ? "nothing" : servedDigest(api.secret);

@@ -120,7 +120,7 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "bad":
     case "badSilent":
     case "badSome": {
-      // The kubelet does not start; the node falls silent; every second node does one of both.
+      // The kubelet does not start; the node falls silent; every second node does one of the two.
       const silent = kind === "badSilent" || (kind === "badSome" && n % 2 === 0);
       w.bad.set(next(), { silent, percent: kind === "badSome" ? 50 : 100 });
       return set("a", w.values);
@@ -172,7 +172,7 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "deleteSecret":
       if (!api.secret) return;
       api.secret = null;
-      // If the pods were replaced as well, no object has the number that a node has proved.
+      // If the pods were replaced too, no object contains the number that a node has proved.
       w.truth.allowed += 2;
       w.truth.hand += 1;
   }
@@ -199,7 +199,8 @@ function restore(w: World): void {
   w.api = Object.assign(structuredClone(w.saved), { want, retry });
   w.snapshot = null;
   kill(w, 0);
-  // From before the installation: no object shows that nodes hold anything, so no controller asks.
+  // From before the installation: no object shows that nodes hold anything, so no controller asks
+  // them.
   const { ds, secret } = w.saved;
   if (!ds && (!secret || secret.digest === RELEASE))
     for (const { id, file } of w.machines.values()) if (file !== RELEASE) w.truth.forgotten.add(id);
@@ -216,7 +217,7 @@ function restore(w: World): void {
       nodes.delete(name);
       pods.delete(name);
     }
-  // The pods of then are back.
+  // The pods of that time are back.
   for (const name of w.truth.lostAgents)
     if (w.templates.get(pods.get(name)?.template ?? -1)?.starts) w.truth.lostAgents.delete(name);
   w.truth.withdrawn.clear();

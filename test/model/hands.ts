@@ -1,4 +1,4 @@
-/** What a controller can write. `realHands` writes to the world; `recorder` only notes it. */
+/** The writes of a controller. `realHands` writes to the world; `recorder` only records. */
 import { checkAlone, checkStatus, checkWindow, notePublished } from "./laws.ts";
 import {
   log,
@@ -29,7 +29,7 @@ export type Hands = Readonly<{
 
 /** The controller was killed before a write. */
 export class Killed extends Error {}
-/** A write of an object that the rest depends on was refused: the controller begins again. */
+/** A write of an object that everything depends on was refused: the controller starts again. */
 export class Refused extends Error {}
 
 /** True if the API server does the write. The controller may be killed before it. */
@@ -45,7 +45,7 @@ function must(w: World): void {
   if (!goesThrough(w)) throw new Refused();
 }
 
-/** Tries a patch of a pod that was seen in this version. */
+/** Tries a patch of a pod that was read in this version. */
 function tryPatch(w: World, pod: Pod, grant: Grant): Answer {
   const real = w.api.pods.get(pod.node);
   if (real?.uid !== pod.uid) return "gone";
@@ -108,11 +108,11 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
     },
     template() {
       must(w);
-      // Every node gets an agent, and the next withdrawal asks all of them.
+      // Every node gets an agent, and the next withdrawal includes all of them.
       if (!w.api.ds) w.truth.forgotten.clear();
       w.api.ds = { template: w.api.want };
       w.truth.lostAgents.clear();
-      // An upgrade before this one has noted as many as the budget was then.
+      // A previous upgrade has recorded as many as the budget was then.
       w.truth.upgradeBudget = w.api.state.replaced.length;
       log(w, `controller: writes template ${w.api.want.n}`);
     },
@@ -143,7 +143,7 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
   };
 }
 
-/** Notes each wish as one line. The last state that is saved counts, as does the last patch. */
+/** Records each request as one line. The last saved state counts, and so does the last patch. */
 export function recorder(): Hands & { readonly wishes: () => readonly string[] } {
   const notes = new Map<string, string>();
   const note = (key: string, value = ""): void => void notes.set(key, value);

@@ -1,6 +1,6 @@
 /**
- * The oracle's own view of a pod: since when it is as it is, and what its grant has come to. It is
- * written from the design's text, apart from controller/rollout/node-state.ts.
+ * The oracle's own view of a pod: since when it is in its state, and the result of its grant. It is
+ * written from the design's text, independently of controller/grants/verdict.ts.
  */
 import type { Memory, PodRecord } from "#controller/rollout/facts.ts";
 import { keyOf, RELEASE, type Api, type Grant, type Mode, type Pod } from "./world.ts";
@@ -52,7 +52,10 @@ export function observe(pod: Pod, memory: Memory, now: number): Record_ {
   };
 }
 
-/** The word of the canary, or Ready without a break for 3 s with another time than `since`. */
+/**
+ * The canary's termination message, or Ready without a break for 3 s with another time than
+ * `since`.
+ */
 const isProved = (pod: Pod, grant: Grant, seen: Record_, now: number): boolean =>
   grant.word
     ? pod.message?.kind === "proved" && pod.message.key === keyOf(grant)
@@ -68,10 +71,7 @@ export const isAway = ({ awayAt }: Record_, now: number): boolean =>
 export const isRefused = ({ refused }: Record_, now: number): boolean =>
   refused !== undefined && now - refused.at >= AWAY;
 
-/**
- * Notes in the record that it proved, and returns what the grant has come to. A release never
- * fails.
- */
+/** Records that the pod proved, and returns the result of the grant. A release never fails. */
 export function judge(
   pod: Pod,
   seen: Record_,
@@ -82,7 +82,8 @@ export function judge(
   const time = TIME[mode];
   const out = isAway(seen, now);
   const idle = !pod.ready && now - seen.readyAt >= AWAY;
-  // Only a successor of a pod that was deleted under its grant has a word without a grant.
+  // Only a successor of a pod that was deleted under its grant has a termination message without a
+  // grant.
   const { kind, key = "" } = pod.message ?? {};
   const inherited = kind === "failed" && key.startsWith(`${newest?.rev}/${newest?.digest}/`);
   if (!grant && inherited) return "failed";
@@ -106,7 +107,7 @@ export function judge(
   }
   if (proved && !fellOver) return "proved";
   if (seen.isSettled) return out || idle ? "excused" : "proved";
-  // Whoever is served and was down before this controller began has proved it earlier.
+  // A node that is served and was down before this controller began has proved it earlier.
   if (newest && grant.rev === newest.served && idle && seen.isUnchanged) {
     seen.isSettled = true;
     return "excused";

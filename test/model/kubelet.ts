@@ -80,7 +80,7 @@ function startKubelet(w: World, m: Machine): boolean {
   m.kubeletStart = t;
   m.loaded = m.file;
   m.answered = false;
-  // A kubelet that starts calls a young container Ready without a probe.
+  // A starting kubelet reports a young container Ready without a probe.
   if (m.running && t - m.startedAt < 10 && w.random.once(2)) m.blind = t + between(w, 1, 5);
   return true;
 }
@@ -91,7 +91,7 @@ function takePod(w: World, m: Machine, pod: Pod | undefined): void {
   const isReleased =
     m.journal !== null && m.journal.digest === RELEASE && m.journal.rev > 0 && !m.journal.begun;
   if (m.running && isReleased && !w.api.ds && w.random.fraction() < 0.8) m.journal = null;
-  // The mark of what was said is in the pod's own directory.
+  // The mark of its termination message is in the pod's own directory.
   if (m.journal) m.journal.said = "";
   m.running = false;
   m.mount = null;

@@ -25,7 +25,7 @@ const verdictOf = (w: World, found: Pod) => {
 };
 
 /**
- * Of the nodes whose agent restarts the kubelet, at most `maxUnavailable` hold an unproved grant. A
+ * At most `maxUnavailable` of the nodes whose agent restarts the kubelet hold an unproved grant. A
  * readiness proof may be wrong for some seconds, and a killed controller forgets the places of
  * deleted pods.
  */
@@ -43,8 +43,8 @@ export function checkWindow(w: World, node: string): void {
     if (pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
     if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
     const begun = m.journal?.begun;
-    // A change that began longer ago: excused, its agent did not start.
-    // Newer content is published when the node has failed; a withdrawal also before that.
+    // A change that began longer ago: excused, its agent did not start. Newer content is published
+    // when the node has failed; a withdrawal even before that.
     const isOlder = begun?.rev !== secret.rev && secret.digest !== RELEASE;
     const hasFailed = isOlder || api.state.failed.includes(String(m.id));
     const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90 && !hasFailed;
@@ -54,7 +54,7 @@ export function checkWindow(w: World, node: string): void {
     const verdict = verdictOf(w, pod);
     if (verdict !== "proved" && verdict !== "excused" && verdict !== "failed") count += 1;
   }
-  // What the controller sees may be a second old.
+  // The controller's view may be a second old.
   const allowed = Math.max(budgetOf(api), t < truth.lowered.t + 2 ? truth.lowered.budget : 0);
   if (count > allowed)
     fail("window", `${count} unproved grants, budget ${allowed}, after the grant to ${node}`);
@@ -64,7 +64,7 @@ export function checkWindow(w: World, node: string): void {
 export function checkAlone(w: World, granted: Pod): void {
   const { secret, budget, pods } = w.api;
   if (!secret || secret.digest === RELEASE || budget >= 100) return;
-  // What the controller sees may be a second old.
+  // The controller's view may be a second old.
   if (w.t < w.truth.lowered.t + 2) return;
   if (w.truth.proved.has(secret.digest + secret.mode)) return;
   for (const pod of pods.values()) {
@@ -75,7 +75,7 @@ export function checkAlone(w: World, granted: Pod): void {
   }
 }
 
-/** Notes wrong readiness proofs. Laws do not count such a node until it has really proved. */
+/** Records wrong readiness proofs. Laws do not count such a node until it has really proved. */
 export function noteWrong(w: World): void {
   for (const pod of w.api.pods.values()) {
     const m = w.machines.get(pod.node);
@@ -87,7 +87,7 @@ export function noteWrong(w: World): void {
 }
 
 /**
- * A kubelet is restarted for a listed reason only, and no node twice for one content, except after
+ * A kubelet is restarted only for a listed reason, and no node twice for one content, except after
  * a failure.
  */
 export function checkRestart(w: World, m: Machine, why: string): void {
@@ -104,7 +104,7 @@ export function checkRestart(w: World, m: Machine, why: string): void {
 
 /**
  * Content that breaks kubelets reaches at most `maxUnavailable` + `maxFailures` nodes. Promoted
- * content counts as proved: joiners take it without a grant, and nodes that were excused follow.
+ * content counts as proved: joining nodes take it without a grant, and excused nodes follow.
  */
 export function noteBroken(w: World, m: Machine, content: Digest): void {
   const { truth } = w;
@@ -121,7 +121,7 @@ export function noteBroken(w: World, m: Machine, content: Digest): void {
     fail("breaking content", `${content} broke ${broken.size} nodes, allowed ${limit} x ${times}`);
 }
 
-/** An image that cannot start takes away no more agents than the budget. */
+/** An image that cannot start removes no more agents than the budget. */
 export function checkImage(w: World): void {
   const { truth } = w;
   truth.upgradeBudget = Math.max(truth.upgradeBudget, budgetOf(w.api));
@@ -129,7 +129,9 @@ export function checkImage(w: World): void {
     fail("image", `${truth.lostAgents.size} agents lost, budget ${truth.upgradeBudget}`);
 }
 
-/** Unproved content reaches no node without a grant; a withdrawn credential reaches no joiner. */
+/**
+ * Unproved content reaches no node without a grant; a withdrawn credential reaches no joining node.
+ */
 export function checkUngranted(w: World, m: Machine, digest: Digest): void {
   if (!w.truth.proved.has(digest + modeOf(w, m)))
     fail("unproved without a grant", `${m.name} takes ${digest}`);
@@ -141,25 +143,25 @@ export function checkUngranted(w: World, m: Machine, digest: Digest): void {
   });
 }
 
-/** What a node has proved is not taken back, except by newer content. */
+/** A node loses what it has proved only to newer content. */
 export function checkNotBack(_w: World, m: Machine, rev: number): void {
   if (m.journal && rev < m.journal.rev)
     fail("taken back", `${m.name} goes from ${m.journal.rev} to ${rev}`);
 }
 
-/** Status never calls content served that its canary has not proved. */
+/** Status never reports content as served that its canary has not proved. */
 export function checkStatus(w: World): void {
   const { secret } = w.api;
   if (secret && !w.truth.proved.has(secret.digest + secret.mode))
     fail("status", `${secret.digest} is served and unproved`);
 }
 
-/** Seconds in which a controller that works must have published a withdrawal. */
+/** Seconds within which a working controller must have published a withdrawal. */
 const promptly = 5;
 
 /**
- * The withdrawal of a source waits for unproved grants alone, and that of all sources for nothing.
- * Neither waits for minInterval.
+ * The withdrawal of a source waits only for unproved grants, and the withdrawal of all sources for
+ * nothing. Neither waits for minInterval.
  */
 export function checkPrompt(w: World): void {
   const { api, t, truth } = w;
@@ -185,7 +187,7 @@ export function notePublished(w: World, want: Digest): void {
     fail("revisions", `${truth.revisions} revisions for ${truth.allowed} causes`);
 }
 
-/** Every rollout and every withdrawal ends. What is still missing, or nothing. */
+/** Every rollout and every withdrawal ends. Returns what is still missing, or nothing. */
 export function missing(w: World): string {
   const { api } = w;
   const want = wantedDigest(api);

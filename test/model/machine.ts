@@ -1,4 +1,6 @@
-/** What the agent and the kubelet of a machine both do: restart the kubelet, end the container. */
+/**
+ * Actions of both the agent and the kubelet of a machine: restart the kubelet, end the container.
+ */
 import { checkRestart } from "./laws.ts";
 import { between, log, type Machine, type Message, type World } from "./world.ts";
 
@@ -15,7 +17,7 @@ export function restartKubelet(w: World, m: Machine, why: string): void {
 /** Ends the agent's container. The kubelet starts it again with a growing delay. */
 export function exit(w: World, m: Machine, message: Omit<Message, "journal">): void {
   log(w, `${m.name} ends its container: ${message.kind} ${message.key}`);
-  // A process that starts after anything but its own message gives that message again.
+  // A process that starts after anything except its own message writes that message again.
   if (message.kind === "crash" && m.journal) m.journal.said = "";
   m.message = { ...message, journal: m.journal?.rev ?? 0 };
   m.running = false;

@@ -1,4 +1,4 @@
-/** Plans that once broke a law, each as small as it could be made. */
+/** Plans that once broke a law, each reduced to the smallest one. */
 import type { Event } from "./events.ts";
 import type { Plan } from "./schedules.ts";
 
@@ -25,7 +25,7 @@ export const plansOnce: readonly Plan[] = [
     events: events([230, "withdraw"], [268, "snapshot"], [302, "edit", 0, 126], [397, "restore"]),
     end: 750,
   },
-  // A pause holds an installation; a node joins after it was made all the same.
+  // A pause holds an installation; still, a node joins after it was made.
   {
     ...usual,
     seed: 930248,
@@ -60,7 +60,7 @@ export const plansOnce: readonly Plan[] = [
     events: events([17, "busy", 0, 580], [35, "mode"], [53, "withdrawOne", 0, 660]),
     end: 68,
   },
-  // Somebody writes a grant on a pod from before grants, which ignores it.
+  // A client writes a grant on a pod from before grants, which ignores it.
   {
     ...usual,
     seed: 9300015,
@@ -70,7 +70,7 @@ export const plansOnce: readonly Plan[] = [
     events: events([9, "mode"], [33, "plant", 778, 8]),
     end: 68,
   },
-  // A release in one mode, and again in another one, after the pod was deleted.
+  // A release in one mode, and again in another mode, after the pod was deleted.
   {
     ...usual,
     seed: 9300192,
@@ -111,7 +111,8 @@ export const plansOnce: readonly Plan[] = [
     ),
     end: 210,
   },
-  // The served slot is emptied for a withdrawal that is revoked, and no word is known.
+  // The served slot is emptied for a withdrawal that is revoked, and no termination message is
+  // known.
   {
     ...usual,
     seed: 9805344,
@@ -122,7 +123,7 @@ export const plansOnce: readonly Plan[] = [
     events: events([45, "join"], [61, "withdrawOne", 0, 5], [62, "revert"]),
     end: 63,
   },
-  // The journal of a served node is deleted, and the node does not support the mode any more.
+  // The journal of a served node is deleted, and the node no longer supports the mode.
   {
     ...usual,
     seed: 36001795,

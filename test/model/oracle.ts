@@ -1,6 +1,6 @@
 /**
  * The oracle: the model's own controller. It decides from a snapshot and a memory, and changes the
- * world through `Hands` alone, which may also only record what it wants.
+ * world only through `Hands`, which may also just record its requests.
  */
 import type { Memory } from "#controller/rollout/facts.ts";
 import {
@@ -75,7 +75,7 @@ class Turn {
   readonly #uids: ReadonlySet<string>;
   readonly #places = new Set<string>();
   readonly #granted = new Set<Pod>();
-  /** Pods that it has written already, in their version of this turn. */
+  /** Pods that it has already written, in their version of this turn. */
   readonly #written = new Set<Pod>();
   #state: State;
 
@@ -153,7 +153,7 @@ class Turn {
     if (this.#release && want === RELEASE) this.#end();
   }
 
-  /** A node that claims a higher number again and again is believed ever more rarely. */
+  /** A node that keeps claiming a higher number is believed ever more rarely. */
   #isBehind({ node, message }: Pod): boolean {
     const { rev } = this.#s;
     if (message?.kind !== "behind" || message.journal <= rev) return false;
@@ -227,7 +227,7 @@ class Turn {
     const failed = this.#failed().map((pod) => this.#uidOf(pod));
     const news = failed.filter((uid) => !state.failed.includes(uid));
     if (news.length > 0 && !this.#release) this.#save((x) => x.failed.push(...news));
-    // A canary that refused, or that admission kept from its grant, may disappear.
+    // A canary that refused, or whose grant admission refused, may disappear.
     const canary = this.#pods.find((pod) => this.#uidOf(pod) === state.canary);
     if (!canary || state.word) return;
     const holds = canary.grant?.rev === s.rev && canary.grant.digest === s.digest;
@@ -279,8 +279,8 @@ class Turn {
     const isReplacing = this.#release && wantedDigest(this.#api) === RELEASE;
     if (!isReplacing && (this.#release || !this.#state.halted))
       for (const pod of this.#of("unproved").filter(isVoid)) back(pod, "");
-    // A node that has proved it keeps it, unless newer content is to follow.
-    // One that its agent has refused is dead.
+    // A node that has proved it keeps it, unless newer content is to follow. A node whose agent has
+    // refused it is dead.
     const isDead = ({ grant, message }: Pod): boolean =>
       grant !== null && message?.key === keyOf(grant) && ["unfit", "behind"].includes(message.kind);
     const keeps = (pod: Pod): boolean =>
@@ -304,7 +304,7 @@ class Turn {
     else if (last !== seen.grant) seen.failures = { revision, grant: seen.grant, count: count + 1 };
   }
 
-  /** Admission refused: again after 5 s, and each minute once the node is excused. */
+  /** Admission refused: tried again after 5 s, and each minute once the node is excused. */
   #mayPatch(pod: Pod): boolean {
     const seen = this.#seen(pod);
     const pause = isRefused(seen, this.#clock.steady) ? 60 : 5;
@@ -358,7 +358,7 @@ class Turn {
     const promoted = s.served === s.rev;
     const alone = !this.#release && !promoted && !this.#state.word && budget < 100;
     const cap = alone ? 1 : budget >= 100 ? Infinity : budget;
-    // Who restarts nothing needs no place, unless it is the first.
+    // A node that restarts nothing needs no place, unless it is the first.
     const counts = (node: string): boolean => {
       const pod = this.#api.pods.get(node);
       const { mode, old } = this.#templates.get(pod?.template ?? 0) ?? { mode: "Restart" };
@@ -373,14 +373,14 @@ class Turn {
       if (pod.unreachable > 0 || isAway(seen, steady) || template.old) return false;
       if (seen.sent) return steady - seen.sent.at >= 2;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
-      // A withdrawal interrupts an agent that waits for content, but no agent that is not there.
+      // A withdrawal interrupts an agent that waits for content, but not an absent agent.
       const { kind = "", key } = pod.message ?? {};
       const isAnswer = grant && key === keyOf(grant) && ["unfit", "behind"].includes(kind);
       const isAbsent = this.#verdicts.get(pod) === "excused" && !isAnswer;
       const waits = this.#release && grant && grant.rev > 0 && !isAbsent;
       if (!pod.ready && !waits) return false;
       if (!this.#mayPatch(pod)) return false;
-      // Nobody's word is known, but a node has the content: it is asked.
+      // No termination message is known, but a node has the content: the node is asked.
       const isSilent = this.#verdicts.get(pod) === "proved" && grant?.word === false;
       if (has(pod)) return !this.#release && !promoted && !this.#state.word && isSilent;
       const { revision, count = 1 } = seen.failures ?? {};
@@ -397,10 +397,10 @@ class Turn {
       this.#seen(pod).sent ? 0 : 1,
       lost.includes(this.#uidOf(pod)) ? 0 : 1,
       alone && !has(pod) ? 1 : 0,
-      // What became of a canary whose pod was deleted is not known before its node tries again.
+      // The result of a canary whose pod was deleted is unknown until its node tries again.
       alone && canary && canaryNode !== pod.node ? 1 : 0,
       alone && apiTime - pod.lastExit < AGAIN ? 1 : 0,
-      // However many nodes join, the others have their turn.
+      // However many nodes join, the others still get their turn.
       pod.created > s.at ? 1 : 0,
       pod.grant?.rev ?? 0,
     ];
@@ -461,14 +461,14 @@ class Turn {
       const pod = this.#api.pods.get(name);
       const confirmed =
         pod?.grant?.rev === rev && this.#verdicts.get(pod) === "proved" && !this.#granted.has(pod);
-      // The pod of a Node that was replaced under its name is not gone yet.
+      // The pod of a Node that was replaced under its name still exists.
       return confirmed || (created > at && (pod?.created ?? Infinity) > at);
     });
     if (all || this.#clock.api - at > FORGET) this.#hands.complete(all);
   }
 }
 
-/** Publishes what is wanted, and returns its number. */
+/** Publishes the wanted content, and returns its number. */
 function publish(api: Api, want: Digest, hands: Hands): number {
   const s = api.secret;
   const mode = api.ds?.template.mode ?? api.want.mode;

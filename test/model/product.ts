@@ -95,7 +95,7 @@ function snapshotOf(w: World, api: Api, read: Read): Snapshot {
     wanted: {
       intent: intentOf(want),
       digest: want,
-      // The model records nothing of what was published, so that under a pause nothing is.
+      // The model records nothing published, so that nothing is published under a pause.
       isKnown: false,
       mode: api.want.mode,
       withdraws: {
@@ -155,7 +155,7 @@ export type Rewrite = Readonly<{
 /** How the product is driven: in step with the oracle, or with one of its rules switched off. */
 export type Drive = Readonly<{ isLockstep: boolean; rewrite: Rewrite }>;
 
-/** Decides, and reads the Nodes that the decision asks for until it asks for no more. */
+/** Decides, and reads the Nodes that the decision requests until it requests no more. */
 export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): Decision {
   const read: Read = { names: new Set(), all: false };
   const now = { steady: w.t + w.clock, api: w.t };
@@ -168,7 +168,7 @@ export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): De
     for (const name of found.reads.nodes) read.names.add(name);
     if (found.reads.all) read.all = true;
   }
-  return fail("reads", "the decision asks for Nodes again and again");
+  return fail("reads", "the decision keeps requesting Nodes");
 }
 
 /** One turn of the product. */
@@ -206,7 +206,9 @@ export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Dec
   return decision;
 }
 
-/** Each write is conditional on the version that was seen, so a second one of a pod is refused. */
+/**
+ * Each write is conditional on the version that was read, so a second write of a pod is refused.
+ */
 function checkWrites({ actions }: Decision): void {
   const pods = actions.flatMap((action) => ("pod" in action ? [action.pod.node] : []));
   if (new Set(pods).size < pods.length)

@@ -1,4 +1,4 @@
-/** Random schedules: what happens to the world, and how a run ends. */
+/** Random schedules: the events of the world, and the end of a run. */
 import { Random } from "#test/random.ts";
 import { noMemory } from "#controller/rollout/facts.ts";
 import { agent } from "./agent.ts";
@@ -49,7 +49,7 @@ export function planOf(seed: number): Plan {
   const nodes = random.pick([1, 1, 2, 3, 4, 5, 6, 8, 12, 20, 40]);
   const start = random.pick([3, 8, 150]);
   const end = start + random.pick([60, 200, 600]);
-  // A schedule without some kinds goes deeper into the others.
+  // A schedule without some kinds explores the others more deeply.
   const kinds = KINDS.filter(() => random.fraction() < 0.6);
   const events = random
     .list(random.pick([6, 14, 30]), () => ({
@@ -200,7 +200,7 @@ function cutPower(m: Machine): void {
 
 function control(w: World, driver: Driver): void {
   noteWrong(w);
-  // Sometimes what it sees is a second old.
+  // Sometimes its view is a second old.
   const seen = w.snapshot ?? w.api;
   const before = w.random.once(40) ? structuredClone(w.api.pods) : null;
   try {
@@ -229,7 +229,9 @@ function control(w: World, driver: Driver): void {
   if (before) w.snapshot = { ...structuredClone(w.api), pods: before };
 }
 
-/** Writes of the objects that all depends on are conditional on the version that was seen. */
+/**
+ * Writes of the objects that everything depends on are conditional on the version that was read.
+ */
 function isFresh(seen: Api, { secret, ds, state }: Api): boolean {
   const text = (api: Pick<Api, "secret" | "ds" | "state">): string =>
     JSON.stringify([api.secret, api.ds, api.state]);
@@ -269,8 +271,8 @@ function run(plan: Plan, driver: Driver, world = newWorld(plan)): World {
 }
 
 /**
- * The world stands still, or churns at a constant rate. A person does what status asks for:
- * corrects the content, repairs nodes, ends a pause, retries.
+ * The world stands still, or churns at a constant rate. A person follows the instructions in
+ * status: corrects the content, repairs nodes, ends a pause, retries.
  */
 function settle(w: World, driver: Driver): void {
   const { api } = w;
@@ -286,7 +288,7 @@ function settle(w: World, driver: Driver): void {
     if (m.dead || (!m.kubelet && !m.kubeletBack && !m.running)) join(w, m.name);
   }
   if (w.bad.has(api.a)) {
-    // While newer content waits for the interval, what is published goes on.
+    // While newer content waits for the interval, the published content continues.
     api.minInterval = 0;
     w.values += 1;
     api.a = w.values;
@@ -301,7 +303,8 @@ function settle(w: World, driver: Driver): void {
   const from = w.t;
   let left = "nothing was checked";
   const isSlow = [...w.templates.values()].some(({ mode }) => mode === "Reread");
-  // A canary of mode Reread needs five minutes, which few nodes live at 20 replacements an hour.
+  // A canary of mode Reread needs five minutes; few nodes live that long at 20 replacements an
+  // hour.
   if (isSlow) w.churn = Math.min(w.churn, 2);
   // A withdrawal waits neither for outages nor for joining nodes, but may visit one after another.
   const withdrawal = Math.max(isSlow ? 1800 : 900, 30 * w.machines.size);
@@ -322,7 +325,7 @@ function settle(w: World, driver: Driver): void {
   fail("ends", left);
 }
 
-/** Machines leave at a constant rate, half of them without a word, and others join. */
+/** Machines leave at a constant rate, half of them without notice, and others join. */
 export function churn(w: World): void {
   for (const m of Array.from(w.machines.values())) {
     if (w.random.fraction() >= w.churn / 3600 || m.net > w.t) continue;
@@ -361,7 +364,7 @@ export function broken(plan: Plan, driver: Driver, world?: World): LawBroken | u
   }
 }
 
-/** The plan with as few events and nodes as break the same law. */
+/** The plan with the fewest events and nodes that breaks the same law. */
 export function shrink(plan: Plan, law: string, driver: Driver): Plan {
   let smallest = plan;
   const tries = (one: Plan): readonly Plan[] => [

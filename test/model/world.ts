@@ -13,7 +13,7 @@ export type Mode = "Restart" | "Reread" | "CredentialProvider";
 /** "a.b": the value of source a and of source b. 0: the source does not exist. */
 export type Digest = string;
 export const RELEASE: Digest = "0.0";
-/** What a person writes into a grant by hand: no content has it. */
+/** A grant that a person writes by hand: no content has it. */
 export const PLANTED: Digest = "planted";
 
 export type Secret = {
@@ -25,7 +25,7 @@ export type Secret = {
   at: number;
 };
 
-/** Revision 0 takes back. Then `digest` names the revision that the node is excused from, or "". */
+/** Revision 0 withdraws. Then `digest` names the revision that the node is excused from, or "". */
 export type Grant = { rev: number; digest: Digest; since: number; word: boolean };
 
 export type Message = {
@@ -116,7 +116,7 @@ export type Machine = {
   power: number;
   dead: boolean;
   silent: number;
-  /** How far its clock is from the API server's, in seconds. */
+  /** The difference between its clock and the API server's, in seconds. */
   skew: number;
   kubelet: boolean;
   kubeletStart: number;
@@ -145,14 +145,14 @@ export type Machine = {
   unfit: number;
   /** Its agent's container cannot start, or it gets no pod at all. */
   unstartable: "" | "image" | "podless";
-  /** Seconds that a new pod takes until its agent starts, besides the usual 1 to 4. */
+  /** Seconds until a new pod's agent starts, in addition to the usual 1 to 4. */
   startDelay: number;
   restarts: string[];
   wait: number;
   goneAt: number;
 };
 
-/** What really happened. Only the laws read it. */
+/** The events as they really happened. Only the laws read them. */
 type Truth = {
   proved: Set<string>;
   broken: Map<Digest, Set<number>>;
@@ -194,7 +194,7 @@ export type World = {
   admissionUntil: number;
   /** Until then the controller's watch of pods shows nothing new. */
   lateUntil: number;
-  /** What the controller's own clock shows beyond `t`; another value after each kill. */
+  /** How far the controller's own clock is ahead of `t`; another value after each kill. */
   clock: number;
   memory: Memory;
   snapshot: Api | null;
@@ -203,9 +203,9 @@ export type World = {
   tracing: boolean;
   truth: Truth;
   churn: number;
-  /** Seconds until the agent of a machine that joins starts, besides the usual 1 to 4. */
+  /** Seconds until the agent of a joining machine starts, in addition to the usual 1 to 4. */
   startDelay: number;
-  /** How many times longer every fourth Node stays whose machine left without a word. */
+  /** How many times longer every fourth Node stays whose machine left without notice. */
   linger: number;
 };
 
@@ -263,7 +263,7 @@ export const budgetOf = ({ budget, nodes }: Api): number =>
 export const isReachable = (w: World, m: Machine): boolean =>
   m.net <= w.t && m.power <= w.t && m.kubelet && !m.dead;
 
-/** The pod as its agent sees it: one from before grants ignores them. */
+/** The pod as its agent sees it: an agent from before grants ignores them. */
 export const heeding = (
   pod: Pod,
   { templates }: Readonly<{ templates: ReadonlyMap<number, Template> }>,
@@ -344,7 +344,7 @@ export function leave(w: World, name: string): void {
   w.truth.lostAgents.delete(name);
 }
 
-/** A kill forgets what the controller remembered, and begins with another clock. */
+/** A kill erases the controller's memory; it starts again with another clock. */
 export function kill(w: World, seconds: number): void {
   w.memory = noMemory;
   w.deadUntil = w.t + seconds;

@@ -1,6 +1,6 @@
 /**
- * What is in clusters before a FleetSecret selects them. The management cluster is in memory; the
- * clusters are fakes of one server, over HTTP/2 and TLS.
+ * Existing content of clusters when a FleetSecret selects them. The management cluster is in
+ * memory; the clusters are fakes of one server, over HTTP/2 and TLS.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const definition = (apiVersion: string, kind: string, plural: string) => {
   return JSON.stringify({ spec: { group, names: { kind, plural }, versions: [{ name }] } });
 };
 
-/** A Secret that is there, with the mark of the FleetSecret that placed it, if one did. */
+/** An existing Secret, with the mark of the FleetSecret that placed it, if one did. */
 const secretIn = (namespace: string, name: string, owner?: string) => ({
   apiVersion: "v1",
   kind: "Secret",
@@ -116,7 +116,7 @@ const situations: readonly (readonly [
     inCluster,
   ],
   [
-    "of a ClusterResourceSet beside the Cluster, where v1beta1 alone is served",
+    "of a ClusterResourceSet beside the Cluster, where only v1beta1 is served",
     delegated,
     { ...direct, via: "ClusterResourceSet" },
     beside,
@@ -191,7 +191,7 @@ for (const [what, make, spec, there] of situations)
     await until("it is taken over", isOurs, { seen });
   });
 
-test("a FleetSecret that names no pace has canary 1, 10 % at a time, 5 % of failures and 30 minutes", async () => {
+test("has canary 1, 10 % at a time, 5 % of failures and 30 minutes by default", async () => {
   await using one = await serve(async () => {}, direct);
   assert.deepEqual(one.spec()?.conflicts, "Refuse");
   const { canary, maxConcurrency, maxFailures, progressDeadline } = one.spec()?.rollout ?? {};

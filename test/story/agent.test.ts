@@ -115,13 +115,13 @@ function story(serve: (directory: string) => Promise<Served>): void {
   );
 
   test(
-    "H16: keeps another program's entry, and puts its own back",
+    "H16: keeps another program's entry, and restores its own",
     step(async () => {
       await live(2, async (agent) => {
         await isReady(agent);
         writeFileSync(node.config, JSON.stringify({ auths: theirs }));
         assert.ok(await inTime(() => node.file?.includes(encode(`${planted}1`)) === true));
-        // The kubelet reads it within five minutes, or when somebody restarts it.
+        // The kubelet reads it within five minutes, or at a restart.
         await agent.shows("5nn", "GPS254");
         systemd.started();
         await isReady(agent);
@@ -146,7 +146,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
   );
 
   test(
-    "H18: puts the old file back after three failed restarts, once",
+    "H18: restores the old file after three failed restarts, once",
     step(async () => {
       const old = node.file;
       systemd.startLimitMicros = 200_000n;
@@ -197,7 +197,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
   );
 
   test(
-    "H20: takes its entry away when the credential is withdrawn, and its folder",
+    "H20: removes its entry when the credential is withdrawn, and its folder",
     step(async () => {
       node.mount(8, {});
       node.newPod();
@@ -212,7 +212,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
   );
 
   test(
-    "H20: leaves the very bytes and the mode that another program's file had",
+    "H20: leaves exactly the bytes and the mode that another program's file had",
     step(async () => {
       const bytes = `{ "auths": {"a.io": {"auth": "${encode(`${planted}-theirs`)}"} } }\n`;
       writeFileSync(node.config, bytes);

@@ -72,7 +72,7 @@ const broken: readonly Broken[] = [
   },
   { is: "no kubeconfig", reason: "GPS436", make: () => {}, kubeconfig: () => "" },
   {
-    is: "a Secret of somebody else",
+    is: "a foreign Secret",
     reason: "GPS435",
     async make(fakes, name) {
       await directly(fakes.api(name), "admin").create(secrets, {
@@ -110,18 +110,18 @@ const broken: readonly Broken[] = [
 type AilingFleet = AsyncDisposable &
   Readonly<{
     fakes: FakeServer;
-    /** In their order; every tenth one is broken, the first included, which is the canary. */
+    /** In order; every tenth one is broken, including the first, which is the canary. */
     names: readonly string[];
     status: () => FleetSecret["status"];
-    /** Milliseconds from the object's first run until 90 have it and the ten are named. */
+    /** Milliseconds from the object's first run until 90 have it and the ten are reported. */
     untilServed: () => Promise<number>;
-    /** Ends the controller, begins another, and returns when that one has asked the other 90. */
+    /** Ends the controller, starts another, and returns when the new one has asked the other 90. */
     restart: () => Promise<void>;
-    /** Conditions that were True in some status since the last start. */
+    /** Conditions that were True in any status since the last start. */
     told: () => ReadonlySet<string>;
   }>;
 
-/** Content that is brought, and where it is in a cluster. */
+/** The content that is placed, and its path in a cluster. */
 export const brought = { data: content, path: `${secrets}/${target}` };
 
 export async function startAilingFleet(): Promise<AilingFleet> {

@@ -1,4 +1,7 @@
-/** One agent process that lives through a thousand revisions, and a node that does not fit. */
+/**
+ * One agent process that lives through a thousand revisions, and a node that does not support the
+ * mode.
+ */
 import assert from "node:assert/strict";
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,10 +35,10 @@ function memoryOf(pid: number | undefined): number {
   return Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1]);
 }
 
-/** Revisions over which the least memory counts: what is garbage is collected meanwhile. */
+/** Revisions over which the least memory counts, because garbage is collected meanwhile. */
 const window = 60;
 
-test("one process serves 1,000 revisions, and its memory does not grow", { skip }, async (t) => {
+test("serves 1,000 revisions in one process without growing memory", { skip }, async (t) => {
   const { node, systemd, start } = await place(t, "--max-old-space-size=16");
   await using agent = await start();
   const least = async (from: number, to: number) => {
@@ -44,7 +47,7 @@ test("one process serves 1,000 revisions, and its memory does not grow", { skip 
       // Every tenth has other credentials, and restarts the kubelet.
       const password = String(Math.floor(revision / 10) % 7);
       node.mount(revision, { additional: { "a.io": password } });
-      // No time, so that it need not pass.
+      // No probation, so the test need not wait.
       node.grant(revision, { since: `number-${revision}` });
       const isReady = async () => {
         const { status, body } = await agent.probe();
@@ -62,8 +65,8 @@ test("one process serves 1,000 revisions, and its memory does not grow", { skip 
   const late = await least(201, 1000);
   t.diagnostic(`${early} kB at revision 200, ${late} kB at revision 1,000`);
   assert.equal(agent.child.exitCode, null);
-  // The C library's heap still takes a step of 4 MiB after revision 200, and is flat then. V8's is
-  // flat from revision 150 on. A leak of 8 kB a revision would exceed the bound.
+  // The C library's heap grows by 4 MiB once after revision 200, and is flat then. V8's is flat
+  // from revision 150 on. A leak of 8 kB per revision would exceed the bound.
   assert.ok(late / early < 1.3, `${early} kB at revision 200, ${late} kB at revision 1,000`);
   assert.equal(systemd.restartCalls, 101, "one restart for each content");
 });

@@ -1,7 +1,7 @@
 /**
- * One pod through many grants, with the shipped agent as a real process on real files: it starts
- * only when its container ended by a word, a kill or a failure. systemd is scripted. Each step
- * continues from the one before.
+ * One pod through many grants, with the shipped agent as a real process on real files. The agent
+ * starts only when its container ended by a termination message, a kill or a failure. systemd is
+ * scripted. Each step continues from the one before.
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -80,7 +80,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "takes what it is granted in the same process, and restarts the kubelet once",
+    "takes its grant in the same process, and restarts the kubelet once",
     step(async () => {
       grant(1);
       const { pid } = agent.child;
@@ -90,7 +90,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "waits for the Secret where the grant comes first, and for the grant where the Secret does",
+    "waits for the Secret if the grant comes first, and for the grant if the Secret does",
     step(async () => {
       since = thisSecond();
       node.grant(2, { since, digest: digestFor(2, secret("2")) });
@@ -104,7 +104,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "proves by its termination message where that is asked for, and again after a kill",
+    "proves by its termination message if that is requested, and again after a kill",
     step(async () => {
       grant(3, true);
       assert.equal(
@@ -124,7 +124,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "turns unready for a new since of what it has, in another second than since",
+    "turns unready for a new since of the same content, in another second than since",
     step(async () => {
       const seen = new Set<number>();
       grant(3);
@@ -181,7 +181,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "keeps what it has when its grant is taken back, and refuses a lower one by word",
+    "keeps what it has when its grant is withdrawn, and refuses a lower one by termination message",
     step(async () => {
       grant(0);
       assert.equal(await restartsIn(() => isReady()), 0);
@@ -194,7 +194,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "ends the change of a pod that was deleted, and says without a grant that it failed",
+    "finishes the change of a pod that was deleted, and reports without a grant that it failed",
     step(async () => {
       systemd.script = [crashes, crashes, crashes, comesBack];
       systemd.onCall = (member) => member === "RestartUnit" && agent.child.kill("SIGKILL");
@@ -212,7 +212,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "gives everything back, confirms it by word, and leaves no folder",
+    "removes everything of ours, confirms it by termination message, and leaves no folder",
     step(async () => {
       node.mount(7, {}, servedFilesFor(0, "same"));
       grant(7);
@@ -227,7 +227,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "takes what is served on a node that has no record, without a grant",
+    "takes the served content on a node without a record, without a grant",
     step(async () => {
       node.ungrant();
       await isReady("GPS201");

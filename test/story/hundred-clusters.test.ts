@@ -1,9 +1,9 @@
-/** One broken cluster of a fleet, or ten of a hundred, harm no other. */
+/** One broken cluster of a fleet, or ten of a hundred, must not harm any other. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brought, startAilingFleet } from "./ailing-fleet.ts";
 
-test("a FleetSecret over 100 clusters, 10 of them broken in 10 ways, serves the other 90, is not Ready, and names the ten, also after a restart", async () => {
+test("serves 90 of 100 clusters when 10 are broken in 10 ways, is not Ready, and names the ten, even after a restart", async () => {
   await using fleet = await startAilingFleet();
   await fleet.untilServed();
   const conditions = fleet.status()?.conditions ?? [];
@@ -17,6 +17,6 @@ test("a FleetSecret over 100 clusters, 10 of them broken in 10 ways, serves the 
   await fleet.restart();
   assert.ok(
     !fleet.told().has("Stalled"),
-    "a new controller reports clusters' own trouble as a halt",
+    "a new controller reports clusters' own problems as a halt",
   );
 });

@@ -1,6 +1,6 @@
 /**
- * What agents owe each other on one node, where an update or a forced deletion of a pod lets two
- * live side by side. The agents are the shipped ones, as real processes; systemd is scripted.
+ * Two agents on one node: an update or a forced deletion of a pod lets two run side by side. The
+ * agents are the shipped ones, as real processes; systemd is scripted.
  */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ test(
     const { node, systemd, start, locks } = await place(t);
     await using one = await start();
     await using other = await start();
-    // Neither has made the folder in which the lock is.
+    // Neither has created the folder of the lock.
     for (const agent of [one, other]) await agent.shows("5nn", "GPS20");
     node.mount(1, secret);
     const isReady = async (agent: AgentProcess) => (await agent.probe()).status === 200;
@@ -54,13 +54,13 @@ test(
 );
 
 test(
-  "changes nothing if another agent takes the lock while it looks for the first time",
+  "changes nothing if another agent takes the lock during its first check",
   { skip },
   async (t) => {
     const { node, systemd, start } = await place(t);
     const other = createServer();
     t.after(() => other[Symbol.asyncDispose]());
-    // The first look asks systemd after it found that there is no folder, and so no other agent.
+    // The first check queries systemd after it found no folder, and so no other agent.
     systemd.onCall = () => {
       if (existsSync(node.folder)) return;
       mkdirSync(node.folder, { mode: 0o700 });

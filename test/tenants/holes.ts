@@ -1,6 +1,6 @@
 /**
- * Where a SyncSecret is plain text unless somebody sees to it: etcd and the audit log; and what the
- * audit log tells of it.
+ * Where a SyncSecret is plain text unless an administrator prevents it: etcd and the audit log; and
+ * what the audit log shows of it.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,11 +11,11 @@ import type { Rig } from "./rig.ts";
 import { accessOf, apiOf, base64, objectIn, pathOf, syncSecret, untilSecret } from "./sync.ts";
 
 export function holesTests(rig: () => Rig): void {
-  test("what the page configures keeps content out of etcd and of the audit log; without it etcd has it in plain text", async () => {
+  test("keeps content out of etcd and of the audit log with the page's configuration; without it etcd has plain text", async () => {
     const { tenant, management, start } = rig();
     start();
     const planted = "planted-in-etcd";
-    // The audit log is at RequestResponse for everything else: it does have bodies.
+    // The audit level is RequestResponse for everything else, so it does have bodies.
     await tenant.cluster.kubectl(
       "create",
       "configmap",
@@ -46,7 +46,7 @@ export function holesTests(rig: () => Rig): void {
     }
     await tenant.cluster.kubectl("delete", "configmap", "seen");
   });
-  test("L32: the page's command shows who asked for SyncSecrets, and how often, from an audit log without content", async () => {
+  test("L32: shows with the page's command who requested SyncSecrets, and how often, from an audit log without content", async () => {
     const on = rig();
     const { tenant } = on;
     const { cluster } = tenant;
@@ -54,7 +54,7 @@ export function holesTests(rig: () => Rig): void {
       syncSecret("audited", { stringData: { a: "planted-in-audit" } }),
       yamlOf("hands-over.yaml") as object,
     );
-    // Who has the page's Role, and who has no right.
+    // A user with the page's Role, and a user without rights.
     const places = ["hands-over", "curious"].map(async (name) => {
       await cluster.kubectl("create", "serviceaccount", name);
       return await accessOf(cluster, name, "default");

@@ -49,7 +49,7 @@ function disturbed(api: Api, { before, after }: Wrapped): Api {
   };
 }
 
-/** One run of each side after the other; `results` gets what became of each look. */
+/** One run of each side after the other; `results` gets the result of each reconcile. */
 function sides({ tenant, management }: Rig, how: Wrapped, results: Result[] = []) {
   const [here, there] = [clientOf(tenant), clientOf(management)].map((api) => disturbed(api, how));
   assert.ok(here && there);
@@ -70,7 +70,7 @@ function sides({ tenant, management }: Rig, how: Wrapped, results: Result[] = []
   };
 }
 
-/** Runs both until `done`, as often as it takes. */
+/** Runs both until `done`, as often as needed. */
 async function drive(run: () => Promise<void>, done: () => Promise<boolean>): Promise<void> {
   await until(
     "it is done",
@@ -93,7 +93,7 @@ const holds =
   };
 const objects = "/apis/globalpullsecret.io/v1alpha1/namespaces";
 
-/** Without kubectl, which takes longer than all the rest. */
+/** Without kubectl, which takes longer than everything else. */
 async function declareAs({ tenant }: Rig, word: string): Promise<void> {
   const object = syncSecret(name, { stringData: { a: word } });
   const options = { manager: "user", force: false };
@@ -111,13 +111,13 @@ const isGone =
       there.map((path) => management.api.get<{ items: readonly KubernetesObject[] }>(path)),
     );
     const left = lists.flatMap((list) => list?.items ?? []);
-    // The Secret that the tenant's token is bound to is no copy's.
+    // The Secret that the tenant's token is bound to does not belong to a copy.
     const none = left.every(({ metadata }) => metadata?.name === tenantBound);
     return none && (await objectIn(tenant, name)) === undefined;
   };
 
 export function killTests(rig: () => Rig): void {
-  test("L3: killed after whichever write, the next processes end in the same state, and nothing is left behind", async () => {
+  test("L3: reaches the same state with the next processes, killed after whichever write, and leaves nothing behind", async () => {
     const on = rig();
     await on.stop();
     const declare = (word: string) => declareAs(on, word);
@@ -141,7 +141,7 @@ export function killTests(rig: () => Rig): void {
       const first = sides(on, { before: alive, after: dies });
       for (const [act, done] of steps) {
         await act();
-        // The first process goes on until its end; then there is the second.
+        // The first process runs until its end; then the second one starts.
         const next = sides(on, {});
         await drive(async () => {
           if (dead) await next();
@@ -158,7 +158,7 @@ export function killTests(rig: () => Rig): void {
     assert.ok(deaths >= 11);
   });
 
-  test("L24, L25: each write meets a conflict first, and is made again on what is there then", async () => {
+  test("L24, L25: meets a conflict at each write, and writes again on the present state", async () => {
     const on = rig();
     await on.stop();
     const results: Result[] = [];

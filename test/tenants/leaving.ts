@@ -1,4 +1,4 @@
-/** A tenant's namespace is deleted, and what holds up its end. */
+/** A tenant's namespace is deleted, and what delays its end. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -15,7 +15,7 @@ import {
   type Management,
 } from "./sync.ts";
 
-/** A tenant's namespace with copies, as a tenant's side makes them, of which there are Secrets. */
+/** A tenant's namespace with copies, as a tenant's side makes them, and their Secrets. */
 async function tenantWith(management: Management, where: string, ...names: readonly string[]) {
   await grant(management, where);
   await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", where);
@@ -41,7 +41,7 @@ const untilGone = ({ api }: Management, where: string) =>
   );
 
 export function leavingTests(rig: () => Rig): void {
-  test("L3, L18: a tenant's namespace that is deleted with SyncSecrets in it goes, and takes all along", async () => {
+  test("L3, L18: removes a tenant's namespace that is deleted with SyncSecrets in it, with everything in it", async () => {
     const { management, start } = rig();
     start();
     await tenantWith(management, "tenant-leaves", "one", "two");
@@ -49,7 +49,7 @@ export function leavingTests(rig: () => Rig): void {
     await untilGone(management, "tenant-leaves");
   });
 
-  test("L3: deleted while no program serves it, it goes all the same", async () => {
+  test("L3: removes a namespace that is deleted while no program serves it", async () => {
     const on = rig();
     on.start();
     await tenantWith(on.management, "tenant-alone", "one");
@@ -59,7 +59,7 @@ export function leavingTests(rig: () => Rig): void {
     on.start();
   });
 
-  test("L3: after its namespace there was deleted a tenant's object waits in deletion and says so; the namespace given back, it goes by itself", async () => {
+  test("L3: keeps a tenant's object in deletion and reports it after its namespace there was deleted; the object goes when the namespace is back", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("left", { stringData: { a: "1" } }));
@@ -68,13 +68,13 @@ export function leavingTests(rig: () => Rig): void {
     await untilGone(management, "tenant-a");
     await tenant.cluster.kubectl("delete", "syncsecret", "left", "--wait=false");
     const said = async () => readyOf(await objectIn(tenant, "left"))?.message ?? "";
-    await until("it says so", async () => (await said()).startsWith("GPS467"), {
+    await until("it is reported", async () => (await said()).startsWith("GPS467"), {
       timeout: 60_000,
       seen: said,
     });
     await grant(management, "tenant-a");
     await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
-    // The account is another one now, and so is its token: the same file is read again.
+    // The account is a new one now, and so is its token: the same file is read again.
     await tenantAccess(management);
     await until("it is gone", async () => (await objectIn(tenant, "left")) === undefined, {
       timeout: 90_000,
@@ -83,9 +83,9 @@ export function leavingTests(rig: () => Rig): void {
   });
 }
 
-/** The last: it takes both programs' accounts away. */
+/** The last test: it removes both programs' accounts. */
 export function uninstallTests(rig: () => Rig): void {
-  test("L20: kubectl delete -k of either side ends, in any order; what waits for the tenant's side ends when it is applied again", async () => {
+  test("L20: ends kubectl delete -k of either side, in any order; objects that wait for the tenant's side go when it is applied again", async () => {
     const { management, tenant, start, stop } = rig();
     const drop = (cluster: Rig["tenant"]["cluster"], what: string, ...how: readonly string[]) =>
       cluster.kubectl("delete", "-k", what, ...how);
@@ -99,7 +99,7 @@ export function uninstallTests(rig: () => Rig): void {
     const isThere = async () =>
       (await tenant.cluster.kubectl("get", "crds", "-o", "name")).includes("syncsecrets");
     assert.ok(await isThere());
-    // As the page says: the program comes back, and ends what it began.
+    // As the page describes: the program comes back, and finishes what it began.
     await deploy(tenant.cluster, "tenant");
     start();
     await until("the definition is gone", async () => !(await isThere()), { timeout: 90_000 });

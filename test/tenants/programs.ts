@@ -1,4 +1,4 @@
-/** Both programs as they ship, each a process with its account's rights and no other. */
+/** Both programs as they ship, each a process with only its account's rights. */
 import { join } from "node:path";
 import { until } from "../cluster/await.ts";
 import { portOf, startProgram } from "../cluster/program.ts";
@@ -44,8 +44,8 @@ export const startTenantSide = (tenant: Tenant, access: string): Program =>
 type Both = Readonly<{ management: Management; tenant: Tenant; access: string }>;
 
 /**
- * What a path of the program's port answers where no flag names the port. The program is in a
- * network of its own, because another one of this machine may have that port; so it reaches no API
+ * What a path of the program's port answers if no flag names the port. The program is in a network
+ * of its own, because another program of this machine may use that port; so it reaches no API
  * server.
  */
 export async function askedAt(

@@ -1,4 +1,4 @@
-/** What the page tells to run when something is wrong, each with the fault that it is for. */
+/** The page's recipes for problems, each with the fault that it is for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { managementAccount } from "#contract/names.ts";
@@ -20,14 +20,14 @@ const planted = "planted-1";
 const wanted = { data: { a: base64(planted) } };
 const wrapped = syncSecret("wrapped", { stringData: { a: planted } });
 
-/** Runs a recipe: what it prints never holds content. */
+/** Runs a recipe: its output never contains content. */
 async function ask(rig: Rig, recipe: string): Promise<string> {
   const told = await deskFor(rig).run(recipe);
   assert.ok(!told.includes(planted) && !told.includes(base64(planted)));
   return told;
 }
 
-/** Takes the tenant's label off its namespace, until the answer is disposed of. */
+/** Removes the tenant's label from its namespace, until the answer is disposed of. */
 async function unlabel({ cluster }: Management): Promise<AsyncDisposable> {
   const label = (value: string) =>
     cluster.kubectl("label", "namespace", "tenant-a", `globalpullsecret.io/tenant${value}`);
@@ -35,7 +35,9 @@ async function unlabel({ cluster }: Management): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: async () => void (await label("=tenant-a")) };
 }
 
-/** Takes the management side's rights in the tenant's namespace until the answer is disposed of. */
+/**
+ * Removes the management side's rights in the tenant's namespace until the answer is disposed of.
+ */
 async function revoke(management: Management): Promise<AsyncDisposable> {
   const { cluster } = management;
   const its = ["-n", "tenant-a", "--timeout=30s"];
@@ -49,7 +51,7 @@ async function revoke(management: Management): Promise<AsyncDisposable> {
 }
 
 export function recipeTests(rig: () => Rig): void {
-  test("L31: of a copy that is refused the recipe shows the code and the log's line", async () => {
+  test("L31: shows the code and the log's line for a copy that is refused", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -59,7 +61,7 @@ export function recipeTests(rig: () => Rig): void {
       const object = await untilReason(tenant, "wrapped", "Refused");
       assert.equal(await copyOf(management, object), undefined);
       const line = /"name":"wrapped".*"msg":"GPS466: /;
-      await until("the program has said so", () => line.test(on.output()));
+      await until("the program has reported it", () => line.test(on.output()));
       const told = await ask(on, recipes().notThere);
       assert.match(told, /^GPS466: .*403 Forbidden.*ResourceQuota/);
       assert.match(told, /^\{.*"name":"wrapped".*"msg":"GPS466: /m);
@@ -71,7 +73,7 @@ export function recipeTests(rig: () => Rig): void {
     );
   });
 
-  test("L31: of a copy without a Secret the recipe shows a namespace without its label", async () => {
+  test("L31: shows a namespace without its label for a copy without a Secret", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -81,7 +83,7 @@ export function recipeTests(rig: () => Rig): void {
     const before = forsaken();
     {
       await using _bare = await unlabel(management);
-      await until("it is served no more", () => forsaken() > before);
+      await until("it is no longer served", () => forsaken() > before);
       await tenant.cluster.apply(wrapped);
       await untilReason(tenant, "wrapped", "Waiting");
       const told = await ask(on, recipes().noSecret);
@@ -96,7 +98,7 @@ export function recipeTests(rig: () => Rig): void {
     assert.match(well, /^namespace\/tenant-a\n(.|\n)*^yes\n(.|\n)*the Secret is created/m);
   });
 
-  test("L31: of a copy without a Secret it shows that the rights are missing, and that a quota refuses", async () => {
+  test("L31: shows missing rights, and a quota that refuses, for a copy without a Secret", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -104,7 +106,7 @@ export function recipeTests(rig: () => Rig): void {
       await using _revoked = await revoke(management);
       await tenant.cluster.apply(wrapped);
       await untilReason(tenant, "wrapped", "Waiting");
-      // kubectl ends with 1 where the answer is no.
+      // kubectl ends with 1 if the answer is no.
       await assert.rejects(ask(on, recipes().noSecret), /^namespace\/tenant-a\n(.|\n)*^no\b/m);
     }
     await untilSecret(tenant, management, "wrapped", wanted);
@@ -112,13 +114,13 @@ export function recipeTests(rig: () => Rig): void {
     await tenant.cluster.apply(syncSecret("second", { stringData: { a: planted } }));
     await untilReason(tenant, "second", "Refused");
     const line = /"tenant":"tenant-a".*"msg":"GPS466: /;
-    await until("the program has said so", () => line.test(on.output()));
+    await until("the program has reported it", () => line.test(on.output()));
     const told = await ask(on, recipes().noSecret);
     assert.match(told, /^[-0-9a-f]{36} +second +GPS466: .*403 Forbidden/m);
     assert.match(told, /^\{.*"tenant":"tenant-a".*"msg":"GPS466: /m);
   });
 
-  test("L31: of a change that nobody takes up the recipe shows which generation status speaks of", async () => {
+  test("L31: shows for a change without effect which generation status describes", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -135,7 +137,7 @@ export function recipeTests(rig: () => Rig): void {
     assert.match(await ask(on, recipes().notFollowing), /^wrapped +2 +2 +Synced$/m);
   });
 
-  test("L17, L31: the page's commands find whose a Secret is, and orphans by name, and nothing else", async () => {
+  test("L17, L31: finds with the page's commands whose a Secret is, and orphans by name, and nothing else", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();

@@ -1,4 +1,4 @@
-/** The two clusters that the tests of this folder share, and what runs between them. */
+/** The two clusters that the tests of this folder share, and the programs that run between them. */
 import { startManagementSide, startTenantSide, type Program } from "./programs.ts";
 import { sealedOptions } from "./sealed.ts";
 import * as sync from "./sync.ts";
@@ -41,7 +41,7 @@ export async function startRig(): Promise<Rig> {
         ended += one.output();
       }
       if (how !== "killed") return;
-      // What a dead one leaves: the next one would wait until it has run out.
+      // The Lease of a dead process: the next one would wait until it expires.
       for (const { cluster } of [management, tenant])
         await cluster.kubectl("delete", "leases", "--all", "-n", "kube-system");
     },

@@ -1,4 +1,7 @@
-/** What either side may do, and what nobody may: asked of the API servers in their names. */
+/**
+ * The rights of either side, and requests that no account may make, sent to the API servers in
+ * their names.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -40,7 +43,7 @@ const forbidden: readonly Try[] = [
   ["remove", "/api/v1/namespaces/tenant-a"],
 ];
 
-/** Asks in an account's name, and is refused for want of a right. */
+/** Sends a request in an account's name, and is refused for a missing right. */
 async function isForbidden(account: Api, verb: Try[0], path: string): Promise<void> {
   const tried = {
     get: () => account.get(path),
@@ -65,7 +68,7 @@ const leases = (name: string) =>
   );
 
 export function rightsTests(rig: () => Rig): void {
-  test("L2, L22: the tenant's account has SyncSecrets of its namespace; of twenty other things it may do none", async () => {
+  test("L2, L22: grants the tenant's account the SyncSecrets of its namespace, and none of twenty other things", async () => {
     const { management, tenant, access, start } = rig();
     start();
     await grant(management, "tenant-b");
@@ -82,7 +85,7 @@ export function rightsTests(rig: () => Rig): void {
     assert.notEqual(await account.get(`${own}/${uid}`), undefined);
   });
 
-  test("L2, L22: in its own cluster the tenant's side has a right on the Secret of its kubeconfig alone", async () => {
+  test("L2, L22: grants the tenant's side in its own cluster a right only on the Secret of its kubeconfig", async () => {
     const { tenant } = rig();
     const account = apiOf(tenant.kubeconfig);
     const [name, where] = ["another", "kube-system"];
@@ -94,7 +97,7 @@ export function rightsTests(rig: () => Rig): void {
       for (const verb of ["get", "replace", "remove"] as const)
         await isForbidden(account, verb, `${secrets}/${name}`);
     }
-    // It is the account that serves, and its SyncSecrets it may read.
+    // This account serves, and may read its SyncSecrets.
     await tenant.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
     assert.notEqual(await account.get(pathOf("default", "own")), undefined);
     await tenant.cluster.kubectl("delete", "secret", name, "-n", where);
@@ -115,7 +118,7 @@ export function rightsTests(rig: () => Rig): void {
     );
   });
 
-  test("L21: the management side has its verbs in tenants' namespaces, each by a RoleBinding there, and no Secret of any other", async () => {
+  test("L21: grants the management side its verbs in tenants' namespaces, each by a RoleBinding there, and no Secret elsewhere", async () => {
     const { management } = rig();
     const account = "system:serviceaccount:kube-system:global-pull-secret-sync-management";
     const can = (verb: string, what: string, where: string) =>
@@ -161,7 +164,7 @@ export function rightsTests(rig: () => Rig): void {
     );
   });
 
-  test("a drain takes one pod of either side at a time: the budget that is shipped selects the Deployment's pods", async () => {
+  test("lets a drain take one pod of either side at a time: the shipped budget selects the Deployment's pods", async () => {
     const { management, tenant } = rig();
     for (const [side, { cluster }] of Object.entries({ management, tenant })) {
       const its = [`global-pull-secret-sync-${side}`, "-n", "kube-system"] as const;
@@ -180,7 +183,7 @@ export function rightsTests(rig: () => Rig): void {
     }
   });
 
-  test("L32: no role of Kubernetes' own has SyncSecrets: who edits a namespace neither reads nor makes them", async () => {
+  test("L32: gives no role of Kubernetes' own SyncSecrets: editors of a namespace neither read nor create them", async () => {
     const { tenant } = rig();
     const { cluster } = tenant;
     for (const role of ["view", "edit", "admin"]) {

@@ -1,6 +1,4 @@
-/**
- * A tenant's cluster and a management cluster, with manifests/sync and what the plugin prints.
- */
+/** A tenant's cluster and a management cluster, with manifests/sync and the plugin's output. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type V1Secret } from "@kubernetes/client-node";
@@ -17,7 +15,7 @@ import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** What a person applies and deletes. */
+/** The manifests that a person applies and deletes. */
 export const manifests = {
   definition: join(root, "manifests/crds/syncsecrets"),
   tenant: join(root, "manifests/sync/tenant"),
@@ -49,7 +47,7 @@ async function startPlace(
   return { cluster, api: apiOf(cluster.kubeconfig), kubeconfig };
 }
 
-/** Definition and manifests of one side; the kubeconfig of its account, in the same file again. */
+/** CRD and manifests of one side; the kubeconfig of its account, in the same file again. */
 export async function deploy(cluster: Cluster, side: "tenant" | "management"): Promise<string> {
   const name = `global-pull-secret-sync-${side}`;
   await cluster.kubectl("apply", "-k", manifests.definition);
@@ -62,9 +60,9 @@ export async function deploy(cluster: Cluster, side: "tenant" | "management"): P
 export const startTenant = (options?: ClusterOptions) => startPlace("tenant", options);
 
 /**
- * With namespace `tenant-a`, as the plugin prints it, but for the ResourceQuota: the controller
- * manager counts objects of a new definition only when it has looked for new ones, half a minute
- * later, and refuses them until then.
+ * With namespace `tenant-a`, as the plugin prints it, except for the ResourceQuota: the controller
+ * manager counts objects of a new CRD only after it has searched for new ones, half a minute later,
+ * and refuses them until then.
  */
 export async function startManagement(): Promise<Management> {
   const place = await startPlace("management");
@@ -73,7 +71,7 @@ export async function startManagement(): Promise<Management> {
   return place;
 }
 
-/** Applies what `kubectl pull-secret tenant NAMESPACE` prints. */
+/** Applies the output of `kubectl pull-secret tenant NAMESPACE`. */
 export async function grant(
   { cluster }: Management,
   namespace: string,
@@ -86,8 +84,8 @@ export async function grant(
 }
 
 /**
- * Makes the API server refuse one more object of this kind in the tenant's namespace, as a
- * ResourceQuota that is full does, until the answer is disposed of.
+ * Makes the API server refuse one more object of this kind in the tenant's namespace, like a full
+ * ResourceQuota, until the answer is disposed of.
  */
 export async function fill(
   { cluster, api }: Management,
@@ -100,7 +98,7 @@ export async function fill(
   const spec = { hard: { [`count/${counted}`]: "0" } };
   await cluster.apply({ apiVersion: "v1", kind: "ResourceQuota", metadata, spec });
   const probe = kind === "Secret" ? { metadata: { name } } : syncSecret(name, {}, "tenant-a");
-  await until(`no ${kind} more is taken`, async () => {
+  await until(`no more ${kind} is accepted`, async () => {
     const asked = api.create(`${path}?dryRun=All`, probe);
     return await asked.then(
       () => false,
@@ -122,7 +120,7 @@ export async function accessOf(cluster: Cluster, account: string, namespace: str
   return file;
 }
 
-/** The same of the tenant's account in the management cluster. */
+/** The same for the tenant's account in the management cluster. */
 export const tenantAccess = ({ cluster }: Management): Promise<string> =>
   accessOf(cluster, "global-pull-secret-sync-tenant", "tenant-a");
 
@@ -152,7 +150,7 @@ export const secretIn = async ({ api }: Management, name: string, where = "tenan
 export const readyOf = (object: SyncSecret | undefined) =>
   object?.status?.conditions?.find(({ type }) => type === "Ready");
 
-/** Waits until the tenant's object says why. */
+/** Waits until the tenant's object reports the reason. */
 export async function untilReason(
   tenant: Tenant,
   name: string,
@@ -171,7 +169,7 @@ export async function untilReason(
   );
 }
 
-/** Waits until the Secret that the tenant's object names has this, and returns it. */
+/** Waits until the Secret that the tenant's object names has this content, and returns it. */
 export async function untilSecret(
   tenant: Tenant,
   management: Management,

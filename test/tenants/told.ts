@@ -1,4 +1,4 @@
-/** What is told: the metrics and the logs. */
+/** The metrics and the logs. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -20,11 +20,11 @@ import {
 const total = "global_pull_secret_sync_secret_reconcile_total";
 const seconds = "global_pull_secret_sync_secret_reconcile_duration_seconds_count";
 
-/** What a program's /metrics shows. */
+/** The output of a program's /metrics. */
 async function metricsOf(program: Program) {
   const answer = await fetch(`http://127.0.0.1:${await program.port()}/metrics`);
   const text = await answer.text();
-  /** 0 where there is no such line: a counter appears with its first count. */
+  /** 0 if there is no such line: a counter appears with its first count. */
   const count = (name: string, labels: string) =>
     Number(new RegExp(`^${name}\\{${labels}\\} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
   return { text, count };
@@ -51,7 +51,7 @@ const counted = (on: Rig, result: "success" | "conflict" | "error") =>
 
 const times = Array.from({ length: 40 }, (_, at) => at);
 
-/** Writes to an object again and again: whoever reads and then writes it meets a conflict. */
+/** Keeps writing an object: a client that reads and then writes it meets a conflict. */
 async function contend({ api }: OneCluster, name: string, namespace: string): Promise<void> {
   const object = syncSecret(name, {}, namespace);
   for (const time of times) {
@@ -69,7 +69,7 @@ const linesOf = (program: Program): readonly Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 export function toldTests(rig: () => Rig): void {
-  test("L27, L28, L29: both sides count and time by namespace, and log each step as JSON with it, never content", async () => {
+  test("L27, L28, L29: counts and times by namespace on both sides, and logs each step as JSON with it, never content", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -120,7 +120,7 @@ export function toldTests(rig: () => Rig): void {
     );
   });
 
-  test("L27: a refusal is counted as an error, and a conflict as one, by each side of its own", async () => {
+  test("L27: counts a refusal as an error, and a conflict as one, on each side separately", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -156,7 +156,7 @@ export function toldTests(rig: () => Rig): void {
     await untilSecret(tenant, management, "there", { data: { a: base64(`${word}`) } });
   });
 
-  test("L30: both sides serve metrics at :8080/metrics, where the Deployments say that they are", async () => {
+  test("L30: serves metrics of both sides at :8080/metrics, as the Deployments declare", async () => {
     const on = rig();
     for (const side of ["tenant", "management"] as const) {
       const metrics = await askedAt("http://127.0.0.1:8080/metrics", side, on);

@@ -1,4 +1,4 @@
-/** What goes wrong between the two sides, and what becomes of it. */
+/** Problems between the two sides, and their results. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -20,7 +20,7 @@ import {
 const data = { a: base64("1") };
 
 export function troubleTests(rig: () => Rig): void {
-  test("L16, L17: whatever is edited on the Secret or its copy is repaired, and so is what is deleted", async () => {
+  test("L16, L17: repairs whatever is edited on or deleted of the Secret or its copy", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("kept", { stringData: { a: "1" } }));
@@ -63,14 +63,14 @@ export function troubleTests(rig: () => Rig): void {
         );
       });
     }
-    // The copy itself: its Secret goes with it, and another one comes.
+    // The copy itself: its Secret goes with it, and another one is made.
     await management.cluster.kubectl("delete", "syncsecret", copy, "-n", "tenant-a");
     const second = await untilSecret(tenant, management, "kept", { data });
     assert.notEqual(second.metadata?.name, name);
     assert.equal(await secretIn(management, name), undefined);
   });
 
-  test("a Secret that somebody else made under the name is not touched, and the object says so", async () => {
+  test("does not touch a foreign Secret with the same name, and reports it on the object", async () => {
     const { management, tenant, start, stop } = rig();
     await stop();
     await tenant.cluster.apply(syncSecret("foreign", { stringData: { a: "1" } }));
@@ -90,7 +90,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "secret", name, "-n", "tenant-a");
   });
 
-  test("what no Secret can be made of is said with its code on the tenant's object, and holds up no other", async () => {
+  test("reports content that cannot be a Secret with its code on the tenant's object, without blocking others", async () => {
     const { management, tenant, start } = rig();
     start();
     const bad = { type: "kubernetes.io/tls", stringData: { "tls.crt": "planted" } } as const;
@@ -104,7 +104,7 @@ export function troubleTests(rig: () => Rig): void {
     assert.equal(await copyOf(management, object), undefined);
   });
 
-  test("the ResourceQuota that is shipped ends it: one more is refused, told, and brought when there is room", async () => {
+  test("counts the shipped ResourceQuota: one more object is refused, reported, and copied when there is room", async () => {
     const { management, tenant, start } = rig();
     start();
     const quota = () =>
@@ -128,7 +128,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
   });
 
-  test("L3, L20, L31: while the management cluster is away nothing is lost: changes and deletions wait, are told, and end by themselves", async () => {
+  test("L3, L20, L31: loses nothing while the management cluster is away: changes and deletions wait, are reported, and end by themselves", async () => {
     const on = rig();
     const { management, tenant, start, stop, programs } = on;
     start();
@@ -165,7 +165,7 @@ export function troubleTests(rig: () => Rig): void {
     assert.equal((await untilReason(tenant, "rests", "Synced")).metadata.uid, rests.metadata.uid);
   });
 
-  test("L1: a tenant's side that is run in the management cluster by mistake copies no copies, and says so in one line", async () => {
+  test("L1: copies no copies when a tenant's side runs in the management cluster by mistake, and reports it in one line", async () => {
     const { management, tenant, access, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("once", { stringData: { a: "1" } }));
@@ -173,7 +173,7 @@ export function troubleTests(rig: () => Rig): void {
     const copy = (await objectIn(tenant, "once"))?.metadata.uid ?? "";
     const mistaken = { ...management, kubeconfig: management.cluster.kubeconfig };
     await using side = startTenantSide(mistaken, access);
-    // What its users declare there is copied: it does work.
+    // It does work: it copies what its users declare there.
     await management.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
     await untilReason(mistaken, "own", "Synced");
     const own = (await objectIn(management, "own"))?.metadata.uid ?? "";
@@ -183,7 +183,7 @@ export function troubleTests(rig: () => Rig): void {
         .split("\n")
         .filter((line) => line.includes("GPS471: ") && line.includes(`"name":"${name}"`));
     for (const name of [copy, own])
-      await until(`it says that ${name} is a copy`, () => told(name).length > 0);
+      await until(`it reports that ${name} is a copy`, () => told(name).length > 0);
     const all = ["get", "syncsecrets", "-n", "tenant-a", "-o", "name"];
     const names = (await management.cluster.kubectl(...all)).trim().split("\n");
     const wanted = [copy, own].map((name) => `syncsecret.globalpullsecret.io/${name}`);
@@ -193,7 +193,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "syncsecret", "own", "--timeout=60s");
   });
 
-  test("of two processes of each side one writes; when it dies the other goes on", async () => {
+  test("writes with one of two processes of each side; when it dies the other continues", async () => {
     const { management, tenant, access, start, stop, programs } = rig();
     await stop();
     start();
@@ -211,11 +211,11 @@ export function troubleTests(rig: () => Rig): void {
     await stop("killed");
     await tenant.cluster.apply(syncSecret("two", { stringData: { a: "2" } }));
     await untilSecret(tenant, management, "two", { data: { a: base64("2") } });
-    // What was written is there before the line that says so has come through the pipe.
-    await until("both others say that they wrote", () =>
+    // The write happens before the line that reports it has come through the pipe.
+    await until("both others report that they write", () =>
       others.every((other) => other.output().includes("updated")),
     );
-    // Nor has one that stood by written: what it says comes in order.
+    // A process that stood by has not written either: its lines come in order.
     assert.ok(others.every((other) => !other.output().includes("created")));
   });
 }

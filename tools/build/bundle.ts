@@ -23,10 +23,10 @@ const shared: Programs = { programs: "tools/build/programs.ts" };
 const plugins: Programs = { [plugin]: "plugin/main.ts" };
 
 /**
- * What dbus-next and pino load and we never use: xml2js parses introspection XML (we send low-level
- * messages only), thread-stream brings logs to another thread (ours are written at once), x11 and
- * the others serve transports other than a unix socket. Left in, esbuild stops at x11, and the
- * agent grows by 90 KiB.
+ * Modules that dbus-next and pino load but we never use: xml2js parses introspection XML (we send
+ * low-level messages only), thread-stream moves logs to another thread (we write them at once), x11
+ * and the others serve transports other than a unix socket. If they stayed, esbuild would fail at
+ * x11, and the agent would grow by 90 KiB.
  */
 const unused: Readonly<Record<string, string>> = {
   xml2js: "module.exports = { Parser: class {}, Builder: class {} };",
@@ -66,7 +66,7 @@ const bundlePath = (name: string): string => `dist/${name}.cjs`;
 
 export type Bundle = Readonly<{
   path: string;
-  /** Folders of the packages that it holds code of, as they stand in package-lock.json. */
+  /** Folders of the packages whose code it contains, as in package-lock.json. */
   packages: ReadonlySet<string>;
   /** Paths of all files that were read for it. */
   sources: readonly string[];
@@ -77,19 +77,19 @@ export async function bundle(): Promise<string[]> {
   return (await bundles()).map(({ path }) => path);
 }
 
-/** What the bundles were made from. */
+/** The sources of the bundles. */
 export const stamp = "dist/.made-from";
 
 /**
- * The same, made only where a source has changed: a test file that starts agents would otherwise
- * bundle for two seconds before its first one.
+ * The same, but only if a source has changed: a test file that starts agents would otherwise spend
+ * two seconds on bundling before its first test.
  */
 export async function freshBundle(): Promise<string[]> {
   if (!isCurrent(stamp)) return await bundle();
   return Object.keys({ ...onNodes, ...shared, ...plugins }).map(bundlePath);
 }
 
-/** The same, with their licences and the plugin's launcher beside them; says what is in them. */
+/** The same, with their licences and the plugin's launcher beside them; prints their content. */
 export async function bundles(): Promise<Bundle[]> {
   const executable = "#!/usr/bin/env node";
   const made = [
@@ -108,7 +108,8 @@ export async function bundles(): Promise<Bundle[]> {
 }
 
 /**
- * `target` rewrites syntax that it lacks; what its library lacks only a run can show (test/cli).
+ * `target` rewrites syntax that the target lacks. Only a run can show what its library lacks
+ * (test/cli).
  */
 async function bundleFor(target: string, wanted: Programs, firstLine = ""): Promise<Bundle[]> {
   const entries = Object.entries(wanted).filter(([, entry]) => existsSync(entry));
@@ -141,7 +142,7 @@ async function bundleFor(target: string, wanted: Programs, firstLine = ""): Prom
   });
 }
 
-/** By rename: tests bundle side by side, and start what another one has just bundled. */
+/** By rename: tests bundle at the same time, and start bundles that other tests have just made. */
 function replace(path: string, contents: string | Uint8Array, mode = 0o644): void {
   const staged = `${path}.${process.pid}`;
   writeFileSync(staged, contents);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choicesIn, forTests } from "./environment.ts";
 
-test("hands on what programs need and what chooses tests, and nothing else", () => {
+test("passes on what programs need and what chooses tests, and nothing else", () => {
   const needed = {
     PATH: "/bin",
     HOME: "/root",

@@ -3,7 +3,10 @@
 /** Each changes which tests run, or how: a run that has one prints it. */
 const choices = ["SEED", "EVERY_POINT", "PATIENCE", "SOAK_MINUTES", "DIFFERENTIAL_FILES"] as const;
 
-/** What programs need to find their files, the network and the packages that they build from. */
+/**
+ * The variables that programs need to find their files, the network and the packages that they
+ * build from.
+ */
 const needed: readonly RegExp[] = [
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|CI|TMPDIR|XDG_\w+)$/,
   /^(?:all|https?|no)_proxy$/i,
@@ -22,7 +25,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 const longest = 38;
 
-/** What tests get of an environment. Without a TMPDIR they use /tmp. */
+/** The part of an environment that tests get. Without a TMPDIR they use /tmp. */
 export function forTests(outer: Environment): Record<string, string> {
   const isPassed = (name: string, value: string): boolean =>
     choices.some((one) => one === name) ||

@@ -16,7 +16,7 @@ test("starts the plugin with the checkout's Node, else the machine's, else asks 
   };
   const prints = (name: string) => `#!/bin/sh\necho ${name} "$@"\n`;
   const run = () => {
-    // Through a link, as users install it; nothing else of the machine is on the PATH.
+    // Through a link, as users install it; the PATH contains nothing else.
     const ran = spawnSync(join(bin, plugin), ["status", "two words"], {
       encoding: "utf8",
       env: { PATH: bin },

@@ -10,7 +10,7 @@ export const launcher = `#!/bin/sh
 # Made by npm run build. Link to it from a folder of your PATH, or add this folder to the PATH.
 here=$(dirname "$(readlink -f "$0")")
 for node in "$here"/../node_modules/node-*-*/bin/node; do
-  # Where the C library is another one, it does not start.
+  # It does not start with another C library.
   if "$node" --version >/dev/null 2>&1; then exec "$node" "$here/${plugin}.cjs" "$@"; fi
 done
 if command -v node >/dev/null; then exec node "$here/${plugin}.cjs" "$@"; fi

@@ -7,7 +7,7 @@ import { licensesOf } from "./licenses.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-test("every package that is bundled is in it, with a licence and the text that it ships", async () => {
+test("lists every bundled package with its licence and its licence text", async () => {
   const packages = new Set((await bundles()).flatMap(({ packages: all }) => Array.from(all)));
   const text = licensesOf(packages, root);
   for (const folder of packages) {

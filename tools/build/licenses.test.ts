@@ -5,7 +5,7 @@ import { licensesOf } from "./licenses.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-test("a package without a text is named with its author", () => {
+test("names a package without a licence text with its author", () => {
   const text = licensesOf(new Set(["node_modules/stream-buffers"]), root);
   assert.match(text, /^stream-buffers \S+: Unlicense\n\nby \S+/);
 });

@@ -1,10 +1,10 @@
-/** The licences of what the bundles hold: most of them ask to go wherever the code goes. */
+/** The licences of the bundles' contents: most of them must be distributed with the code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
  * One text for these packages (folders below `root`), sorted by name: name, version, licence and
- * its whole text. One that ships no text is named with its author.
+ * its whole text. A package without a text is named with its author.
  */
 export function licensesOf(packages: ReadonlySet<string>, root = "."): string {
   return [...packages]

@@ -1,7 +1,7 @@
 /**
- * The one file that Node's test runner is given: it loads the test files. Given several files, Node
- * swallows what the body of a file throws once the file has registered a test (24.21, with
- * `--test-isolation=none`), and its later tests are missing without a word.
+ * The only file that Node's test runner gets: it loads the test files. Given several files, Node
+ * ignores an error in a file's body if the file has already registered a test (24.21, with
+ * `--test-isolation=none`), and silently omits its later tests.
  */
 import { Socket } from "node:net";
 import { resolve } from "node:path";
@@ -15,7 +15,10 @@ const bound = Number(process.env[loadBoundVariable]);
 delete process.env[filesVariable];
 delete process.env[loadBoundVariable];
 
-/** The run that started this process has ended, however it did: end with all that was started. */
+/**
+ * The run that started this process has ended for whatever reason: end with everything that was
+ * started.
+ */
 new Socket({ fd: lifeline }).on("end", () => process.kill(-process.pid, "SIGTERM")).unref();
 
 /** Timers that keep the process alive. */
@@ -43,7 +46,7 @@ for (const file of files) {
 }
 
 /**
- * Milliseconds that the last test waits for what others left behind, such as a rejection, or a
+ * Milliseconds that the last test waits for the leftovers of other tests, such as a rejection, or a
  * timer that registers a test.
  */
 const patience = 1000;

@@ -1,7 +1,7 @@
 /**
- * What the runner of test files, their loader (load-files.ts) and the reporter agree on: the tests
- * by which the loader marks where the tests of a file end, and the descriptors beside the standard
- * ones.
+ * The contract between the runner of test files, their loader (load-files.ts) and the reporter: the
+ * tests by which the loader marks the end of a file's tests, and the descriptors beside the
+ * standard ones.
  */
 import { join } from "node:path";
 
@@ -9,7 +9,7 @@ export const loader: string = join(import.meta.dirname, "load-files.ts");
 
 /** The reporter writes its lines here. */
 export const channel = 3;
-/** Open as long as the process lives that runs the files. */
+/** Open while the process that runs the files lives. */
 export const lifeline = 4;
 
 /** Environment variables for the loader: a JSON list of paths, and milliseconds for each file. */
@@ -18,7 +18,7 @@ export const loadBoundVariable = "TEST_LOAD_BOUND";
 
 export const markOf = (file: string): string => `${file} loads`;
 
-/** After the marks of all files. Each test after it was registered too late. */
+/** After the marks of all files. A test after it was registered too late. */
 export const lastMark = "all files have loaded";
 
 /** The file that a mark is about. */

@@ -1,14 +1,14 @@
 /**
- * A reporter of node:test for our runner: one JSON object a line. The runner (run-files.ts) loads
- * it with `--test-reporter` and reads the lines from a descriptor of their own. So a test cannot
- * print something that is taken for a line, or glue its text to one.
+ * A reporter of node:test for our runner: one JSON object per line. The runner (run-files.ts) loads
+ * it with `--test-reporter` and reads the lines from a separate descriptor. So the output of a test
+ * cannot be taken for a line, or merge with one.
  */
 import { writeSync } from "node:fs";
 import { relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
 import { channel, lastMark, loader, markedBy } from "./marks.ts";
 
-/** What became of one test. */
+/** The result of one test. */
 export type Line =
   | Readonly<{ kind: "passed"; name: string; file: string }>
   /** `note`: why. */
@@ -16,8 +16,8 @@ export type Line =
   | Readonly<{ kind: "failed"; name: string; file: string; error: string }>;
 
 /**
- * `loaded`: every test of the file was registered and is reported. `end` is the last line, and is
- * missing when a test ended the process.
+ * `loaded`: every test of the file was registered and is reported. `end` is the last line; it is
+ * missing if a test ended the process.
  */
 export type Report = Line | Readonly<{ kind: "loaded"; file: string }> | Readonly<{ kind: "end" }>;
 
@@ -29,11 +29,12 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   let fresh = 0;
   let isOver = false;
   const send = (line: Report): void => {
-    // At once: Node may lose the end of what a stream holds when the process ends.
+    // At once: Node may lose the last output of a stream when the process ends.
     writeSync(channel, `${JSON.stringify(line)}\n`);
   };
   for await (const event of events) {
-    // What a test left behind, such as a rejected promise: Node fails the run with this line alone.
+    // A test left something behind, such as a rejected promise: Node fails the run with this line
+    // only.
     if (event.type === "test:diagnostic" && event.data.message.startsWith("Error: ")) {
       const { message, file = "" } = event.data;
       send({ kind: "failed", name: "after its end", file: relative("", file), error: message });

@@ -1,4 +1,4 @@
-/** What the runner makes of test files that are wrong in one way each. */
+/** The runner's result for test files with one mistake each. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ type Expected = Readonly<{ kind: Line["kind"]; text: RegExp }>;
 const failed = (text: RegExp): Expected => ({ kind: "failed", text });
 const skipped = (text: RegExp): Expected => ({ kind: "skipped", text });
 
-/** What a test file has beside a good test → the last line about it. */
+/** The content of a test file beside a good test → the last line about it. */
 const table: Readonly<Record<string, readonly [body: string, line: Expected]>> = {
   "fails a test that fails": ['test("a", () => { throw new Error("no"); });', failed(/no/)],
   "fails a file whose body throws after a test": ['throw new Error("boom");', failed(/boom/)],
@@ -108,7 +108,7 @@ test("fails a run whose last test leaves something that throws later", async () 
   assert.match(line.error, /after/);
 });
 
-test("fails a run as soon as one file fails, and passes what is good", async () => {
+test("fails a run as soon as one file fails, and passes the good ones", async () => {
   assert.equal((await outcomeOf()).passed, false);
   assert.deepEqual(
     (await linesOf(good)).map(({ kind, name }) => [kind, name]),
@@ -116,7 +116,7 @@ test("fails a run as soon as one file fails, and passes what is good", async () 
   );
 });
 
-test("takes nothing that a test prints for a line of the report", async () => {
+test("does not take a test's output for a line of the report", async () => {
   const { printed, lines } = await outcomeOf();
   assert.equal(printed, '{"kind":"passed","name":"forged","file":"x"}\nno end of a line');
   assert.ok(lines.every(({ name }) => name !== "forged"));

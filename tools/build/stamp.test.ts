@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { freshBundle, stamp } from "./bundle.ts";
 import { isCurrent, stampOf } from "./stamp.ts";
 
-/** What happens to a source and what was built of it → whether the record still fits. */
+/** A change of a source or of a build's output → whether the record still matches. */
 const table: readonly (readonly [string, (source: string, built: string) => void, boolean])[] = [
   ["nothing changed", () => {}, true],
   ["the same content has a newer time", (source) => utimesSync(source, 2e9, 2e9), true],
@@ -19,8 +19,8 @@ const table: readonly (readonly [string, (source: string, built: string) => void
     false,
   ],
   ["a source is deleted", (source) => rmSync(source), false],
-  ["what was built is deleted", (_, built) => rmSync(built), false],
-  ["what was built is replaced", (_, built) => writeFileSync(built, "older"), false],
+  ["an output is deleted", (_, built) => rmSync(built), false],
+  ["an output is replaced", (_, built) => writeFileSync(built, "older"), false],
 ];
 
 for (const [when, change, expected] of table)

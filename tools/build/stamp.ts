@@ -11,8 +11,8 @@ export function stampOf(paths: Iterable<string>): string {
 }
 
 /**
- * True if every file of the record is there and has the same content. Times do not count: `cp -p`,
- * tar and git set older ones than those of what was built.
+ * True if every file of the record exists with the same content. Times do not count: `cp -p`, tar
+ * and git may set times older than the build's.
  */
 export function isCurrent(stamp: string): boolean {
   try {

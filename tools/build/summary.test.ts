@@ -18,7 +18,7 @@ test("counts a promise once, and only when its test passed", () => {
   );
 });
 
-test("names what was skipped by its reason, and ends with the counts", () => {
+test("names skipped tests by their reason, and ends with the counts", () => {
   const lines = [passed("a"), skipped("b", "needs Linux"), skipped("c", "needs Linux")];
   assert.equal(
     summaryOf(lines, { tier: "test", seconds: 61.4, whole: false }),
@@ -28,7 +28,7 @@ test("names what was skipped by its reason, and ends with the counts", () => {
 
 test("warns of a whole run that takes longer than its tier may", () => {
   const warns = (tier: Tier, minutes: number, whole = true) =>
-    /^slow: /m.test(summaryOf([], { tier, seconds: minutes * 60, whole }));
+    /^too slow: /m.test(summaryOf([], { tier, seconds: minutes * 60, whole }));
   assert.deepEqual(
     [warns("test", 3), warns("test", 3.1), warns("test", 9, false)],
     [false, true, false],
@@ -46,7 +46,7 @@ test("takes at most 40 lines when much is skipped", () => {
 
 const core = Object.keys(promises).filter((one) => one.startsWith("H") && one !== "H25");
 
-test("demands every promise of the core of test:cluster", () => {
+test("requires every promise of the core of test:cluster", () => {
   const all = core.map((number) => passed(`${number}: a`));
   assert.deepEqual(missingIn(all, "cluster", []), []);
   const [number = "", ...without] = core;
@@ -56,7 +56,7 @@ test("demands every promise of the core of test:cluster", () => {
   }
 });
 
-test("demands what the tests of npm test name, unless the machine lacks something for the file", () => {
+test("requires the promises in the names of npm test, unless the machine lacks something for the file", () => {
   const tests = [
     { file: "a.test.ts", name: "H1, L2: a", tier: "test" },
     { file: "b.test.ts", name: "H1: b", tier: "test" },

@@ -1,4 +1,4 @@
-/** What a run prints of itself. Pure. */
+/** The summary that a run prints. Pure. */
 import type { NamedTest } from "#tools/pages/promises-page.ts";
 import { promises, shownBy, shownOf } from "#tools/pages/promises.ts";
 import type { Line } from "./reporter.ts";
@@ -27,12 +27,12 @@ const promisedMinutes: Readonly<Partial<Record<Tier, number>>> = { test: 3, clus
 type Run = Readonly<{
   tier: Tier;
   seconds: number;
-  /** Not narrowed to some files: then the promises that were shown are counted. */
+  /** Not narrowed to some files, so the shown promises are counted. */
   whole: boolean;
 }>;
 
 /**
- * The last lines of a run: what was skipped and why, the promises that it showed and which commands
+ * The last lines of a run: skipped tests and why, the promises that it showed and which commands
  * show the others, whether it took too long, and the counts.
  */
 export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run): string {
@@ -45,7 +45,7 @@ export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run)
     ...(whole
       ? [
           `promises shown here: ${shownIn(lines)}`,
-          ...(seconds > minutes * 60 ? [`slow: it is to take ${minutes} minutes at most`] : []),
+          ...(seconds > minutes * 60 ? [`too slow: at most ${minutes} minutes are allowed`] : []),
           `the others: ${others.map((one) => `\`${commandOf[one]}\``).join(", ")}`,
         ]
       : []),
@@ -61,7 +61,7 @@ function skippedFor(reason: string, some: readonly Line[]): readonly string[] {
   return [`skipped, ${reason}:`, ...names];
 }
 
-/** `H 18 of 26, K …`: how many of each letter's promises a test that passed has shown. */
+/** `H 18 of 26, K …`: how many of each letter's promises a passed test has shown. */
 export function shownIn(lines: readonly Line[]): string {
   const passed = lines.filter(({ kind }) => kind === "passed").map(({ name }) => name);
   return Object.entries(shownOf(passed))
@@ -73,10 +73,10 @@ export function shownIn(lines: readonly Line[]): string {
 export const withoutCluster = "H25";
 
 /**
- * The promises that a whole run of the tier must show and that no test which passed has shown.
- * `test:cluster` must show the whole core, and `npm test` what the names of its tests promise, each
- * with its files. What the machine lacks excuses `npm test` alone: a file that skips a test there,
- * with the reason, may leave out its promises.
+ * The promises that a whole run of the tier must show, but that no passed test has shown.
+ * `test:cluster` must show the whole core, and `npm test` the promises in the names of its tests,
+ * each with its files. Only `npm test` excuses a limitation of the machine: a file that skips a
+ * test for a stated reason may leave out its promises.
  */
 export function missingIn(
   lines: readonly Line[],

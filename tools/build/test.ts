@@ -1,10 +1,10 @@
 /**
  * `npm test`, `npm run test:cluster` and `npm run test:all [shard]`: `node tools/build/run.mjs
- * tools/build/test.ts test|cluster|all [word …]`. A word narrows to the files whose path has it;
- * tiers.ts says which file belongs where.
+ * tools/build/test.ts test|cluster|all [word …]`. A word selects the files whose path contains it;
+ * tiers.ts assigns the files to commands.
  *
- * The first two play the same tests with the same seed every time; only `all` draws one. `SEED=n`
- * repeats the run that printed it.
+ * The first two play the same tests with the same seed every time; only `all` draws a seed.
+ * `SEED=n` repeats the run that printed it.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,10 +17,13 @@ import { commandOf, type Group, groupsOf, shards, testFiles, type Tier, tierOf }
 
 const [tier, ...words] = process.argv.slice(2) as [Tier, ...string[]];
 
-/** Where a run of `all` leaves what its files printed; git ignores it. */
+/** The folder for the output of a run of `all`; git ignores it. */
 const results = "results";
 
-/** Of every run but those of `all`. It has no meaning; another number plays other schedules. */
+/**
+ * The seed of every run except those of `all`. The number has no meaning; another number plays
+ * other schedules.
+ */
 const committedSeed = 20_261;
 
 /**
@@ -29,7 +32,7 @@ const committedSeed = 20_261;
  */
 const bound = { test: 20 * 60_000, cluster: 20 * 60_000, all: 180 * 60_000 }[tier];
 
-/** Milliseconds for one test of `npm test`, so that one that hangs is named soon. */
+/** Milliseconds for one test of `npm test`, so that a test that hangs is named soon. */
 const testBound = tier === "test" ? 60_000 : undefined;
 
 function refuse(problem: string): never {
@@ -93,7 +96,7 @@ async function run(name: string, files: readonly string[], group: Group): Promis
   if (tier !== "test") process.stdout.write(`${progressOf(name, outcome)}\n`);
   const text = printed.join("");
   if (tier === "all") keep(name, text, outcome);
-  // Where all is well nothing is printed.
+  // Prints nothing if all is well.
   if (!outcome.passed || (tier === "test" && text !== ""))
     process.stdout.write(`${name} printed:\n${text.slice(-20_000)}\n`);
 }
@@ -116,7 +119,7 @@ async function runGroup(group: Group): Promise<void> {
 
 const ending = endedBySignal();
 
-// What the slowest machine that was seen needs, and less than CI gives to all three commands.
+// Enough for the slowest machine so far, and less than CI allows for all three commands.
 if (tier === "cluster")
   setTimeout(() => {
     process.stdout.write("FAILED: test:cluster takes longer than 70 minutes\n");
@@ -135,14 +138,14 @@ if (tier !== "test") {
   await freshBundle();
   await setUp();
 }
-// One after the other: a shard is made for the whole machine, and a story waits for real clocks.
+// One after the other: a shard uses the whole machine, and a story waits for real clocks.
 for (const group of groups) if (!ending.signal.aborted) await runGroup(group);
 
 const seconds = (performance.now() - begun) / 1000;
 /** All files of the tier ran. */
 const isWhole = words.length === 0 && !ending.signal.aborted;
 const missing = isWhole ? missingIn(lines, tier, allTests()) : [];
-for (const one of missing) process.stdout.write(`FAILED: no test that passed shows ${one}\n`);
+for (const one of missing) process.stdout.write(`FAILED: no passed test shows ${one}\n`);
 const summary = summaryOf(lines, { tier, seconds, whole: isWhole });
 process.stdout.write(summary);
 if (tier === "all") writeFileSync(join(results, "summary.txt"), `SEED=${seed}\n${summary}`);

@@ -14,16 +14,16 @@ const [quick, cluster, all] = (["test", "cluster", "all"] as const).map((tier) =
 );
 const run = { test: quick, cluster, all };
 
-test("each test file is run by its own tier", () => {
+test("runs each test file in its own tier", () => {
   for (const file of files) assert.ok(run[tierOf(file)]?.includes(file), file);
 });
 
-test("the fixed list names files that exist, each once", () => {
+test("names only existing files in the fixed list, each once", () => {
   assert.equal(new Set(clusterFiles).size, clusterFiles.length);
   for (const file of clusterFiles) assert.ok(files.includes(file), file);
 });
 
-test("what needs a cluster is not run by npm test", () => {
+test("runs no test that needs a cluster in npm test", () => {
   const tiers = [
     ["agent/decide/decide.test.ts", "test"],
     ["bench/result/page.test.ts", "test"],
@@ -35,7 +35,7 @@ test("what needs a cluster is not run by npm test", () => {
   for (const [file, tier] of tiers) assert.equal(tierOf(file), tier, file);
 });
 
-test("every shard has files, and each file of test:all one shard", () => {
+test("gives every shard files, and each file of test:all one shard", () => {
   const groups = groupsOf("all");
   assert.deepEqual(
     groups.map(({ name }) => name),
@@ -43,19 +43,19 @@ test("every shard has files, and each file of test:all one shard", () => {
   );
   for (const { name, files: its } of groups) {
     assert.ok(its.length > 0, name);
-    // The shard of the units also plays those of `npm test`.
+    // The shard of the unit tests also plays those of `npm test`.
     for (const file of its) if (tierOf(file) === "all") assert.equal(shardOf(file), name, file);
   }
 });
 
-test("test:cluster shows every promise of the core that is not about imports", () => {
+test("shows every promise of the core in test:cluster, except the one about imports", () => {
   const tests = allTests().filter((one) => one.tier === "cluster");
   const shown = new Set(tests.flatMap(({ name }) => shownBy(name)));
   const missing = Object.keys(promises).filter((one) => one.startsWith("H") && !shown.has(one));
   assert.deepEqual(missing, [withoutCluster]);
 });
 
-test("test:all runs every point of a file of which test:cluster takes a sample", () => {
+test("runs every point in test:all if test:cluster runs only a sample of a file", () => {
   const sampling = clusterFiles.filter((file) => {
     const text = readFileSync(file, "utf8");
     return text.includes('sample.ts"') || text.includes(".fixture.ts");
@@ -71,7 +71,7 @@ test("test:all runs every point of a file of which test:cluster takes a sample",
   }
 });
 
-test("the weekly workflow runs every shard", () => {
+test("runs every shard in the weekly workflow", () => {
   const path = join(import.meta.dirname, "../../.github/workflows/all.yml");
   const { jobs } = load(readFileSync(path, "utf8")) as {
     jobs: { shard: { strategy: { matrix: { shard: string[] } } } };

@@ -1,7 +1,7 @@
 /**
- * Which command runs a test file. A test goes into the lowest tier that can show its promise:
+ * Which command runs a test file. A test belongs to the lowest tier that can show its promise:
  *
- * - `test`: `npm test`. Needs the checkout alone; three minutes at most.
+ * - `test`: `npm test`. Needs only the checkout; three minutes at most.
  * - `cluster`: `npm run test:cluster`. A fixed list on real parts; 25 minutes at most.
  * - `all`: `npm run test:all [shard]`. Everything else, in shards of 100 minutes at most.
  */
@@ -20,7 +20,7 @@ export const commandOf: Readonly<Record<Tier, string>> = {
 export type Group = Readonly<{
   name: string;
   files: readonly string[];
-  /** All files in one process, or each in its own, so many at a time. */
+  /** All files in one process, or each file in its own, with this many at a time. */
   processes: "one" | 1 | 2;
   env?: Readonly<Record<string, string>>;
 }>;
@@ -49,7 +49,7 @@ export const clusterFiles: readonly string[] = [
   "test/faults/reboot.test.ts",
 ];
 
-/** Shard of `test:all` → what its files' paths begin with. The first that fits has a file. */
+/** Shard of `test:all` → the beginnings of its files' paths. The first match wins. */
 const shardPaths: Readonly<Record<string, readonly string[]>> = {
   mutants: ["test/mutants/"],
   soak: ["test/faults/soak"],
@@ -63,7 +63,7 @@ const shardPaths: Readonly<Record<string, readonly string[]>> = {
 
 export const shards: readonly string[] = Object.keys(shardPaths);
 
-/** Folders below test/ whose tests need the checkout alone, unless they are called long. */
+/** Folders below test/ whose tests need only the checkout, unless their names contain long. */
 const withoutParts = /^test\/(?:harness|story|cluster)\//;
 
 /** The tier that runs the file, a path from the root of the checkout. */
@@ -85,23 +85,24 @@ export function testFiles(): readonly string[] {
   return globSync("**/*.test.ts", { exclude: ["node_modules/**", "dist/**"] }).toSorted();
 }
 
-/** Beside other files a wait may take four times as long as alone. */
+/** Beside other files, a wait may take four times as long as alone. */
 const busy = { PATIENCE: "4" };
 
-/** What a tier runs. `all` also plays the unit tests, with the seed that it draws. */
+/** The files and bounds of a tier. `all` also plays the unit tests, with the seed that it draws. */
 export function groupsOf(tier: Tier): readonly Group[] {
   const files = testFiles();
   const isStory = (file: string): boolean => file.startsWith("test/story/");
   const both = files.filter((file) => tierOf(file) === "test");
   const [stories, quick] = [both.filter(isStory), both.filter((file) => !isStory(file))];
-  // As far from UTC as a zone can be: what depends on the machine's own zone turns red anywhere.
+  // As far from UTC as a zone can be, so that a test that depends on the machine's own zone fails
+  // everywhere.
   const units = { env: { TZ: "Pacific/Kiritimati" }, processes: "one" } as const;
   switch (tier) {
     case "test":
       return [
         { name: "units", files: quick, ...units },
         // Two at a time, because they wait more than they compute. A wait may take twice as long as
-        // alone: with more, the bound of a test comes first.
+        // alone: with more, a test would reach its bound first.
         { name: "stories", files: stories, processes: 2, env: { PATIENCE: "2" } },
       ];
     case "cluster":
@@ -114,7 +115,7 @@ export function groupsOf(tier: Tier): readonly Group[] {
       return shards.map((name) => {
         const its = of.get(name) ?? [];
         if (name === "units") return Object.assign({ name, files: quick.concat(its) }, units);
-        // A breakage makes its test wait for what does not come: alone, it waits half as long.
+        // A mutant makes its test wait in vain: alone, it waits half as long.
         if (name === "mutants") return { name, files: its, processes: 1 };
         return { name, files: its, processes: 2, env: { ...busy, EVERY_POINT: "1" } };
       });

@@ -16,15 +16,16 @@ const both: readonly (readonly [value: object, schema: Schema])[] = [
   [wholeSync, sync],
 ];
 
-test("the generated types have every field of the CRDs, and no other", () => {
+test("generates types with exactly the fields of the CRDs", () => {
   for (const [value, definition] of both) {
-    // What is not below a plain object is not a field: an int-or-string, a scalar, metadata.
+    // Values that are not below a plain object are not fields: an int-or-string, a scalar,
+    // metadata.
     const declared = fieldsOf(definition).map(({ path }) => path);
     assert.deepEqual(pathsOf(value).toSorted(), declared.toSorted());
   }
 });
 
-test("what the CRDs bound is bounded everywhere: every text, every list", () => {
+test("bounds every text and every list as the CRDs do", () => {
   const all = both.flatMap(([, definition]) => fieldsOf(definition));
   const unbounded = all.flatMap(({ path, schema: one }) => {
     const known = path === "apiVersion" || path === "kind" || one.enum !== undefined;
@@ -35,7 +36,7 @@ test("what the CRDs bound is bounded everywhere: every text, every list", () => 
   assert.deepEqual(unbounded, []);
 });
 
-test("every list says how it is merged, and every field what it is for", () => {
+test("states for every list how it is merged, and for every field what it is for", () => {
   for (const { path, schema: one } of both.flatMap(([, all]) => fieldsOf(all))) {
     if (one.type === "array") assert.ok(one["x-kubernetes-list-type"], path);
     const items = path.endsWith("[]") && one.type !== "object";
@@ -43,7 +44,7 @@ test("every list says how it is merged, and every field what it is for", () => {
   }
 });
 
-test("what the controller takes for the defaults is what the API server fills in", () => {
+test("uses the same defaults in the controller as the API server", () => {
   const filled = fieldsOf(schema)
     .filter(({ path, schema: one }) => /^spec\.[\w.]+$/.test(path) && one.type !== "object")
     .map(({ path, schema: one }) => [path, one.default]);
@@ -57,7 +58,7 @@ test("what the controller takes for the defaults is what the API server fills in
   said({ ...defaults, delivery }, "spec");
 });
 
-test("every field of spec has a default, but what only its user knows, and a mode's own choices", () => {
+test("gives every field of spec a default, except values that only the user knows, and a mode's own choices", () => {
   const without = fieldsOf(schema)
     .filter(({ path }) => path.startsWith("spec") && !path.endsWith("[]"))
     .filter(({ schema: one }) => one.default === undefined);
@@ -72,7 +73,7 @@ test("every field of spec has a default, but what only its user knows, and a mod
   );
 });
 
-/** The paths of a value and of all below it, as fieldsOf names those of a schema. */
+/** The paths of a value and of everything below it, as fieldsOf names the fields of a schema. */
 function pathsOf(value: unknown, path = ""): readonly string[] {
   if (typeof value !== "object" || value === null || path === "metadata") return [path];
   if (Array.isArray(value)) return [path, ...pathsOf(value[0], `${path}[]`)];

@@ -1,6 +1,6 @@
 /**
- * The types of api/, made from the CRD: the CRD is what users meet, so it is what is written by
- * hand. Part of `npm run docs`; the test of the pages holds the file to it.
+ * The types of lib/api/, made from the CRD. The CRD is written by hand, because users read it. Part
+ * of `npm run docs`; the test of the pages compares the file with the CRD.
  */
 import {
   crdFile,
@@ -91,7 +91,7 @@ function typesOf(file: string, names: Readonly<Record<string, string>>): string 
   const types = unlike.map(([path, name]) => {
     const object = objects.find((one) => one.path === path);
     if (object === undefined)
-      throw new Error(`${path}: is no object of the CRD: tools/definition/api.ts`);
+      throw new Error(`${path}: is not an object of the CRD: tools/definition/api.ts`);
     return typeOf(name, object, names);
   });
   const { kind } = crd.spec.names;
@@ -110,14 +110,14 @@ import type { ${conditionType} } from "./${reasons}.ts";
     "apiVersion?: string": `apiVersion: "${apiVersion}"`,
     "kind?: string": `kind: "${kind}"`,
     "metadata?: object": "metadata: V1ObjectMeta",
-    // Of all fields called so, only a condition's is a string that the CRD leaves open.
+    // Only a condition's field with this name is a string that the CRD leaves open.
     "  type: string": `  type: ${conditionType}`,
   };
   const text = [head, ...types].join("\n");
   return Object.entries(literals).reduce((all, [from, to]) => all.replace(from, to), text);
 }
 
-/** One with fields of its own: a map has none. */
+/** An object with fields of its own; a map has none. */
 const isObject = ({ schema }: Field): boolean =>
   schema.type === "object" && schema.additionalProperties === undefined;
 

@@ -6,7 +6,7 @@ import { onlyVersion, ourCrd, readCrd, type Schema } from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
 
-/** Our definition with the schema at `path` changed. */
+/** Our CRD with the schema at `path` changed. */
 function changed(path: string, change: (one: Record<string, unknown>) => void): Schema {
   const copy = structuredClone(schema);
   let at = copy;
@@ -18,7 +18,7 @@ function changed(path: string, change: (one: Record<string, unknown>) => void): 
   return copy;
 }
 
-/** What changes, where and how → what is said; nothing where it only adds. */
+/** The change, where and how → the message; none if it only adds. */
 const table: readonly (readonly [
   sentence: string,
   path: string,
@@ -26,7 +26,7 @@ const table: readonly (readonly [
   said: RegExp | undefined,
 ])[] = [
   [
-    "a field that goes",
+    "a removed field",
     "spec",
     (one) => delete (one["properties"] as Record<string, unknown>)["rollout"],
     /removed/,
@@ -38,10 +38,10 @@ const table: readonly (readonly [
     /^spec: delivery becomes required$/,
   ],
   [
-    "a value that goes",
+    "a removed value",
     "spec.managementState",
     (one) => (one["enum"] = ["Managed", "Paused"]),
-    /Withdrawn is no value/,
+    /Withdrawn is no longer a value/,
   ],
   [
     "another default",
@@ -50,7 +50,7 @@ const table: readonly (readonly [
     /default changes to "9s"/,
   ],
   [
-    "a list of values where there was none",
+    "a list of values where none was before",
     "spec.rollout.probation",
     (one) => (one["enum"] = ["5s"]),
     /bound to a list of values/,
@@ -76,7 +76,7 @@ const table: readonly (readonly [
     /a rule is new: self != 'b'/,
   ],
   [
-    "a rule about a field that was there",
+    "a rule about an existing field",
     "spec.rollout",
     (one) =>
       (one["x-kubernetes-validations"] = [
@@ -85,7 +85,7 @@ const table: readonly (readonly [
     /a rule is new: !has\(self.probation\)/,
   ],
   [
-    "a rule about a field more",
+    "a rule about a new field",
     "spec.rollout",
     (one) => {
       Object.assign(one["properties"] as object, { more: { type: "string" } });
@@ -101,27 +101,27 @@ const table: readonly (readonly [
   ],
   ["a longer list", "spec.sources", (one) => (one["maxItems"] = 32), undefined],
   [
-    "a rule that goes",
+    "a removed rule",
     "spec.sources[].name",
     (one) => delete one["x-kubernetes-validations"],
     undefined,
   ],
   [
-    "a field more",
+    "an added field",
     "spec",
     (one) => Object.assign(one["properties"] as object, { more: { type: "string" } }),
     undefined,
   ],
   ["other words", "spec", (one) => (one["description"] = "Other words."), undefined],
   [
-    "a value more",
+    "an added value",
     "spec.managementState",
     (one) => (one["enum"] as string[]).push("Frozen"),
     undefined,
   ],
 ];
 for (const [sentence, path, change, said] of table)
-  test(`${sentence} is ${said === undefined ? "additive" : "refused"}`, () => {
+  test(`treats ${sentence} as ${said === undefined ? "additive" : "refused"}`, () => {
     const found = notAdditive(schema, changed(path, change));
     if (said === undefined) assert.deepEqual(found, []);
     else assert.match(found.join("\n"), said);
@@ -130,11 +130,11 @@ for (const [sentence, path, change, said] of table)
 const skip = missing();
 const released = skip === undefined ? lastFilesIn("manifests/crds") : [];
 for (const file of released.filter((one) => !/kustomization/.test(one)))
-  test(`${file} adds to that of release ${lastRelease.version}, and takes nothing away`, () => {
+  test(`adds to the CRD of release ${lastRelease.version} in ${file}, and removes nothing`, () => {
     const [before, now] = [readCrd(lastFile(file)), ourCrd(file)];
     assert.deepEqual(notAdditive(onlyVersion(before).schema, onlyVersion(now).schema), []);
   });
 
-test(`release ${lastRelease.version} has CRDs that ours are compared with`, { skip }, () => {
+test(`finds CRDs of release ${lastRelease.version} to compare ours with`, { skip }, () => {
   assert.ok(released.length > 0);
 });

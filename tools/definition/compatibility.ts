@@ -1,10 +1,10 @@
 /**
- * Whether a definition only adds to another: what was accepted stays accepted and means the same,
- * so that an upgrade breaks no object and a downgrade reads them. Pure.
+ * Whether a CRD only adds to another: objects that were accepted stay accepted and keep their
+ * meaning, so an upgrade breaks no object and a downgrade can read them. Pure.
  */
 import { fieldsOf, type Schema } from "./crd.ts";
 
-/** What may not change at all once it is released. */
+/** Keywords that must not change after a release. */
 const fixed = [
   "type",
   "format",
@@ -24,7 +24,7 @@ type Keyword =
   | (typeof lowerBounds)[number]
   | "x-kubernetes-validations";
 
-/** Why `after` is not additive, a sentence each with the field's path; empty when it is. */
+/** Why `after` is not additive, a sentence each with the field's path; empty if it is. */
 export function notAdditive(before: Schema, after: Schema): string[] {
   const now = new Map(fieldsOf(after).map(({ path, schema }) => [path, schema]));
   return fieldsOf(before).flatMap(({ path, schema: old }) => {
@@ -60,7 +60,9 @@ function narrowed(path: string, old: Schema, present: Schema): string[] {
   return found.map((one) => `${path}: ${one}`);
 }
 
-/** A rule about a field that the old definition had not: what that accepted has no such field. */
+/**
+ * A rule about a field that the old CRD does not have: no object accepted by the old CRD has it.
+ */
 function isOfNewField(rule: string, old: Schema): boolean {
   const [, field = ""] = /^!has\(self\.(\w+)\) \|\| /.exec(rule) ?? [];
   return field !== "" && old.properties?.[field] === undefined;
@@ -71,5 +73,5 @@ const bound = (value: unknown, none: number) => (typeof value === "number" ? val
 function lostValues(old: Schema["enum"], present: Schema["enum"]): string[] {
   if (present === undefined) return [];
   if (old === undefined) return ["is bound to a list of values"];
-  return old.filter((one) => !present.includes(one)).map((one) => `${one} is no value any more`);
+  return old.filter((one) => !present.includes(one)).map((one) => `${one} is no longer a value`);
 }

@@ -1,4 +1,4 @@
-/** The CRD of manifests/crds, read as the schema that types, reference and checks are made from. */
+/** A CRD of manifests/crds, read as the schema from which types, reference and checks are made. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load } from "js-yaml";
@@ -7,7 +7,7 @@ export const crdFile = "manifests/crds/globalpullsecrets.yaml";
 export const fleetCrdFile = "manifests/crds/fleetsecrets/fleetsecrets.yaml";
 export const syncCrdFile = "manifests/crds/syncsecrets/syncsecrets.yaml";
 
-/** What a structural schema may hold, of which we use this. */
+/** The part of a structural schema that we use. */
 export type Schema = Readonly<{
   type?: string;
   description?: string;
@@ -35,12 +35,12 @@ export type Crd = Readonly<{
 
 export const readCrd = (text: string): Crd => load(text) as Crd;
 
-/** A CRD of this checkout; GlobalPullSecret's where none is named. */
+/** A CRD of this checkout; GlobalPullSecret's by default. */
 export function ourCrd(file = crdFile): Crd {
   return readCrd(readFileSync(join(import.meta.dirname, "../..", file), "utf8"));
 }
 
-/** The schema of the only version, and what objects of it give as apiVersion. */
+/** The schema of the only version, and the apiVersion of its objects. */
 export function onlyVersion({ spec }: Crd): Readonly<{ schema: Schema; apiVersion: string }> {
   const [version, ...others] = spec.versions;
   if (version === undefined || others.length > 0)
@@ -50,7 +50,7 @@ export function onlyVersion({ spec }: Crd): Readonly<{ schema: Schema; apiVersio
 
 export type Field = Readonly<{ path: string; schema: Schema }>;
 
-/** What a field means, with its default; `quote` is put around that. */
+/** The description of a field, with its default; `quote` is put around the default. */
 export function meaningOf({ description = "", default: standard }: Schema, quote = ""): string {
   const plain = typeof standard === "string" || typeof standard === "number";
   return plain ? `${description} Default: ${quote}${standard}${quote}.` : description;

@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { runFiles } from "#tools/build/run-files.ts";
 import { lastRelease } from "./last-release.ts";
 
-const compared = `release ${lastRelease.version} has CRDs that ours are compared with`;
+const compared = `finds CRDs of release ${lastRelease.version} to compare ours with`;
 const released = "reports in one line why a checkout cannot be released";
 
-/** Machine → its environment, and the tests that are skipped there with what reason. */
+/** Machine → its environment, and the tests that are skipped there, with the reason. */
 const table: readonly (readonly [string, Record<string, string>, Record<string, RegExp>])[] = [
   [
     "the clone lacks that commit",
@@ -24,9 +24,9 @@ const table: readonly (readonly [string, Record<string, string>, Record<string, 
 const noGit = spawnSync("git", ["--version"]).status !== 0 && "git is not installed";
 
 for (const [where, env, skips] of table)
-  test(`skips only what needs the last release where ${where}`, { skip: noGit }, async () => {
+  test(`skips only what needs the last release if ${where}`, { skip: noGit }, async () => {
     const files = ["tools/definition/compatibility.test.ts"];
-    // The fault of the clone is not one of another test's own repository.
+    // This problem of the clone does not affect another test's own repository.
     if (released in skips) files.push("tools/release/ready.test.ts");
     const { passed, lines } = await runFiles(files, { bound: 60_000, env });
     assert.ok(passed, JSON.stringify(lines.filter(({ kind }) => kind === "failed")));

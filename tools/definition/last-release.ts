@@ -1,5 +1,5 @@
 /**
- * The release before this checkout's: upgrades begin with it, and the CRDs are compared with its
+ * The release before this checkout's: upgrades start from it, and the CRDs are compared with its
  * CRDs. A release changes the two lines. 0.2.0 was never tagged: this is the last commit that its
  * section of the changelog describes.
  */
@@ -11,7 +11,7 @@ export const lastRelease = {
   commit: "ecd1f065b29e3d152f48371527753638cb4e0096",
 } as const;
 
-/** 64 MiB: all files of a release are some 3. */
+/** 64 MiB: all files of a release have about 3 MiB. */
 const most = 64 << 20;
 
 /** A file of the last release. */
@@ -33,7 +33,7 @@ export function lastArchive(): Buffer {
 const ask = (...argv: readonly string[]) =>
   spawnSync("git", argv, { cwd: join(import.meta.dirname, "../.."), maxBuffer: most });
 
-/** Why the files of the last release cannot be read here; undefined where they can. */
+/** Why the files of the last release cannot be read here; undefined if they can. */
 export function missing(): string | undefined {
   const { version, commit } = lastRelease;
   const { status, error } = ask("cat-file", "-e", `${commit}^{commit}`);

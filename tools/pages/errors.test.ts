@@ -7,18 +7,18 @@ import { ofPrograms } from "./codes/by-itself.ts";
 
 const all = sections.flatMap(({ catalogue }) => Object.values(catalogue));
 
-test("a code says plainly what to do, and says so where no action is needed", () => {
+test("states for each code plainly what to do, or that no action is needed", () => {
   for (const [code, meaning, next] of all)
     for (const words of [meaning, next])
       assert.doesNotMatch(words, /^nothing[,;]|\b(?:is|are) meant\b/, code);
 });
 
-test("a code stands for one problem", () => {
+test("uses each code for one problem", () => {
   const codes = all.map(([code]) => code);
   assert.deepEqual(codes.toSorted(), [...new Set(codes)].toSorted());
 });
 
-test("every code has one anchor, what happens by itself, and what to do", () => {
+test("gives every code one anchor, what happens by itself, and what to do", () => {
   const parts = errorsPage().split(/^### /m).slice(1);
   const anchors = parts.map(
     (part) => `docs/reference/errors.md#${part.split("\n")[0]?.toLowerCase()}`,
@@ -32,13 +32,13 @@ test("every code has one anchor, what happens by itself, and what to do", () => 
   assert.doesNotMatch(errorsPage(), /undefined/);
 });
 
-test("no text of the page is about a code that is gone", () => {
+test("has no text about a code that is gone", () => {
   const codes = new Set<string>(all.map(([code]) => code));
   for (const code of [...Object.keys(ofAgents), ...Object.keys(ofPrograms)])
     assert.ok(codes.has(code), code);
 });
 
-test("a text ends with the place of its first code, also when it is cut", () => {
+test("ends a text with the link for its first code, even if it is cut", () => {
   assert.equal(helpIn("ready"), undefined);
   assert.equal(withHelp("ready", 10), "ready");
   assert.equal(

@@ -14,15 +14,15 @@ type Section = Readonly<{
   title: string;
   lead: string;
   catalogue: Catalogue;
-  /** What the product does by itself about a code of this section. */
+  /** The product's own action for a code of this section. */
   byItself: (code: string) => string | undefined;
 }>;
 
-/** Of every program, and of what they read. */
+/** The codes of every program, and of their inputs. */
 export const sections: readonly Section[] = [
   {
     title: "Pull secrets",
-    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; other sources still flow, and `kubectl pull-secret check` ends with exit code 1. The others are warnings, which the Event `AcceptedWithWarnings` reports.",
+    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; other sources stay in use, and `kubectl pull-secret check` ends with exit code 1. The others are warnings, which the Event `AcceptedWithWarnings` reports.",
     catalogue: documents,
     byItself: (code) => (isWarning(code) ? general.warning : (ofPrograms[code] ?? general.refused)),
   },
@@ -78,14 +78,14 @@ function partsOf({ title, lead, catalogue, byItself }: Section): string[] {
   return [`## ${title}\n\n${lead}`].concat(entries);
 }
 
-/** `todo`: the message's own words, where no longer text is there. */
+/** `todo`: the message's own text, if there is no longer one. */
 function entry(code: string, what: string, byItself: string | undefined, todo: string): string {
   const you = Object.hasOwn(ofAgents, code) ? ofAgents[code as AgentCode][1] : sentence(todo);
   const meaning = what === "{}" ? "The message has the details." : sentence(what);
   return `### ${code}\n\n${meaning}\n\n- **By itself**: ${byItself}\n- **You**: ${you}`;
 }
 
-/** Words of a catalogue as a sentence of the page. What looks like markup is text. */
+/** A text of a catalogue as a sentence of the page. Text that looks like markup is escaped. */
 function sentence(words: string): string {
   const text = words
     .replaceAll("{}", "…")

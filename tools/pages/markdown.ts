@@ -10,14 +10,15 @@ export function table(head: Row, rows: readonly Row[]): string {
 /** Columns of a line of prose. */
 const columns = 100;
 
-/** What is left as it is: a table, a heading, a picture, a quotation, a comment, a blank line. */
+/**
+ * Lines that stay unchanged: a table, a heading, a picture, a quotation, a comment, a blank line.
+ */
 const kept = /^(?:\s*\||#|!\[|>|<|\s*$)/;
 const item = /^(\s*(?:[-*]|\d+\.) )(.*)$/;
 
 /**
- * Markdown whose prose has lines of at most 100 columns, but for a word that is longer. A paragraph
- * or an item of a list in which a line is too long is filled anew; what is within fences, in tables
- * and in headings stays.
+ * Markdown whose prose has lines of at most 100 columns, except for longer words. A paragraph or an
+ * item of a list is filled again if a line is too long; fences, tables and headings stay unchanged.
  */
 export function wrapped(text: string): string {
   let fenced = false;
@@ -42,7 +43,7 @@ function filled(block: readonly string[]): readonly string[] {
   if (!isProse(first) || block.every(({ length }) => length <= columns)) return block;
   const [, mark = /^\s*/.exec(first)?.[0] ?? ""] = item.exec(first) ?? [];
   const text = [first.slice(mark.length), ...block.slice(1)].join(" ");
-  // What is code stays on its line.
+  // Code stays on one line.
   const words = text.match(/(?:`[^`]*`|\S)+/g) ?? [];
   const lines = [mark];
   const indent = " ".repeat(mark.length);

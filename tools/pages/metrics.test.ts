@@ -8,12 +8,12 @@ import { metricsPage } from "./metrics.ts";
 
 const prefix = "global_pull_secret_";
 
-test("every metric of ours is on the page, whichever program serves it", () => {
+test("lists every metric of ours, whichever program serves it", () => {
   const sync = new Registry();
   createSyncMetrics(sync);
   const registries = [createMetrics().registry, sync];
   const made = registries.flatMap((one) => one.getMetricsAsArray().map(({ name }) => name));
-  // The fleet makes its own where it runs.
+  // The fleet creates its own metrics while it runs.
   const fleet = globSync("fleet/**/*.ts").flatMap((file) =>
     Array.from(
       readFileSync(file, "utf8").matchAll(/name: "(global_pull_secret_\w+)"/g),

@@ -1,4 +1,7 @@
-/** docs/reference/plugin.md: what `kubectl pull-secret` takes, from the table of its commands. */
+/**
+ * docs/reference/plugin.md: commands and flags of `kubectl pull-secret`, from the table of its
+ * commands.
+ */
 import { commands } from "#plugin/commands.ts";
 import { groups, help } from "#plugin/terminal/command.ts";
 

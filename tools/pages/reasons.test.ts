@@ -6,7 +6,7 @@ import { conditions, newsReasons, troubleReasons } from "#api/reasons.ts";
 import * as sync from "#api/sync-reasons.ts";
 import { troubles } from "#controller/status/troubles.ts";
 
-test("every reason of an Event is told by somebody: no name on the page is only a name", () => {
+test("lists only reasons of Events that some program reports", () => {
   const lasting = new Set(Object.values(troubles).map(({ event }) => event));
   assert.deepEqual([...lasting].toSorted(), Object.keys(troubleReasons).toSorted());
   const messages = readFileSync("controller/status/messages.ts", "utf8");
@@ -14,7 +14,7 @@ test("every reason of an Event is told by somebody: no name on the page is only 
     assert.ok(messages.includes(`reason: "${reason}"`), reason);
 });
 
-test("every name of FleetSecret, ClusterProfile and SyncSecret is given by their programs", () => {
+test("lists only names of FleetSecret, ClusterProfile and SyncSecret that their programs use", () => {
   for (const [folder, tables] of [
     ["fleet", fleet],
     ["tenants", sync],
@@ -29,7 +29,7 @@ test("every name of FleetSecret, ClusterProfile and SyncSecret is given by their
   }
 });
 
-test("a condition's name is compared with a ConditionType, never with a string", () => {
+test("compares a condition's name with a ConditionType, never with a string", () => {
   const names = Object.keys(conditions).filter((name) => name !== "Ready");
   const compared = new RegExp(`(?:type|\\["type"\\])\\s*[!=]==\\s*"(?:${names.join("|")})"`);
   const loose = globSync("{agent,plugin,controller,fleet,tenants,lib}/**/*.ts").filter(

@@ -7,7 +7,7 @@ import { policyWith } from "#controller/policy/policy.fixture.ts";
 
 const page = readFileSync("SECURITY.md", "utf8");
 
-/** The cells of the table whose header row begins so. */
+/** The cells of the table whose header row begins like this. */
 function table(header: string): string[][] {
   const start = page.indexOf(`| ${header}`);
   assert.ok(start >= 0, header);

@@ -1,12 +1,12 @@
-/** Archives and checksums that are a function of the files' names and contents. */
+/** Archives and checksums that depend only on the files' names and contents. */
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { run } from "#test/cluster/run.ts";
 
 /**
- * Packs `names` of `folder`, folders with all that is in them. Owners are root, every file may be
- * read by all and is dated `created` (seconds since 1970).
+ * Packs `names` of `folder`, folders with their content. Owners are root, every file is readable by
+ * all and is dated `created` (seconds since 1970).
  */
 export async function tar(
   archive: string,

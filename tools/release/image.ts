@@ -1,9 +1,10 @@
 /**
- * Our image, built from the Containerfile: for the release, and for the tests upon a base of their
+ * Our image, built from the Containerfile: for the release, and for the tests on a base of their
  * own.
  *
- * The same files give the same digest on every machine with the same buildah: it stamps all that
- * it writes with `created`, the Containerfile sets the files' modes, and their owner is root.
+ * The same files give the same digest on every machine with the same buildah: it sets the time of
+ * everything that it writes to `created`, the Containerfile sets the files' modes, and their owner
+ * is root.
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -13,11 +14,11 @@ import { Unready } from "./ready.ts";
 export type ImageOptions = Readonly<{
   /** Folder of the Containerfile, with the bundles in its dist/. */
   context: string;
-  /** Where the result goes: an OCI layout whose index.json names one image index. */
+  /** The result's folder: an OCI layout whose index.json names one image index. */
   layout: string;
   /** As OCI calls them, e.g. `amd64`. */
   architectures: readonly string[];
-  /** OCI layout to build upon; without it the base that the Containerfile pins is pulled. */
+  /** OCI layout of the base; without it, the base that the Containerfile pins is pulled. */
   base?: string | undefined;
   /** Seconds since 1970. */
   created: number;
@@ -39,9 +40,9 @@ export function bundlesOf(context: string): string[] {
 }
 
 /**
- * Builds it for every architecture: 4 s each. No instruction runs anything, so none of a foreign
- * architecture's code is run. The storage is its own, beside the result, and gone afterwards: the
- * machine's images are none of our business.
+ * Builds it for every architecture: 4 s each. No instruction runs anything, so no foreign
+ * architecture's code is run. The storage is separate, beside the result, and removed afterwards,
+ * so the machine's own images stay untouched.
  */
 export async function buildLayout(options: ImageOptions): Promise<void> {
   const { context, layout, architectures, created, labels } = options;

@@ -22,7 +22,7 @@ type Config = Readonly<{
 }>;
 
 export type Image = Readonly<{
-  /** Of the image index: what one pulls by. */
+  /** The digest of the image index, by which clients pull. */
   digest: string;
   platforms: readonly Readonly<{
     architecture: string;
@@ -34,14 +34,14 @@ export type Image = Readonly<{
   }>[];
 }>;
 
-/** Throws where the layout is not one image index. */
+/** Throws if the layout is not one image index. */
 export function readLayout(layout: string): Image {
   const blob = ({ digest }: Descriptor): string => join(layout, "blobs", digest.replace(":", "/"));
   const read = <T>(path: string): T => JSON.parse(readFileSync(path, "utf8")) as T;
   type Index = Readonly<{ manifests: readonly Descriptor[] }>;
   const [top, ...more] = read<Index>(join(layout, "index.json")).manifests;
   if (top?.mediaType !== "application/vnd.oci.image.index.v1+json" || more.length > 0)
-    throw new Error(`${layout}: holds something else than one image index`);
+    throw new Error(`${layout}: does not hold exactly one image index`);
   const platforms = read<Index>(blob(top)).manifests.map((one) => {
     const manifest = read<Manifest>(blob(one));
     return {

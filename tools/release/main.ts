@@ -1,11 +1,11 @@
 /**
- * `npm run release`: all that a version consists of, in dist/release-VERSION. The same commit gives
- * the same bytes, with the same npm, buildah and tar.
+ * `npm run release`: all files of a version, in dist/release-VERSION. The same commit gives the
+ * same bytes, with the same npm, buildah and tar.
  *
- * `--base LAYOUT` builds upon an OCI layout on disk, where the base's registry is out of reach.
- * `--image NAME` is where the image is pushed to: install.yaml and the chart name it by its digest.
- * `--url URL` is the folder where the files will be found; without it krew's manifest names the
- * archives beside it (`kubectl krew install --manifest=pull-secret.yaml --archive=…`).
+ * `--base LAYOUT` builds on an OCI layout on disk, if the base's registry cannot be reached.
+ * `--image NAME` is the image's registry and name: install.yaml and the chart name it by its
+ * digest. `--url URL` is the folder where the files will be published; without it krew's manifest
+ * names the archive beside it (`kubectl krew install --manifest=pull-secret.yaml --archive=…`).
  */
 import {
   cpSync,
@@ -116,7 +116,7 @@ async function buildImage(
   return readLayout(layout);
 }
 
-/** Of the base that was built upon: the pinned one's, unless the layout holds another. */
+/** The digest of the base that was used: the pinned one's, unless the layout holds another. */
 function baseName(pinned: string, layout: string | undefined): string {
   const own = layout === undefined || pinned.endsWith(`@${readLayout(layout).digest}`);
   return own ? basename(pinned.replace(/(?::[^/@]*)?@.*$/, "")) : basename(layout);

@@ -1,10 +1,10 @@
-/** What one applies, with the released image by its digest: install.yaml, and the chart. */
+/** The manifests to apply, with the released image by its digest: install.yaml, and the chart. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installYaml } from "../install/install-yaml.ts";
 import { gzip, tar } from "./archive.ts";
 
-/** `image`: where it is pushed to, such as `registry.example.com/team/global-pull-secret`. */
+/** `image`: its registry and name, such as `registry.example.com/team/global-pull-secret`. */
 export type Released = Readonly<{ image: string; digest: string; created: number }>;
 
 export function writeInstallYaml(file: string, { image, digest }: Released): void {

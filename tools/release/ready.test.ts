@@ -8,7 +8,7 @@ import { section, Unready, versionOf } from "./ready.ts";
 
 const repository = join(import.meta.dirname, "../..");
 
-test("the version is the same everywhere, and has its changes", () => {
+test("has the same version everywhere, with its changes", () => {
   const read = (file: string): string => readFileSync(join(repository, file), "utf8");
   const { version } = JSON.parse(read("package.json")) as { version: string };
   const lock = JSON.parse(read("package-lock.json")) as {
@@ -26,7 +26,7 @@ test("the version is the same everywhere, and has its changes", () => {
   assert.match(section(read("CHANGELOG.md"), version) ?? "", /^### /m);
 });
 
-test("a section is its version's, dated, and ends where the next begins", () => {
+test("finds the dated section of a version, up to the next section", () => {
   const changelog =
     "# Changes\n\n## [1.0.1] - 2026-01-02\n\n- b\n\n## [1.0.0] - 2026-01-01\n\n- a\n";
   const found = (version: string) => section(changelog, version);

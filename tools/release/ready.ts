@@ -1,21 +1,21 @@
-/** Whether a checkout may be released; what it says is the one line that a person reads. */
+/** Whether a checkout may be released; the message is the one line that a person reads. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "#test/cluster/run.ts";
 
-/** The checkout cannot be released; the message says what to do. */
+/** The checkout cannot be released; the message states what to do. */
 export class Unready extends Error {}
 
 export type Version = Readonly<{
   version: string;
-  /** The commit, and when it was made in seconds since 1970: the date of all that is released. */
+  /** The commit, and its time in seconds since 1970: the date of all released files. */
   revision: string;
   created: number;
-  /** What CHANGELOG.md says of this version. */
+  /** CHANGELOG.md's section about this version. */
   changes: string;
 }>;
 
-/** Throws Unready for changes that are in no commit, and for a version without its changes. */
+/** Throws Unready if there are uncommitted changes, or a version without its changes. */
 export async function versionOf(repository: string): Promise<Version> {
   const git = (...args: readonly string[]) => run(["git", ...args], { cwd: repository });
   const [changed = ""] = (await git("status", "--porcelain")).split("\n");

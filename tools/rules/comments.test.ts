@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { checkComments } from "./comments.ts";
 
-test("a comment wider than 100 columns is named with its line, code and strings are not", (t) => {
+test("names a comment wider than 100 columns with its line, but not code or strings", (t) => {
   const root = mkdtempSync(join(tmpdir(), "comments-"));
   t.after(() => rmSync(root, { recursive: true }));
   const wide = "x".repeat(100);

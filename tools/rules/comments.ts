@@ -1,4 +1,4 @@
-/** Comments as wide as people read: 100 columns. Code is wrapped by the formatter. */
+/** Comments have at most 100 columns. The formatter wraps code. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,7 +1,7 @@
 /** Cycles in a graph. */
 
 /**
- * One cycle for each edge that closes one, as the names along it; empty for a graph without
+ * One cycle for each edge that closes a cycle, as the names along it; empty for a graph without
  * cycles. Names without edges of their own need not be in the graph.
  */
 export function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[][] {

@@ -29,7 +29,7 @@ test("each decision ends with how to tell that it was wrong", () => {
   }
 });
 
-test("a file that a decision names is there", () => {
+test("names only existing files in a decision", () => {
   const files = globSync("**/*.ts", { exclude: ["node_modules/**"] });
   for (const page of pages)
     for (const [, name = ""] of textOf(page).matchAll(/`([\w./-]+\.ts)`/g))
@@ -39,7 +39,7 @@ test("a file that a decision names is there", () => {
       );
 });
 
-test("no decision speaks of a flag that has become a field of GlobalPullSecret", () => {
+test("names no flag in a decision that has become a field of GlobalPullSecret", () => {
   for (const page of pages)
     for (const flag of Object.keys(moved))
       assert.doesNotMatch(textOf(page), new RegExp(`--${flag}\\b(?!-)`), page);

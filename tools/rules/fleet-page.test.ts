@@ -19,7 +19,7 @@ function objectsIn(folder: string): KubeObject[] {
   );
 }
 
-/** Rows of a page's table with this head, each as its cells. */
+/** Rows of a page's table with this header, each as its cells. */
 function rowsUnder(head: string, text = page): string[][] {
   const [, below = ""] = text.split(`\n${head}\n`);
   const [table = ""] = below.split("\n\n");
@@ -33,7 +33,7 @@ function rowsUnder(head: string, text = page): string[][] {
   );
 }
 
-/** Every text in a value, however deep, but prose. */
+/** Every text in a value, at any depth, except prose. */
 function textsIn(value: unknown, name = ""): string[] {
   if (typeof value === "string") return ["description", "message"].includes(name) ? [] : [value];
   if (typeof value !== "object" || value === null) return [];
@@ -41,7 +41,7 @@ function textsIn(value: unknown, name = ""): string[] {
 }
 
 for (const folder of ["fleet", "hosted"])
-  test(`the pieces that the page counts are those of manifests/${folder}`, () => {
+  test(`counts on the page the pieces of manifests/${folder}`, () => {
     const kinds = objectsIn(folder).map(({ kind }) => kind);
     const many = (kind: unknown) => kinds.filter((one) => one === kind).length;
     const counted = kinds.map((kind) => `${kind} ${many(kind)}`);
@@ -51,7 +51,7 @@ for (const folder of ["fleet", "hosted"])
     assert.deepEqual(new Set(told), new Set(counted));
   });
 
-test("what the fleet's accounts are granted is Kubernetes' own, ours, Cluster API's and the inventory's", () => {
+test("grants the fleet's accounts only rights on Kubernetes' own kinds, ours, Cluster API's and the inventory's", () => {
   const objects = objectsIn("fleet");
   const groups = objects.flatMap(({ rules }) =>
     (Array.isArray(rules) ? (rules as { apiGroups: string[] }[]) : []).flatMap(
@@ -71,7 +71,7 @@ test("what the fleet's accounts are granted is Kubernetes' own, ours, Cluster AP
 });
 
 for (const folder of ["fleet", "hosted", "fleet/cluster-resource-set", "fleet/narrow/namespace"])
-  test(`K11: manifests/${folder} pulls no image but ours, and names no host to ask`, () => {
+  test(`K11: manifests/${folder} pulls only our image, and names no host to contact`, () => {
     const objects = objectsIn(folder);
     const delivers = folder.includes("/");
     assert.deepEqual([...new Set(imagesOf(objects))], delivers ? [] : ["global-pull-secret"]);
@@ -89,7 +89,7 @@ function imagesOf(value: unknown): string[] {
   );
 }
 
-test("every answer to an objection on the page names a test that there is", () => {
+test("names for every answer to an objection on the page an existing test", () => {
   const rows = rowsUnder("| objection to a credential on the nodes | answer | shown by |");
   for (const [objection, , shown = ""] of rows) {
     const [, file = ""] = /\]\(\.\.\/\.\.\/([^)]+\.test\.ts)\)/.exec(shown) ?? [];
@@ -97,7 +97,7 @@ test("every answer to an objection on the page names a test that there is", () =
   }
 });
 
-test("what the page says of the bench has the names of its rows, and no table of its own", () => {
+test("uses on the page the names of the bench's rows, and no table of its own", () => {
   const [, below = ""] = page.split("\n## What it costs\n");
   const [section = ""] = below.split("\n## ");
   assert.doesNotMatch(section, /^\|/m);
@@ -112,7 +112,7 @@ test("what the page says of the bench has the names of its rows, and no table of
   );
 });
 
-test("K7, M4: where a promise is narrowed, both pages name the tools for other resources", () => {
+test("K7, M4: names the tools for other resources on both pages where a promise is narrowed", () => {
   for (const text of [page, pageOf("extend/clusters.md")])
     for (const tool of ["https://fluxcd.io", "https://argo-cd.readthedocs.io", "/sveltos/"])
       assert.ok(text.includes(tool), tool);

@@ -10,7 +10,7 @@ test("H25: every folder imports only folders before it, decisions have no effect
   assert.deepEqual(checkImports("."), []);
 });
 
-test("no files need each other, those of tests, bench and tools included", () => {
+test("has no cycle of files, even among tests, bench and tools", () => {
   const files = globSync("{agent,bench,controller,fleet,lib,plugin,tenants,test,tools}/**/*.ts");
   const graph = files.map((file) => {
     const needs = importsOf(readFileSync(file, "utf8")).map(({ specifier }) =>
@@ -21,7 +21,7 @@ test("no files need each other, those of tests, bench and tools included", () =>
   assert.deepEqual(cyclesIn(new Map(graph)), []);
 });
 
-test("what is two folders up is imported by its name, everywhere", () => {
+test("imports files two folders up by name, everywhere", () => {
   const byPath = globSync("**/*.ts", { exclude: ["node_modules/**"] }).filter((file) =>
     /^(?:import|export|\}) .*"(?:\.\.\/){2}.*\.ts";$/m.test(readFileSync(file, "utf8")),
   );
@@ -97,7 +97,7 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   ],
 ];
 
-test("an import against the direction of the house is named with its file", (t) => {
+test("names an import against the direction with its file", (t) => {
   const root = mkdtempSync(join(tmpdir(), "imports-"));
   t.after(() => rmSync(root, { recursive: true }));
   for (const [files, problem] of cases) {

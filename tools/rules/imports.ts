@@ -111,7 +111,7 @@ export function checkImports(root: string): string[] {
   return [...violations, ...cycles];
 }
 
-/** `#kube/x.ts` → `lib/kube/x.ts`, as package.json says. */
+/** `#kube/x.ts` → `lib/kube/x.ts`, by package.json. */
 const named = (specifier: string): string =>
   specifier.replace(/^#[^/]+\//, (name) => names[`${name}*`]?.slice(2, -1) ?? name.slice(1));
 const isOurs = (target: string): boolean => tops.has(topOf(target));

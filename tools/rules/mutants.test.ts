@@ -8,7 +8,7 @@ import { tierOf } from "#tools/build/tiers.ts";
 import { mutants } from "#test/mutants/list.ts";
 import { promises } from "../pages/promises.ts";
 
-test("what a breakage changes stands exactly once in its file, and its test exists in its tier", () => {
+test("finds the text of each mutant exactly once in its file, and its test in its tier", () => {
   for (const { effect, file, text, instead, test: found, tier } of mutants) {
     const times = readFileSync(file, "utf8").split(text).length - 1;
     assert.equal(times, 1, `${file} has ${times} times: ${text}`);
@@ -18,18 +18,18 @@ test("what a breakage changes stands exactly once in its file, and its test exis
   }
 });
 
-test("no two breakages are the same", () => {
+test("has no two equal mutants", () => {
   const changes = mutants.map(({ file, text, instead }) => [file, text, instead].join("\n"));
   assert.equal(new Set(changes).size, mutants.length);
   assert.equal(new Set(mutants.map(({ effect }) => effect)).size, mutants.length);
 });
 
-test("every promise has a breakage, and every breakage breaks a promise", () => {
+test("has a mutant for every promise, and a promise for every mutant", () => {
   const broken = new Set(mutants.map(({ breaks }) => breaks));
   assert.deepEqual([...broken].toSorted(), Object.keys(promises).toSorted());
 });
 
-test("after the first red test no other of its file is run, and all are counted", (t) => {
+test("runs no other test of a file after the first failed one, and counts all", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "bail-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "a.test.cjs");

@@ -3,21 +3,21 @@ import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
 /**
- * `only` silences every other test of the process; `todo` and `expectFailure` make a red test
- * green. The runner fails such a run as well (tools/build/reporter.ts); this names all places at
+ * `only` silences every other test of the process; `todo` and `expectFailure` turn a failed test
+ * green. The runner also fails such a run (tools/build/reporter.ts); this test names all places at
  * once.
  */
 const forbidden =
   /\b(?:test|it|describe|suite|t)\.(?:only|todo|expectFailure)\b|\bonly: (?:true|")|\b(?:todo|expectFailure)(?::| [,}]|,)/;
 
-/** Their subject is what the runner makes of such tests. */
+/** These files test how the runner treats such tests. */
 const excepted: ReadonlySet<string> = new Set([
   "tools/build/run-files.slow.test.ts",
   "tools/build/run-files.test.ts",
   "tools/rules/only.test.ts",
 ]);
 
-test("no test silences others or is excused", () => {
+test("silences and excuses no test", () => {
   const files = globSync("**/*.{test,fixture}.ts", { exclude: ["node_modules/**"] });
   assert.ok(files.length > 300, `${files.length} files`);
   const found = files.filter(

@@ -1,6 +1,8 @@
-/** Which files decide, and what of the world outside they reach, which is a mistake. */
+/** Which files decide, and whether they reach an effect, which is a mistake. */
 
-/** What decides: whatever it loads reaches no file system, socket, clock, process or client. */
+/**
+ * Files that decide: whatever they load reaches no file system, socket, clock, process or client.
+ */
 const pure: readonly string[] = [
   "lib/contract",
   "lib/pullsecret",
@@ -25,16 +27,19 @@ const pure: readonly string[] = [
   "tenants/rules",
 ];
 
-/** What code that decides may load of Node and of packages: it computes, and touches nothing. */
+/** Modules of Node and packages that pure code may load: they compute, and touch nothing. */
 const pureModules = new Set(["node:buffer", "node:path", "node:util", "zod", "zod/mini"]);
 
-/** Of a module with sockets, functions that only read text; of one with chance, those without. */
+/**
+ * From a module with sockets, the functions that only read text; from one with randomness, those
+ * without.
+ */
 const pureNames: Readonly<Record<string, RegExp>> = {
   "node:net": /^\{\s*isIP(?:v[46])?\s*\}$/,
   "node:crypto": /^\{(?:\s*(?:createHash|createPrivateKey|X509Certificate),?)+\s*\}$/,
 };
 
-/** What needs no import: clock, timers, chance, the process and the network. */
+/** Effects that need no import: clock, timers, randomness, the process and the network. */
 const effects =
   /\b(?:Date\.now|new Date\(\)|performance\.|process\.|Math\.random|fetch\(|set(?:Timeout|Interval|Immediate)\b)/;
 
@@ -48,7 +53,10 @@ export const isPureImport = ({ specifier, names }: Loaded): boolean =>
 
 const pureHead = /^\/\*\*(?:(?!\*\/)[^])*\bPure\b/;
 
-/** True for a file that says so of itself: it is held to it as well, without what it loads. */
+/**
+ * True for a file whose header claims to be pure: it is checked too, but not the files that it
+ * loads.
+ */
 export const saysPure = (source: string): boolean => pureHead.test(source);
 
 /** A source without its comments. */
@@ -58,14 +66,14 @@ const codeOf = (source: string): string => source.replaceAll(/\/\*[^]*?\*\/|(?<=
 export const effectOf = (source: string): string | undefined => effects.exec(codeOf(source))?.[0];
 
 type Known = Readonly<{
-  /** What each file loads: paths of ours, and names of modules with effects. */
+  /** The imports of each file: our own paths, and names of modules with effects. */
   loads: ReadonlyMap<string, readonly string[]>;
   /** Which files have an effect that needs no import. */
   uses: ReadonlyMap<string, string>;
   isOurs: (target: string) => boolean;
 }>;
 
-/** The way from a file to an effect, along what it loads; undefined if there is none. */
+/** The path from a file to an effect, along its imports; undefined if there is none. */
 export function effectIn(
   file: string,
   known: Known,

@@ -3,12 +3,12 @@ import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 
-test("what a test chooses at random comes of a seed that it prints and that can be given back", () => {
+test("draws random values in tests from a seed that is printed and can be set", () => {
   const files = globSync(["**/*.{test,fixture}.ts", "{test,bench}/**/*.ts"], {
     exclude: ["node_modules/**"],
   });
   const sources = files.map((file) => [file, readFileSync(file, "utf8")] as const);
-  // Bytes of randomBytes are passwords and names here: which ones does not matter.
+  // Bytes of randomBytes are passwords and names here, so their values do not matter.
   const drawn = /\bMath\.random\b|\brandomInt\b|^(?!.*\bSEED\b).*\bDate\.now\(\) %/m;
   const unseeded = sources.filter(([, text]) => drawn.test(text));
   assert.deepEqual(
@@ -20,7 +20,7 @@ test("what a test chooses at random comes of a seed that it prints and that can 
   for (const [file, text] of reading) assert.match(text, /SEED=\$\{/, file);
 });
 
-test("a law plays the lengths that it names", () => {
+test("plays lists as long as a law allows", () => {
   // Set by tools/build/laws.ts, which the runner loads.
   const lengths = (made: fc.Arbitrary<string | readonly unknown[]>) =>
     fc.sample(made, { numRuns: 500, seed: 1 }).map(({ length }) => length);

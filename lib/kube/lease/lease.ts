@@ -65,7 +65,7 @@ export function readLease({ metadata, spec }: V1Lease): FoundLease {
 }
 
 /**
- * What a standby has observed: the last renewal, for how many seconds it has not changed, and when
+ * A standby's observations: the last renewal, for how many seconds it has not changed, and when
  * the standby last checked.
  */
 export type WatchedLease = Readonly<{ renewal: string; silent: number; at: number }>;
@@ -75,7 +75,7 @@ export type LeaseObservation = Readonly<{ watched: WatchedLease; take: boolean; 
 /**
  * One check of a standby at `now` (seconds of its own clock). It takes a Lease that is absent,
  * released, its own (a reply was lost), or silent for the whole duration. If the clock jumps or the
- * standby is suspended, at most two intervals count: silence that nobody watched does not count.
+ * standby is suspended, at most two intervals count: unwatched silence does not count.
  */
 export function watch(
   before: WatchedLease | undefined,
@@ -130,7 +130,7 @@ export function heldBy(
       ? { resourceVersion: newborn }
       : { uid: found.uid, resourceVersion: found.version };
   const metadata = { name, ...version };
-  // Times are text on the wire, whatever the client's types say.
+  // Times are text on the wire, despite the client's types.
   return {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",

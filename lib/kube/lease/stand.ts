@@ -11,7 +11,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { reminder } from "#kube/reminder.ts";
 import { createLeader, type Leader } from "./leader.ts";
 
-/** Where the Lease is; its name, unless it is the controller's. */
+/** The cluster and path of the Lease; its name, unless it is the controller's. */
 type Place = Readonly<{ cluster: Cluster; path: string; name?: string }>;
 
 /**

@@ -28,7 +28,7 @@ class FakeCollection {
   #replies: Entry[] = [];
   #listing: { version: number; left: Entry[] } | undefined;
   #watched = false;
-  /** Name → the view may show only what was true at or after this version. */
+  /** Name → everything in the view must be true at or after this version. */
   readonly #floors = new Map<Name, number>();
   /** How many synced views have been checked. */
   looks = 0;

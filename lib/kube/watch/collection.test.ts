@@ -96,7 +96,7 @@ const expired = JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 
 const refused = (status: number) =>
   new ApiError({ status, reason: "No", method: "WATCH", path: "" });
 
-/** What one watch does: lines, then a number of seconds, then a clean end or an error. */
+/** One watch's behaviour: lines, then a number of seconds, then a clean end or an error. */
 type Ending = Readonly<{ lines?: readonly string[]; seconds?: number; error?: Error }>;
 
 /**
@@ -220,7 +220,7 @@ test("reports an object that is too large, and follows the others", async () => 
   assert.match(failures.join("\n"), /^GET \S+\/pods: no answer TooLarge: a alone is larger/);
 });
 
-/** What a rollout needs of a pod of 10 kB. */
+/** The part of a 10 kB pod that a rollout needs. */
 const kept = ({ metadata, spec }: KubernetesObject & { spec?: { nodeName?: string } }) => ({
   uid: metadata?.uid,
   resourceVersion: metadata?.resourceVersion,

@@ -139,7 +139,7 @@ export class Informer {
   }
 }
 
-/** What a collection had as of one moment. */
+/** The content of a collection at one moment. */
 export type View<T> = Readonly<{
   /** The list is complete, and its watch has shown everything after it. */
   synced: boolean;

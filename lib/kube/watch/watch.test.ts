@@ -27,7 +27,7 @@ const expired = JSON.stringify({
 const refused = (status: number) =>
   new ApiError({ status, reason: "No", method: "WATCH", path: "" });
 
-/** What one watch does: lines, then a clean end or an error. */
+/** One watch's behaviour: lines, then a clean end or an error. */
 type Ending = Readonly<{ lines?: readonly string[]; error?: Error }>;
 
 type Bounds = Readonly<{ events: Rate; bytes: Rate }>;

@@ -36,7 +36,7 @@ test("treats two credentials as equal when user and password are", () => {
   assert.ok(Credential.ofToken("t").equals(Credential.ofToken("t")));
 });
 
-test("decodes what is encoded, padded or not", () => {
+test("decodes its own encoding, padded or not", () => {
   const text = fc.string({ unit: character });
   fc.assert(
     fc.property(

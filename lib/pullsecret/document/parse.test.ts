@@ -12,7 +12,7 @@ function read(bytes: Bytes, role: Role = "additional"): Parsed {
   return parse(typeof bytes === "string" ? Buffer.from(bytes) : bytes, { name: role, role });
 }
 
-/** `accept`, or the codes of what was found; problems behind an exclamation mark. */
+/** `accept`, or the codes of the findings; problems behind an exclamation mark. */
 function verdict(parsed: Parsed): string {
   const codes = (parsed.ok ? parsed.warnings : parsed.problems).map(({ code }) => code).join(" ");
   return parsed.ok ? codes || "accept" : `!${codes}`;
@@ -299,7 +299,7 @@ test("keeps every value of an original's other keys, and none of an additional's
 
 const hub = "https://index.docker.io/v1/";
 
-/** What tools leave beside real entries; the messages for an additional, and for an original. */
+/** Leftovers of tools beside real entries; the messages for an additional, and for an original. */
 const leftovers: readonly (readonly [
   why: string,
   auths: object,
@@ -446,7 +446,7 @@ const spelt: readonly (readonly [
     "!GPS126",
   ],
   [
-    "three, none of which is the plain one",
+    "three, none of them the plain one",
     { "https://a.io": { auth: "dTpw" }, "a.io/v2/": { auth: "djpx" }, "u@a.io": { auth: "dzpy" } },
     { "a.io/v2/": "djpx", "https://a.io": "dTpw", "a.io": "dzpy" },
     "GPS157 GPS163 GPS163",
@@ -629,7 +629,7 @@ test("F09: does not send people to .data of a manifest that has none, or has it 
     }
 });
 
-test("states what to give for a source of which nothing is left", () => {
+test("states what to give for a source with no entry left", () => {
   const parsed = read('{"auths":{"a.io":{},"b.io":{}}}');
   assert.ok(!parsed.ok);
   assert.deepEqual(parsed.problems.map(formatProblem), [

@@ -38,7 +38,7 @@ export function readJson(bytes: Uint8Array, limits: JsonLimits = documentLimits)
   return faults.length === 0 ? { ok: true, value } : { ok: false, faults };
 }
 
-/** Where bytes stop being UTF-8, if they do. */
+/** The place where bytes stop being UTF-8, if they do. */
 export function notUtf8(bytes: Uint8Array): JsonFault | undefined {
   return isUtf8(bytes) ? undefined : { kind: "notUtf8", path: `byte ${badByte(bytes)}` };
 }

@@ -45,7 +45,7 @@ export function readText(text: string, depth: number): Tree | Fault {
   }
 }
 
-/** Where reading stopped, and why. */
+/** The place where reading stopped, and why. */
 export class Fault {
   readonly kind: "notJson" | "tooDeep";
   readonly at: number;

@@ -12,7 +12,7 @@ export type Values<N> =
   | readonly Values<N>[]
   | { readonly [name: string]: Values<N> };
 
-/** What is wrong, and where: a key path, or a position if there is no path yet. */
+/** A mistake and its place: a key path, or a position if there is no path yet. */
 export type JsonFault = Readonly<{ kind: ProblemKind; path: string }>;
 
 /** `numeral` converts a number that JavaScript would write differently; undefined refuses it. */

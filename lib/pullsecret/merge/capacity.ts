@@ -30,7 +30,7 @@ export function judgeSize(
   return { code, source: "sources", path: "document", what, todo };
 }
 
-/** Of all texts together; one that is absent has none. */
+/** The bytes of all texts together; an absent text has none. */
 export function bytesOf(...texts: readonly (string | undefined)[]): number {
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0);
 }

@@ -243,21 +243,21 @@ const hubs: readonly (readonly [
     { "docker.io": "o", [hubKey]: "o" },
   ],
   [
-    "two credentials in one source, of which the kubelet tries one",
+    "two credentials in one source; the kubelet tries one of them",
     { "docker.io": "o", [hubKey]: "unused" },
     { "docker.io": "o" },
     { "docker.io": "o", [hubKey]: "unused" },
     { "docker.io": "o", [hubKey]: "unused" },
   ],
   [
-    "the same credential under both names, of which the kubelet tries the original's",
+    "the same credential under both names; the kubelet tries the original's",
     { "docker.io": "o" },
     { [hubKey]: "o" },
     { "docker.io": "o" },
     { "docker.io": "o" },
   ],
   [
-    "the same credential under both names, of which the kubelet tries the additional's",
+    "the same credential under both names; the kubelet tries the additional's",
     { [hubKey]: "o" },
     { "docker.io": "o" },
     { [hubKey]: "o", "docker.io": "o" },
@@ -315,7 +315,7 @@ const hubs: readonly (readonly [
     { [hubKey]: "o", "index.docker.io": "p", "docker.*": "w" },
   ],
   [
-    "two credentials in the original, of which a wildcard would hide both",
+    "two credentials in the original; a wildcard would hide both",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.*": "a" },
     { [hubKey]: "o", "index.docker.io": "p", "docker.*": "a" },
@@ -441,7 +441,7 @@ test("does not report a key as never tried when its credential is tried", () => 
     codes({ [hubKey]: "o:o", "docker.io": "u:2" }, { "docker.io": "o:o" }),
     "additional GPS164",
   );
-  // Of two logins behind a wildcard neither is used, unless the wildcard has its credential.
+  // Neither of two logins behind a wildcard is used, unless the wildcard has its credential.
   const wild = (login: string) => codes({ [hubKey]: "o:o" }, { [hubKey]: login, "*.io": "w:w" });
   assert.equal(wild("w:w"), "additional GPS156, additional GPS164");
   assert.equal(wild("a:a"), "additional GPS156, additional GPS162, additional GPS165");

@@ -6,7 +6,7 @@ import { formatPath, quote, redactKey } from "./keypath.ts";
 
 const planted = "pl4nted-s3cret";
 
-/** Keys with a secret in them, and what is shown instead. */
+/** Keys that contain a secret, and the text shown instead. */
 const leaky: readonly (readonly [key: string, shown: string])[] = [
   [`https://robot:${planted}@a.io`, "[redacted]@a.io"],
   [`https://robot:${planted}@a.io/x?y#z`, "[redacted]@a.io/x?[redacted]"],

@@ -10,7 +10,7 @@ const longest = 100;
 
 /** Spellings of `@`: percent-encoded (once or more often), full width, escaped for HTML or JSON. */
 const atSign = /\uff20|\ufe6b|%(?:25)*40|&#64;|\\u0040/gi;
-/** Where a query or a fragment begins. */
+/** The beginning of a query or a fragment. */
 const tail = /\?|#|%(?:25)*(?:3f|23)/i;
 const scheme = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 

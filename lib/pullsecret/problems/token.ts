@@ -1,6 +1,6 @@
 /** Tokens in place of a name: how to recognise them, so that none is printed. */
 
-/** What is shown instead of a secret. */
+/** The text shown instead of a secret. */
 export const redacted = "[redacted]";
 
 /**

@@ -15,7 +15,7 @@ function read(auths: Readonly<Record<string, string>>, role: "original" | "addit
   });
 }
 
-/** `accept`, or the codes of what was found; problems behind an exclamation mark. */
+/** `accept`, or the codes of the findings; problems behind an exclamation mark. */
 function verdict(parsed: Parsed): string {
   const codes = (parsed.ok ? parsed.warnings : parsed.problems).map(({ code }) => code).join(" ");
   return parsed.ok ? codes || "accept" : `!${codes}`;

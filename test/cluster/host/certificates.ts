@@ -1,13 +1,13 @@
 /**
- * The cluster's one certificate authority and what it signs, by openssl; and kubeconfigs made of
- * them.
+ * The cluster's only certificate authority and the certificates that it signs, by openssl; and
+ * kubeconfigs made from them.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../run.ts";
 
 export type Authority = Readonly<{
-  /** Holds NAME.crt and NAME.key of all that was signed, and ca.crt. */
+  /** Holds NAME.crt and NAME.key of every signed certificate, and ca.crt. */
   directory: string;
   /** Signs a certificate for client and server use. `names` are its IP addresses and DNS names. */
   sign: (name: string, subject: string, names?: readonly string[]) => Promise<void>;
@@ -15,7 +15,7 @@ export type Authority = Readonly<{
   kubeconfig: (name: string, server: string) => string;
 }>;
 
-/** NAME.crt and NAME.key in `directory`, signed by the CA that stands there or by itself. */
+/** NAME.crt and NAME.key in `directory`, signed by the CA in it or by itself. */
 async function certify(
   directory: string,
   name: string,

@@ -1,8 +1,8 @@
 /**
- * Every process of a cluster lives in control groups of its own, so that all of them can be found
- * and ended, also those that nobody recorded. Each node gets its own group in *every* hierarchy:
- * its systemd, its containers and what they leave behind are below that, and no two nodes' systemd
- * manage the same tree.
+ * Every process of a cluster lives in the cluster's own control groups, so that all of them can be
+ * found and ended, even unrecorded ones. Each node gets its own group in *every* hierarchy: its
+ * systemd, its containers and their leftovers are below that, and no two nodes' systemd manage the
+ * same tree.
  */
 import {
   existsSync,
@@ -16,9 +16,9 @@ import { join } from "node:path";
 import { untilSync } from "../await.ts";
 
 /**
- * Where a cluster's groups may stand: this process's own group in each mounted hierarchy. On a
- * machine with nothing but cgroup v2 it is the root instead, because below a group that holds
- * processes no controller can be enabled.
+ * The parents of a cluster's groups: this process's own group in each mounted hierarchy. On a
+ * machine with only cgroup v2 it is the root instead, because below a group that holds processes no
+ * controller can be enabled.
  */
 export function parentGroups(): string[] {
   const mounts = new Map<string, string>();
@@ -43,7 +43,7 @@ export function makeGroups(parents: readonly string[], name: string): string[] {
   return parents.map((parent) => {
     const group = join(parent, name);
     mkdirSync(group, { recursive: true });
-    // A new cpuset is empty, and an empty one takes no process.
+    // A new cpuset is empty, and an empty one accepts no process.
     for (const file of ["cpuset.cpus", "cpuset.mems"]) {
       if (existsSync(join(group, file)))
         writeFileSync(join(group, file), readFileSync(join(parent, file), "utf8"));
@@ -52,7 +52,7 @@ export function makeGroups(parents: readonly string[], name: string): string[] {
   });
 }
 
-/** Gives the groups below `groups` the controllers of cgroup v2; v1 knows no such switch. */
+/** Gives the groups below `groups` the controllers of cgroup v2; v1 has no such switch. */
 export function delegate(groups: readonly string[]): void {
   for (const group of groups) {
     const available = join(group, "cgroup.controllers");
@@ -76,8 +76,8 @@ export function inGroups(groups: readonly string[], argv: readonly string[]): st
 }
 
 /**
- * Ends every process below `groups` and removes them. Throws when something cannot be ended.
- * Killing and removing go together until nothing is left: a program that was just being started may
+ * Ends every process below `groups` and removes the groups. Throws if something cannot be ended.
+ * Killing and removing alternate until nothing is left: a program that was just being started may
  * enter its group in between.
  */
 export function removeGroups(groups: readonly string[]): void {

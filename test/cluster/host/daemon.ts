@@ -24,7 +24,7 @@ export type Daemon = Readonly<{
 export function startDaemon(daemon: Daemon): { pid: number; check: () => void } {
   const log = openSync(daemon.log, "a", 0o600);
   const [program = "", ...args] = inGroups(daemon.groups, daemon.argv);
-  // Detached: Ctrl-C reaches the tests alone, which then end it in order.
+  // Detached: Ctrl-C reaches only the tests, which then end it in order.
   const child = spawn(program, args, {
     detached: true,
     stdio: ["ignore", log, log],
@@ -32,7 +32,7 @@ export function startDaemon(daemon: Daemon): { pid: number; check: () => void } 
     cwd: "/",
   });
   closeSync(log);
-  child.on("error", () => {}); // told by check()
+  child.on("error", () => {}); // reported by check()
   child.unref();
   return {
     pid: child.pid ?? 0,

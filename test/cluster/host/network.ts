@@ -43,7 +43,7 @@ export function inNamespace(network: Network, name: string, argv: readonly strin
   return ["nsenter", `--net=/run/netns/${network.device}-${name}`, ...argv];
 }
 
-/** True when somebody on this machine uses these names or addresses. */
+/** True if another program on this machine uses these names or addresses. */
 export async function isTaken(network: Network): Promise<boolean> {
   if (existsSync(`/run/netns/${network.device}-hub`)) return true;
   const routes = JSON.parse(await run(["ip", "-json", "-4", "route", "show", "table", "all"])) as {
@@ -98,7 +98,7 @@ export async function makeNodeNetwork(network: Network, index: number): Promise<
     ],
     name,
   );
-  // The CNI plugin ptp wants it so and could not write it from inside the node, where /proc/sys is
+  // The CNI plugin ptp requires it and could not write it from inside the node, where /proc/sys is
   // read-only.
   await run(
     inNamespace(network, `node${index}`, ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]),
@@ -135,7 +135,7 @@ export async function joinHubs(one: Network, other: Network): Promise<void> {
   }
 }
 
-/** Removes every namespace and device of the cluster; what is not there is no error. */
+/** Removes every namespace and device of the cluster; absent ones are not an error. */
 export function removeNetwork(network: Network): void {
   const names = (runSync(["ip", "netns", "list"]) ?? "")
     .split("\n")

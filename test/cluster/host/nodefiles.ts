@@ -1,14 +1,11 @@
-/**
- * What makes a Debian a Kubernetes node: the files that a node has of its own. Path below its root
- * → content.
- */
+/** The files that turn a Debian into a Kubernetes node. Path below its root → content. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Network } from "./network.ts";
 import { publicRegistry, registryPorts } from "../registry.ts";
 
-/** Where the Go programs are mounted. */
+/** The mount point of the Go programs. */
 export const programs = "/opt/kubernetes";
 
 /** The image of every pod's sandbox. */
@@ -53,11 +50,11 @@ function kubeletConfiguration(network: Network): Record<string, unknown> {
     kind: "KubeletConfiguration",
     authentication: { x509: { clientCAFile: "/etc/kubernetes/ca.crt" } },
     clusterDomain: "cluster.local",
-    // Nobody answers there, at once; without one every pod gets a Warning.
+    // Nothing answers there, at once; without a resolver every pod gets a Warning.
     clusterDNS: [network.hub],
     containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
     volumePluginDir: "/var/lib/kubelet/plugins-exec", // the usual one is below /usr
-    // What follows is needed only because the node is no real machine.
+    // The rest is needed only because the node is not a real machine.
     failCgroupV1: false,
     failSwapOn: false,
     cgroupDriver: "cgroupfs",
@@ -113,8 +110,8 @@ RestartSec=1
 `;
 
 /**
- * As kubeadm's, with its two EnvironmentFiles in its order, but for RestartSec (10 there): tests of
- * a failing kubelet need not wait so long.
+ * Like kubeadm's, with its two EnvironmentFiles in its order, except RestartSec (10 there), so that
+ * tests of a failing kubelet wait less.
  */
 function kubeletUnit(name: string, address: string): string {
   return `[Unit]

@@ -1,10 +1,10 @@
-/** Who made a thing that outlives its maker, and whether that process still lives. */
+/**
+ * Identifies the process that made something that outlives it, and whether that process still
+ * lives.
+ */
 import { readFileSync } from "node:fs";
 
-/**
- * A pid alone may be given to another process later; together with the start time it never is
- * (until a reboot).
- */
+/** A pid alone may be reused; with the start time it is unique until a reboot. */
 export type Owner = Readonly<{ pid: number; started: string }>;
 
 export const thisProcess: Owner = { pid: process.pid, started: startTime(process.pid) ?? "" };

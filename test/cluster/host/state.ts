@@ -1,7 +1,7 @@
 /**
- * What is written down of a running cluster, so that another process can attach to it, remove it,
- * or sweep it when its owner was killed. One directory per cluster, named by its slot; the slot
- * decides addresses and kernel names.
+ * The recorded state of a running cluster, so that another process can attach to it, remove it, or
+ * sweep it after its owner was killed. One directory per cluster, named by its slot; the slot
+ * determines addresses and kernel names.
  */
 import {
   existsSync,
@@ -22,21 +22,21 @@ import { isAlive, thisProcess, type Owner } from "./owner.ts";
 export type ClusterState = Readonly<{
   name: string;
   slot: number;
-  /** The cluster goes when this process is gone, unless it is kept. */
+  /** The cluster is removed when this process is gone, unless it is kept. */
   owner: Owner;
   /** Stays until it is removed by name. */
   keep: boolean;
   /** Control groups, one per hierarchy, that hold all processes. */
   groups: readonly string[];
-  /** Indexes of the nodes; node i is called `nodeI`. */
+  /** Indexes of the nodes; node i is named `nodeI`. */
   nodes: readonly number[];
   /** Registry users and their passwords: test values, made for this cluster. */
   users: Readonly<Record<string, string>>;
 }>;
 
 /**
- * One place per machine, whatever XDG_CACHE_HOME or HOME say: names in the kernel are machine-wide,
- * and two places would give the same slot to two clusters.
+ * One folder per machine, whatever XDG_CACHE_HOME or HOME contain: names in the kernel are
+ * machine-wide, and two folders would give the same slot to two clusters.
  */
 const clusters = join(userInfo().homedir, ".cache/global-pull-secret/clusters");
 
@@ -52,7 +52,7 @@ export async function claim(fresh: Pick<ClusterState, "name" | "users">): Promis
   mkdirSync(clusters, { recursive: true });
   for (let slot = 0; slot < slots; slot++) {
     const groups = parentGroups().map((group) => join(group, networkOf(slot).device));
-    // What stands in the kernel under these names is somebody's, written down or not.
+    // Kernel objects with these names belong to another cluster, recorded or not.
     if ([join(clusters, String(slot)), ...groups].some((path) => existsSync(path))) continue;
     if (await isTaken(networkOf(slot))) continue;
     const state: ClusterState = {
@@ -78,8 +78,8 @@ export async function claim(fresh: Pick<ClusterState, "name" | "users">): Promis
 }
 
 /**
- * Changes what is written down; read afresh, because another process may have attached and added a
- * node.
+ * Changes the recorded state; reads it again first, because another process may have attached and
+ * added a node.
  */
 export function update(
   slot: number,
@@ -93,14 +93,14 @@ export function update(
   return state;
 }
 
-/** Gives the slot back. The state goes first: from then on nobody takes it for a leftover. */
+/** Releases the slot. The state is deleted first: from then on it does not count as a leftover. */
 export function release({ slot }: ClusterState): void {
   const directory = join(clusters, String(slot));
   rmSync(join(directory, "state.json"), { force: true });
   rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** Slots that are taken, also those of clusters that are just being made or removed. */
+/** Slots in use, including those of clusters that are just being created or removed. */
 export function takenSlots(): Set<number> {
   return new Set(existsSync(clusters) ? readdirSync(clusters).map(Number) : []);
 }
@@ -114,7 +114,7 @@ export function allStates(): ClusterState[] {
         JSON.parse(readFileSync(join(clusters, entry, "state.json"), "utf8")) as ClusterState,
       ];
     } catch {
-      return []; // being made or removed
+      return []; // being created or removed
     }
   });
 }

@@ -1,4 +1,4 @@
-/** Leaving nothing behind: neither at the end, nor on Ctrl-C, nor after a run that was killed. */
+/** Leaves nothing behind: neither at the end, nor on Ctrl-C, nor after a run that was killed. */
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { removeGroups } from "./cgroup.ts";
@@ -20,8 +20,8 @@ const nspawn = "/run/systemd/nspawn/propagate";
 const ours = new Map<number, ClusterState>();
 
 /**
- * Ends all processes of a cluster and removes its groups, network and files; the directory last, as
- * it holds the slot. Can be repeated.
+ * Ends all processes of a cluster and removes its groups, network and files; the directory last,
+ * because it holds the slot. Can be repeated.
  */
 export function remove(state: ClusterState): void {
   ours.delete(state.slot);
@@ -33,9 +33,9 @@ export function remove(state: ClusterState): void {
 }
 
 /**
- * Removes a cluster that a killed run left. Files of tests begin side by side, and what one of them
- * saw may be gone: another removed it, and its slot is a new cluster's. So only who holds the lock
- * removes, and only what is still a leftover.
+ * Removes a cluster that a killed run left. Test files start at the same time, so a leftover may
+ * already be gone: another process removed it, and its slot belongs to a new cluster. Therefore a
+ * process removes it only while it holds the lock, and only if it is still a leftover.
  */
 export function removeLeftover({ slot, name }: ClusterState): void {
   const lock = join(directoryOf({ slot }), "sweep.lock");
@@ -48,7 +48,7 @@ export function removeLeftover({ slot, name }: ClusterState): void {
 
 function holds(lock: string): boolean {
   try {
-    // Twice: the first try takes away the lock of a sweep that was killed itself.
+    // Twice: the first try removes the lock of a sweep that was itself killed.
     return take(lock) || take(lock);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
@@ -57,7 +57,7 @@ function holds(lock: string): boolean {
 }
 
 /**
- * What systemd-nspawn keeps in /run per machine and per root directory and does not get to remove
+ * Files that systemd-nspawn keeps in /run per machine and per root directory, and leaves behind
  * when it is killed.
  */
 function removeTraces(device: string, directory: string): void {
@@ -67,7 +67,7 @@ function removeTraces(device: string, directory: string): void {
   }
   for (const entry of entries(directory)) {
     const found = statSync(join(directory, entry), { throwIfNoEntry: false });
-    if (found === undefined) continue; // another run's lock, given back
+    if (found === undefined) continue; // another run's lock, put back
     rmSync(`/run/systemd/nspawn/locks/inode-${found.dev}:${found.ino}`, { force: true });
   }
 }
@@ -76,12 +76,12 @@ function entries(directory: string): string[] {
   return existsSync(directory) ? readdirSync(directory) : [];
 }
 
-/** Removes every cluster whose process is gone and that nobody wanted to keep. */
+/** Removes every cluster whose process is gone and that was not to be kept. */
 export function sweep(): void {
   for (const state of allStates().filter(isLeftover)) removeLeftover(state);
   // A program that a killed run had started may have made its namespace after the cluster was
-  // removed. One that holds a process is somebody's and stays. The slots are read last: whoever
-  // makes a namespace has taken its slot before.
+  // removed. A namespace with a process is in use and stays. The slots are read last: a process
+  // that makes a namespace has taken its slot before.
   const names = entries("/run/netns");
   const taken = takenSlots();
   for (const name of names) {
@@ -108,6 +108,6 @@ export function watchOver(state: ClusterState): void {
 
 function removeOurs(): void {
   endRunning();
-  // The state on disk is newer: it names nodes that were added.
+  // The state on disk is newer: it includes nodes that were added.
   for (const state of allStates()) if (ours.has(state.slot) && !state.keep) remove(state);
 }

@@ -1,4 +1,4 @@
-/** What a cluster leaves in the machine: for tests that nothing stays behind. */
+/** The traces of a cluster in the machine: for tests that nothing stays behind. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parentGroups } from "./cgroup.ts";
@@ -6,7 +6,7 @@ import { runSync } from "../run.ts";
 
 /**
  * Every process, mount, network namespace, device, control group and file of the cluster in
- * `directory`, one line each. Looks by name, not by what the cluster wrote down of itself.
+ * `directory`, one line each. Searches by name, not by the cluster's own records.
  */
 export function tracesOf(directory: string): string[] {
   const device = `gps${basename(directory)}`;

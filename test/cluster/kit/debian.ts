@@ -1,17 +1,14 @@
-/**
- * What the machine itself must have: Debian packages, installed where we may, named where we may
- * not.
- */
+/** The Debian packages that the machine needs: installed if we may, otherwise named. */
 import { existsSync } from "node:fs";
 import { run, progress, runSync } from "../run.ts";
 
-/** Program that shows that the package is there → package. */
+/** Program that shows that the package is installed → package. */
 const needed: Readonly<Record<string, string>> = {
   "/usr/sbin/debootstrap": "debootstrap", // makes a node's root file system
   "/usr/bin/systemd-nspawn": "systemd-container", // boots it
   "/usr/bin/buildah": "buildah", // builds our image
   "/usr/bin/strace": "strace", // injects faults
-  "/usr/bin/dbus-daemon": "dbus-daemon", // carries what an agent asks of a scripted systemd
+  "/usr/bin/dbus-daemon": "dbus-daemon", // carries the agent's calls to a scripted systemd
   "/usr/bin/openssl": "openssl", // certificates
   "/usr/bin/nsenter": "util-linux",
   "/usr/bin/zsh": "zsh", // complete the plugin's commands, as bash does
@@ -20,7 +17,7 @@ const needed: Readonly<Record<string, string>> = {
   "/usr/bin/perl": "perl-base", // hashes the registry's passwords (bcrypt)
 };
 
-/** Installs what is missing, or fails with the one command to run. */
+/** Installs missing packages, or fails with the one command to run. */
 export async function installPackages(): Promise<void> {
   if (process.getuid?.() !== 0)
     throw new Error("the real cluster needs root: run the same command as root");
@@ -41,7 +38,7 @@ export async function installPackages(): Promise<void> {
   progress(`installing ${missing.join(", ")}`);
   const env = { ...(process.env as Record<string, string>), DEBIAN_FRONTEND: "noninteractive" };
   await run(install.split(" "), { env }).catch(async () => {
-    // Fails on a machine whose package lists are absent or old; only then are they fetched.
+    // Fails on a machine whose package lists are absent or old; only then they are fetched.
     await run(["apt-get", "update", "-qq"], { env });
     await run(install.split(" "), { env }).catch((error: unknown) => {
       throw new Error(`could not install packages; run as root: apt-get update && ${install}`, {
@@ -51,7 +48,7 @@ export async function installPackages(): Promise<void> {
   });
 }
 
-/** Where this machine gets its Debian packages from, as apt has it configured. */
+/** The mirror of this machine's Debian packages, from apt's configuration. */
 export async function debianMirror(): Promise<string> {
   const mirror =
     (await configuredMirror()) ?? (await run(["apt-get", "update", "-qq"]).then(configuredMirror));

@@ -1,6 +1,6 @@
 /**
- * Compiling Go programs for tests. All are compiled with the same flags, so that a package that
- * several programs have in common (client-go, most of Kubernetes) is compiled once.
+ * Compiles Go programs for tests. All are compiled with the same flags, so that a package that
+ * several programs share (client-go, most of Kubernetes) is compiled once.
  */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Our own image: the repository's Containerfile, built for real upon the tests' base image, since
- * the base that it pins is at a registry and tests fetch nothing from one.
+ * Our own image: the repository's Containerfile, built on the tests' base image. The base that it
+ * pins is at a registry, and tests fetch nothing from a registry.
  */
 import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -14,9 +14,9 @@ const repository = join(import.meta.dirname, "../../..");
 const built = join(cacheRoot, "built");
 
 type Options = Readonly<{
-  /** Other bundles have another one by default. */
+  /** Other bundles have another name by default. */
   tag?: string;
-  /** The registry that asks for no password by default. */
+  /** By default the registry without a password. */
   host?: keyof typeof registryPorts;
   /** The folder with Containerfile and dist/: this checkout by default. */
   context?: string;
@@ -54,7 +54,7 @@ export async function buildImage(
   return await cluster.registry.push(layout, `global-pull-secret:${tag ?? key}`, host);
 }
 
-/** Every change of the code makes 50 MB: those not made today go. */
+/** Every change of the code makes 50 MB, so images not made today are deleted. */
 function forgetOld(): void {
   if (!existsSync(built)) return;
   const yesterday = Date.now() - 24 * 3600_000;

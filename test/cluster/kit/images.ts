@@ -1,6 +1,6 @@
 /**
- * The images that every cluster's registry offers, as OCI layouts in the cache: made of the pinned
- * Node and files of the nodes' Debian, so that nothing is fetched.
+ * The images that every cluster's registry offers, as OCI layouts in the cache: made from the
+ * pinned Node and files of the nodes' Debian, so nothing is fetched.
  */
 import { createHash } from "node:crypto";
 import {
@@ -19,7 +19,7 @@ import { progress, run } from "../run.ts";
 export type Images = Readonly<{
   /** Node at /nodejs/bin/node upon Debian's C and C++ libraries: the distroless layout. */
   base: string;
-  /** A busybox that runs until it is told to stop; for private pods and as the pods' sandbox. */
+  /** A busybox that runs until it is stopped; for private pods and as the pods' sandbox. */
   app: string;
 }>;
 

@@ -16,7 +16,7 @@ export async function buildLastRelease(): Promise<string> {
     await run(["tar", "-x", "-C", draft], { input: lastArchive() });
     const packages = join(draft, "node_modules");
     const same = packagesOf(draft) === packagesOf(repository);
-    // The very same ones need not be fetched again; others its own door installs.
+    // Unchanged packages need not be fetched again; the release's own entry installs others.
     if (same) symlinkSync(join(repository, "node_modules"), packages);
     const door = same ? [] : ["build/run.mjs"];
     await run([process.execPath, ...door, "build/bundle.ts"], { cwd: draft });
@@ -25,7 +25,7 @@ export async function buildLastRelease(): Promise<string> {
   });
 }
 
-/** The locked packages of a checkout, itself apart: each release has another version. */
+/** The locked packages of a checkout, except itself: each release has another version. */
 function packagesOf(root: string): string {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   return JSON.stringify({ ...lock.packages, "": undefined });

@@ -1,6 +1,6 @@
 /**
- * Limits of this machine that several clusters at once would run into. All their nodes are root's,
- * so they share what a real node has for itself.
+ * Limits of this machine that several clusters at once would reach. All their nodes run as root, so
+ * they share what a real node has for itself.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { progress } from "../run.ts";
@@ -9,12 +9,12 @@ const file = "/proc/sys/fs/inotify/max_user_instances";
 
 /**
  * inotify instances for all clusters at once. A node takes some 15 (systemd, journald, containerd,
- * kubelet, agent), and three files of tests with five nodes each run at a time; the kernel's
- * default is 128. A kubelet that gets none ends, and its node never comes back.
+ * kubelet, agent), and three test files with five nodes each run at a time; the kernel's default is
+ * 128. A kubelet that gets none ends, and its node never comes back.
  */
 const enough = 1024;
 
-/** Raises the limit, until the next boot, where it is lower. Where it may not, it says so. */
+/** Raises the limit, until the next boot, if it is lower. Prints a message if it may not. */
 export function raiseLimits(): void {
   if (Number(readFileSync(file, "utf8")) >= enough) return;
   try {

@@ -1,6 +1,6 @@
 /**
- * The Go programs of a real cluster, as pinned by the tool lines of test/go.mod: copied from this
- * machine where it has the pinned version, else compiled, once for each machine.
+ * The Go programs of a real cluster, as pinned by the tool lines of test/go.mod: copied if this
+ * machine has the pinned version, otherwise compiled, once for each machine.
  */
 import { copyFileSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { basename, delimiter, join } from "node:path";
@@ -10,7 +10,7 @@ import { buildFlags, goIn, type Speed } from "./go.ts";
 
 const moduleDirectory = join(import.meta.dirname, "../..");
 
-/** What a stock release of Kubernetes is linked with, so that `kubectl get nodes` is right. */
+/** The link flags of a stock release of Kubernetes, so that `kubectl get nodes` is right. */
 function linkerFlags(goMod: string): string {
   const [, gitVersion, gitMajor, gitMinor] =
     /k8s\.io\/kubernetes (v(\d+)\.(\d+)\.\d+)/.exec(goMod) ?? [];
@@ -69,8 +69,8 @@ export type Parts = Readonly<{
 }>;
 
 /**
- * Copies or compiles all programs, in one call of the compiler, with progress on stderr. A run that
- * was interrupted continues with what Go has cached. Takes nothing once all exists.
+ * Copies or compiles all programs, in one call of the compiler, with progress on stderr. An
+ * interrupted run continues with what Go has cached. Takes no time once everything exists.
  */
 export async function buildParts(speed: Speed = "quick"): Promise<Parts> {
   const goMod = readFileSync(join(moduleDirectory, "go.mod"), "utf8");

@@ -1,8 +1,8 @@
 /**
  * The Debian that every node boots, made once by debootstrap.
  *
- * A node gets /etc and /var of its own (a few MB, copied in a blink) and shares /usr read-only:
- * nothing that Kubernetes or we do writes there.
+ * A node gets /etc and /var of its own (a few MB, copied quickly) and shares /usr read-only:
+ * Kubernetes and our programs write nothing there.
  */
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,11 +10,11 @@ import { cacheRoot, keyOf, once } from "../cache.ts";
 import { debianMirror } from "./debian.ts";
 import { progress, run } from "../run.ts";
 
-/** Debian 12: its systemd 252 and runc 1.1 still know cgroup v1, later ones do not. */
+/** Debian 12: its systemd 252 and runc 1.1 still support cgroup v1, later ones do not. */
 const suite = "bookworm";
 
 /**
- * libatomic1 and busybox-static are not for the nodes: the images that the tests push are made of
+ * libatomic1 and busybox-static are not for the nodes: the images that the tests push are made from
  * the same files.
  */
 const packages = [
@@ -28,7 +28,7 @@ const packages = [
   "busybox-static",
 ];
 
-/** Would start a console nobody sees or timers nobody needs. */
+/** Would start an unused console or unneeded timers. */
 const unwanted = [
   "console-getty.service",
   "getty@.service",
@@ -49,7 +49,7 @@ export async function makeRootFileSystem(): Promise<string> {
     const mirror = await debianMirror();
     progress("making the nodes' root file system with debootstrap");
     const flags = ["--variant=minbase", `--include=${packages.join(",")}`];
-    // In namespaces of its own it leaves neither processes nor mounts when it is killed.
+    // In its own namespaces it leaves neither processes nor mounts when it is killed.
     const alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
     await run([...alone, "debootstrap", ...flags, suite, draft, mirror]);
     for (const path of [

@@ -1,4 +1,4 @@
-/** The agent as it is deployed, a directory for a node, and waiting for both, for tests. */
+/** For tests: the agent as it is deployed, a directory for a node, and waiting for both. */
 export * from "./mounted.ts";
 export * from "./node-directory.ts";
 export * from "./process.ts";

@@ -1,5 +1,5 @@
 /**
- * A private dbus-daemon, real in everything but who is on it: the agent's transport is tested
+ * A private dbus-daemon, real except for the programs on it: the agent's transport is tested
  * against the real thing.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -11,7 +11,7 @@ export type TestBus = Readonly<{
   /** Has the socket `system_bus_socket`, as /run/dbus has. */
   directory: string;
   address: string;
-  /** Sends the daemon a signal; SIGSTOP makes it silent, SIGKILL takes it away. */
+  /** Sends the daemon a signal; SIGSTOP makes it silent, SIGKILL ends it. */
   signal(name: NodeJS.Signals): Promise<void>;
 }> &
   AsyncDisposable;

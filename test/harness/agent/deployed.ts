@@ -1,6 +1,4 @@
-/**
- * The agent as the controller deploys it: the flags are taken from the very object that it applies.
- */
+/** The agent as the controller deploys it: the flags are taken from the object that it applies. */
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { daemonSet } from "#controller/objects/daemonset.ts";
 import { mountPaths } from "#contract/names.ts";
@@ -9,7 +7,7 @@ import { resolve } from "node:path";
 import { freshBundle } from "#tools/build/bundle.ts";
 import type { NodeDirectory } from "./node-directory.ts";
 
-/** The DaemonSet where nobody declares a policy. */
+/** The DaemonSet without a declared policy. */
 export function daemonSetOf(): ReturnType<typeof daemonSet> {
   const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };
   const agent = { ...policyWith().agent, ...run };
@@ -18,7 +16,7 @@ export function daemonSetOf(): ReturnType<typeof daemonSet> {
 
 const container = daemonSetOf().spec?.template.spec?.containers[0];
 
-/** The environment that the DaemonSet gives the agent, but for what is a pod's own. */
+/** The environment that the DaemonSet gives the agent, except values that belong to one pod. */
 export const environment: Readonly<Record<string, string>> = Object.fromEntries(
   (container?.env ?? []).flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])),
 );
@@ -26,9 +24,9 @@ export const environment: Readonly<Record<string, string>> = Object.fromEntries(
 const dropping = ["setpriv", "--bounding-set=-all", "--no-new-privs"] as const;
 
 /**
- * Put before a program: root without capabilities, as the DaemonSet's container. Empty without root
- * (setpriv then drops nothing and reports success) or with BusyBox's setpriv: the program then runs
- * as it is started.
+ * Put before a program: root without capabilities, as in the DaemonSet's container. Empty without
+ * root (setpriv then drops nothing and reports success) or with BusyBox's setpriv: the program then
+ * runs unchanged.
  */
 export const withoutCapabilities: readonly string[] =
   process.getuid?.() === 0 && spawnSync(dropping[0], [...dropping.slice(1), "true"]).status === 0
@@ -37,13 +35,13 @@ export const withoutCapabilities: readonly string[] =
 
 let bundles: Promise<string[]> | undefined;
 
-/** Path of the agent as it is shipped; looked after once in each test file. */
+/** Path of the agent as it is shipped; checked once in each test file. */
 export async function agentBundle(): Promise<string> {
   bundles ??= freshBundle();
   return resolve((await bundles).find((path) => path.endsWith("/agent.cjs")) ?? "");
 }
 
-/** Where the DaemonSet's mounts are on a node. */
+/** The places of the DaemonSet's mounts on a node. */
 type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "pod" | "terminationLog">;
 
 /**

@@ -1,10 +1,10 @@
 /**
  * A system bus with one program on it, inside the test's own process: for a machine without
- * dbus-daemon. Messages are put together and taken apart by dbus-next, as at the agent's end.
+ * dbus-daemon. dbus-next composes and parses the messages, as in the agent.
  *
- * It implements what the agent uses of a bus: the handshake (EXTERNAL), Hello, AddMatch. It does
- * not compare signals with match rules: after its first AddMatch a connection gets every signal.
- * Refusals, policies, limits and restarts of the bus are tested on a real one.
+ * It implements the part of a bus that the agent uses: the handshake (EXTERNAL), Hello, AddMatch.
+ * It does not compare signals with match rules: after its first AddMatch a connection gets every
+ * signal. Refusals, policies, limits and restarts of the bus are tested on a real one.
  *
  * systemd's own socket, `private` in /run/systemd, is served the same way, without Hello, names and
  * AddMatch: systemd has no such object, and sends its signals to every connection.
@@ -18,7 +18,7 @@ import { Message, MessageType } from "dbus-next";
 
 /** The connection of a scripted program to its clients. */
 export type Wire = Readonly<{
-  /** A reply to a message that came from here, or a signal. Never throws. */
+  /** A reply to a message from here, or a signal. Never throws. */
   send(message: Message): void;
   close(): void;
 }>;
@@ -94,7 +94,7 @@ class Connection {
     this.#authenticate();
   }
 
-  /** The first line begins with a zero byte. Any client that can open the socket is let in. */
+  /** The first line begins with a zero byte. Any client that can open the socket is accepted. */
   #authenticate(): void {
     let rest = Buffer.alloc(0);
     const onData = (chunk: Buffer) => {
@@ -114,8 +114,8 @@ class Connection {
   }
 
   /**
-   * The first message may have come together with the last line. systemd then looks at it only when
-   * there is more to read.
+   * The first message may have come together with the last line. systemd then reads it only when
+   * more data arrives.
    */
   #begin(rest: Buffer): void {
     const listen = () => {

@@ -1,7 +1,8 @@
 /**
  * An hour with a kubelet that does not start while the new credential is in its file, and one with
- * a kubelet that never starts again, once it was stopped. The agent's own look, decide and act on a
- * directory; only systemd, healthz and the clock are fakes, so that an hour takes a second.
+ * a kubelet that never starts again after it was stopped. The agent's own observe, decide and
+ * execute run on a directory; only systemd, healthz and the clock are fakes, so an hour takes a
+ * second.
  */
 import { act } from "#agent/execute.ts";
 import { parseConfig } from "#agent/config/config.ts";
@@ -24,7 +25,7 @@ const retry = 1000;
 /** When the kubelet fails to start. */
 type Fails = "with the file" | "always";
 
-/** `calls`: restarts that the agent asked for. `down`: at the end; `downSeconds`: in all. */
+/** `calls`: restarts that the agent requested. `down`: at the end; `downSeconds`: in all. */
 type Hour = Readonly<{ calls: number; down: 0 | 1; downSeconds: number }>;
 
 /** An hour of the agent beside such a kubelet. */
@@ -62,8 +63,8 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
 }
 
 /**
- * A kubelet that runs until it is restarted. Then systemd starts it again and again, in vain as
- * long as its file holds the entry, or for ever.
+ * A kubelet that runs until it is restarted. Then systemd starts it repeatedly, in vain while its
+ * file holds the entry, or forever.
  */
 class FakeKubelet {
   clock = 1_000_000 * hour;
@@ -85,7 +86,7 @@ class FakeKubelet {
   }
 
   pass(milliseconds: number): void {
-    // Every look costs something, also one that is due at once.
+    // Every check takes some time, even one that is due at once.
     const passed = Math.max(1, milliseconds);
     this.clock += passed;
     if (this.#up) return;

@@ -6,13 +6,13 @@ import { type Intent, secretKeys, servedKeys } from "#contract/names.ts";
 export type MountedSources = Readonly<{
   additional?: Readonly<Record<string, string>>;
   original?: Readonly<Record<string, string>>;
-  /** Without one: `release`, if there is nothing additional. */
+  /** Without a document: `release`, if there is no additional content. */
   intent?: Intent;
 }>;
 
 /**
- * The files of a revision in the mounted Secret. Its salt is its number: most tests have one
- * content for each.
+ * The files of a revision in the mounted Secret. Its salt is its number, because most tests have
+ * one content per number.
  */
 export function filesFor(
   revision: number,
@@ -34,14 +34,14 @@ export function filesFor(
   } as const;
 }
 
-/** The keys beside the newest content, for mode Restart: it offers nothing to new nodes. */
+/** The keys beside the newest content, for mode Restart: new nodes get nothing. */
 export const beside: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.values(servedKeys).map((key) => [key, ""])),
   [servedKeys.revision]: "0",
   mode: "Restart",
 };
 
-/** The content of a revision as the served one: `same` where it is the newest as well. */
+/** The content of a revision as the served one: `same` if it is also the newest. */
 export function servedFilesFor(revision: number, content: MountedSources | "same") {
   const number = { [servedKeys.revision]: String(revision) };
   if (content === "same") return number;
@@ -63,7 +63,7 @@ export function grantFilesFor({ revision, digest, since, word }: Grant) {
 /** The files of a pod without a grant. */
 export const noGrant = Object.fromEntries(Object.values(grantFiles).map((name) => [name, ""]));
 
-/** What a grant says of such a revision. */
+/** The content of a grant of such a revision. */
 export function digestFor(revision: number, content: MountedSources): string {
   const { salt, intent, sources, ".dockerconfigjson": document } = filesFor(revision, content);
   const bytes = (text: string) => Buffer.from(text);

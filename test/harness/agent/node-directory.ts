@@ -1,4 +1,4 @@
-/** What the agent finds on a node: directories that a test makes. */
+/** A node as the agent sees it: directories that a test makes. */
 import {
   existsSync,
   mkdirSync,
@@ -26,7 +26,7 @@ import {
 } from "./mounted.ts";
 import { inTime } from "./waiting.ts";
 
-/** What our folder keeps where these files are still to come back. */
+/** Our folder's content while these files must still be restored. */
 export function keeping(...texts: readonly string[]): string[] {
   return [
     "journal.json",
@@ -43,16 +43,16 @@ export class NodeDirectory implements Disposable {
   readonly kubelet: string;
   readonly secret: string;
   readonly dbus: string;
-  /** Of systemd's own socket. */
+  /** The folder of systemd's own socket. */
   readonly systemd: string;
   readonly terminationLog: string;
   /** The pod's own directory. */
   readonly pod: string;
   readonly config: string;
   readonly folder: string;
-  /** Of its agents, where a test gives no others. */
+  /** The default flags of its agents. */
   flags: readonly string[] = [];
-  /** Its pod has said nothing, and will end to confirm a withdrawal. */
+  /** Its pod has reported nothing, and will end to confirm a withdrawal. */
   #isNew = false;
   #swaps = 0;
   #secret: Readonly<Record<string, string>> = {};
@@ -60,7 +60,7 @@ export class NodeDirectory implements Disposable {
   #mode: DeliveryMode = "Restart";
   readonly #digests = new Map<number, string>();
 
-  /** `kubelet`: a kubelet directory that is there already, such as a booted node's. */
+  /** `kubelet`: an existing kubelet directory, such as a booted node's. */
   constructor(root = mkdtempSync(join(tmpdir(), "gps-node-")), kubelet = join(root, "kubelet")) {
     this.root = root;
     this.kubelet = kubelet;
@@ -78,8 +78,7 @@ export class NodeDirectory implements Disposable {
   }
 
   /**
-   * What the pod's first container saw at the places that a kubelet searches besides its own
-   * directory.
+   * The first container's findings at the places that a kubelet searches besides its own directory.
    */
   sees(others: Readonly<Record<string, FileContent>>): void {
     const files = {
@@ -102,8 +101,9 @@ export class NodeDirectory implements Disposable {
   }
 
   /**
-   * Grants a revision, without another `since` the same grant as before. The volume is swapped with
-   * the Secret that it has. Unless the pod is a new one, it has confirmed a withdrawal already.
+   * Grants a revision; without another `since` it is the same grant as before. The volume is
+   * swapped with the Secret that it has. Unless the pod is new, it has confirmed a withdrawal
+   * already.
    */
   grant(revision: number, given: Partial<Grant> = {}): void {
     const digest = this.digest(revision);
@@ -122,12 +122,12 @@ export class NodeDirectory implements Disposable {
     this.#swap();
   }
 
-  /** What a grant of this revision says; that of the last mount of this number. */
+  /** The content of a grant of this revision; that of the last mount of this number. */
   digest(revision: number): string {
     return this.#digests.get(revision) ?? "";
   }
 
-  /** The files of the Secret; keys that are not given are as where there is nothing beside. */
+  /** The files of the Secret; absent keys have the values of an empty Secret. */
   mountFiles(files: Readonly<Record<string, string>>): void {
     this.#secret = { ...beside, ...files };
     this.#swap();
@@ -162,13 +162,13 @@ export class NodeDirectory implements Disposable {
     return existsSync(this.config) ? readFileSync(this.config, "utf8") : undefined;
   }
 
-  /** From now on the pod is a new one, which has said nothing. */
+  /** From now on the pod is a new one that has reported nothing. */
   newPod(): void {
     this.#isNew = true;
     rmSync(join(this.pod, "word"), { force: true });
   }
 
-  /** What lies in our folder, but for the lock. */
+  /** The content of our folder, except the lock. */
   get kept(): string[] {
     const names = readdirSync(this.folder).filter((name) => !name.startsWith("lock-"));
     return names.toSorted();
@@ -178,10 +178,10 @@ export class NodeDirectory implements Disposable {
     return readFileSync(this.terminationLog, "utf8");
   }
 
-  /** Waits for these last words: they are written after readiness has changed. */
+  /** Waits for this termination message, which is written after readiness has changed. */
   async says(words: RegExp): Promise<void> {
     if (!(await inTime(() => words.test(this.message))))
-      throw new Error(`the last words are ${this.message || "none"}`);
+      throw new Error(`the termination message is ${this.message || "empty"}`);
   }
 
   [Symbol.dispose](): void {

@@ -11,7 +11,7 @@ import { agentBundle, environment, nodeFlags, withoutCapabilities } from "./depl
 import type { NodeDirectory } from "./node-directory.ts";
 import { inTime } from "./waiting.ts";
 
-/** Of readiness: not ready is 500 and the number of the code that the line begins with. */
+/** Readiness: not ready is 500 plus the number of the code at the beginning of the line. */
 export type ProbeAnswer = 200 | "5nn";
 
 export function isAnswer(wanted: ProbeAnswer, status: number, body: string): boolean {
@@ -20,7 +20,7 @@ export function isAnswer(wanted: ProbeAnswer, status: number, body: string): boo
 }
 
 export type AgentOptions = Readonly<{
-  /** Granted before it starts; without it the node's grant stays as it is. */
+  /** Granted before it starts; without it the node's grant stays unchanged. */
   revision?: number;
   healthzPort: number;
   flags?: readonly string[];
@@ -31,11 +31,11 @@ export type AgentOptions = Readonly<{
   probePort?: number;
   /** Another bundle than the checkout's. */
   program?: string;
-  /** Of the revision; without it that of its last mount. */
+  /** The grant's `since`; by default that of the revision's last mount. */
   digest?: string;
 }>;
 
-/** A flag may be given only once: the probation of a test replaces the default one. */
+/** A flag may be given only once: a test's probation replaces the default. */
 export function withProbation(seconds: number, flags: readonly string[]): readonly string[] {
   return flags.some((flag) => flag.startsWith("--probation="))
     ? flags
@@ -80,7 +80,7 @@ export class AgentProcess implements AsyncDisposable {
     return new AgentProcess(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);
   }
 
-  /** Status and body of the readiness probe; 0 while nobody listens or answers within 2 s. */
+  /** Status and body of the readiness probe; 0 if nothing listens or answers within 2 s. */
   probe(query = ""): Promise<{ status: number; body: string }> {
     const { promise, resolve: answer } = Promise.withResolvers<{ status: number; body: string }>();
     const asking = request(
@@ -102,7 +102,7 @@ export class AgentProcess implements AsyncDisposable {
     return promise;
   }
 
-  /** Waits until readiness answers so, with a line that has `text` in it. */
+  /** Waits until readiness has this status, and a line that contains `text`. */
   async shows(status: ProbeAnswer, text = "", within = 15_000): Promise<string> {
     let last = "";
     const seen = await inTime(async () => {

@@ -1,7 +1,7 @@
 /**
- * A fake: org.freedesktop.systemd1 with one unit that does as it is told, and the healthz of the
- * kubelet that it pretends to run. For what the real systemd never does on demand; the real one is
- * in the cluster tests. It is served on a real bus, or directly where no dbus-daemon is installed.
+ * A fake: org.freedesktop.systemd1 with one unit that follows a script, and the healthz of its
+ * kubelet. For cases that the real systemd never shows on demand; the real one is in the cluster
+ * tests. It is served on a real bus, or directly if no dbus-daemon is installed.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { serveDirectly, type Wire } from "./direct-bus.ts";
 const name = "org.freedesktop.systemd1";
 const path = "/org/freedesktop/systemd1";
 
-/** What one RestartUnit does. */
+/** The effect of one RestartUnit. */
 export type ScriptedRestart = Readonly<{
   /** Result of the job; absent: no job ever ends. */
   job?: string;
@@ -34,8 +34,8 @@ export const comesBack: ScriptedRestart = { job: "done", after: "running" };
 export const crashes: ScriptedRestart = { job: "done", after: "auto-restart" };
 
 /**
- * Every result that a job can have (org.freedesktop.systemd1(5), JobRemoved), and one of a systemd
- * to come.
+ * Every result that a job can have (org.freedesktop.systemd1(5), JobRemoved), and an unknown result
+ * of a future systemd.
  */
 export const jobResults = [
   "done",
@@ -56,7 +56,7 @@ export const jobResults = [
 export const questioned = "Get LoadState";
 
 export class ScriptedSystemd implements AsyncDisposable {
-  /** The unit that it is; every other one is not there, or is as `others` says. */
+  /** The name of the unit; every other unit is absent, or as in `others`. */
   unit = "kubelet.service";
   /** Unit → its ActiveState. */
   readonly others = new Map<string, string>();
@@ -74,10 +74,10 @@ export class ScriptedSystemd implements AsyncDisposable {
   restarts = 0;
   /** Dates the last change of the state. */
   changes = 1n;
-  /** Id of a job of somebody else's that is queued or runs for the unit; 0: none. */
+  /** Id of another client's job that is queued or runs for the unit; 0: none. */
   job = 0;
   healthy = true;
-  /** How often healthz was asked: once a look of the agent. */
+  /** Number of requests to healthz: one for each check by the agent. */
   looks = 0;
   startLimitMicros = 0n;
   canStop = true;
@@ -87,9 +87,9 @@ export class ScriptedSystemd implements AsyncDisposable {
   readonly calls: string[] = [];
   /** Units that RestartUnit was asked for. */
   readonly restarted: string[] = [];
-  /** What the next restarts do; the last one is repeated. */
+  /** The results of the next restarts; the last one is repeated. */
   script: ScriptedRestart[] = [comesBack];
-  /** Decides a restart at the moment when it is asked for, instead of the script. */
+  /** Decides a restart at the moment of the request, instead of the script. */
   fate: (() => ScriptedRestart) | undefined;
   /** Methods that are never answered. */
   readonly silent = new Set<string>();
@@ -108,7 +108,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     return ScriptedSystemd.#served((answer) => serveOnBus(address, answer));
   }
 
-  /** At a socket of its own in `directory`, where a bus would be, or where systemd's own is. */
+  /** At a socket of its own in `directory`, in place of a bus or of systemd's own socket. */
   static startDirectly(
     directory: string,
     socket?: Parameters<typeof serveDirectly>[2],
@@ -122,7 +122,8 @@ export class ScriptedSystemd implements AsyncDisposable {
     const healthz = createServer((_request, response) => {
       fake.looks += 1;
       const up = fake.active === "active" && fake.healthy;
-      // A kubelet that is down has no port; the nearest that a fake can do is to hang up.
+      // A kubelet that is down has no port; the nearest that a fake can do is to close the
+      // connection.
       if (fake.active !== "active") return void response.destroy();
       response.writeHead(up ? 200 : 500).end("ok");
     });
@@ -141,7 +142,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     return this.calls.filter((one) => one === "RestartUnit").length;
   }
 
-  /** A start by whomever: new process, new InvocationID. */
+  /** A start by any client: new process, new InvocationID. */
   started(healthy = true): void {
     this.invocation = randomBytes(16);
     this.mainPid += 1;
@@ -302,7 +303,7 @@ async function serveOnBus(address: string, answer: (call: Message) => void): Pro
       try {
         bus.send(message);
       } catch {
-        // The bus was taken away, which is what some tests are about.
+        // Some tests take the bus away on purpose.
       }
     },
     close: () => bus.disconnect(),

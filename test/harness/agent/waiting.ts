@@ -2,8 +2,8 @@
 import { Hopeless, until } from "#test/cluster/await.ts";
 
 /**
- * Awaits a condition; answers whether it came true in time. A condition that throws ends the wait
- * with its error.
+ * Waits for a condition; returns whether it came true in time. A condition that throws ends the
+ * wait with its error.
  */
 export async function inTime(
   condition: () => Promise<boolean> | boolean,

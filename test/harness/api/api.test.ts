@@ -112,7 +112,7 @@ describe("fake API server: writes", () => {
     await assert.rejects(cluster.apply(one, secret({ a: "2" }), mine), invalid);
   });
 
-  test("refuses as it is told to, with the time after which to come back", async () => {
+  test("refuses as configured, with the time after which to retry", async () => {
     const { api, cluster } = setUp();
     api.refuses = (_, verb) =>
       verb === "get" ? new Refusal(429, "TooManyRequests", "slow down", 7) : undefined;
@@ -138,7 +138,7 @@ describe("fake API server: server-side apply", () => {
       fieldsV1,
     ]);
 
-  test("refuses another manager's value unless forced, and then takes it", async () => {
+  test("refuses another manager's value unless forced, and then takes it over", async () => {
     const { cluster } = setUp();
     await cluster.apply(one, secret({ a: "1", b: "1" }), mine);
     const theirs = { manager: "theirs", force: false };
@@ -162,7 +162,7 @@ describe("fake API server: server-side apply", () => {
     assert.deepEqual(left.data, { a: "1", b: "1" });
   });
 
-  test("removes what a manager declares no more, and leaves what others wrote", async () => {
+  test("removes fields that a manager no longer declares, and keeps those that others wrote", async () => {
     const { cluster } = setUp();
     const labels = (...names: string[]) => ({
       labels: Object.fromEntries(names.map((name) => [name, "x"])),
@@ -227,7 +227,7 @@ spec:
     });
   });
 
-  test("only creates under the version that no object has, and makes nothing of a deleted object", async () => {
+  test("only creates under the version that no object has, and creates nothing for a deleted object", async () => {
     const { cluster } = setUp();
     const conflict = refusedWith(409, "Conflict");
     const made = await cluster.apply<V1Secret>(one, secret({}, { resourceVersion: newborn }), mine);
@@ -254,7 +254,7 @@ spec:
 });
 
 describe("fake API server: deletion", () => {
-  test("refuses to delete another object or version, and takes an absent one for deleted", async () => {
+  test("refuses to delete another object or version, and treats an absent one as deleted", async () => {
     const { cluster } = setUp();
     const { metadata } = await cluster.create<Stored>(collections.secrets, secret({}));
     await assert.rejects(cluster.remove(one, "other"), refusedWith(409, "Conflict"));

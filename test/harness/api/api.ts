@@ -1,6 +1,6 @@
 /**
- * Fake API server: a request of the Kubernetes API in, its answer out. Serves what our programs use
- * and no more: get, list by pages, Table rows of pods, metadata alone, watch, create, eviction,
+ * Fake API server: takes a request of the Kubernetes API, returns its answer. Serves only what our
+ * programs use: get, list by pages, Table rows of pods, metadata only, watch, create, eviction,
  * server-side apply, merge patch, replacement, status, deletion, and discovery of groups.
  */
 import type { V1ContainerStatus, V1PodStatus } from "@kubernetes/client-node";
@@ -16,7 +16,7 @@ import {
 } from "./protocol.ts";
 import { Store, type Body, type Change, type DeleteOptions } from "./store.ts";
 
-/** A request, read off the wire or made in memory. */
+/** A request, from the wire or made in memory. */
 export type ApiRequest = Readonly<{
   method: string;
   /** Below the server's address. */
@@ -26,7 +26,7 @@ export type ApiRequest = Readonly<{
   accept?: string | undefined;
   /** Content type of the body. */
   type?: string | undefined;
-  /** Name of the program, by which its requests are told apart. */
+  /** Name of the program, which identifies its requests. */
   userAgent?: string;
 }>;
 
@@ -66,14 +66,14 @@ export class FakeApi {
     this.store = store;
   }
 
-  /** The object of this path as it is stored, for tests to look at. */
+  /** The stored object at this path, for tests to read. */
   object<T>(path: string): T | undefined {
     const { name, ...where } = addressOf(path, this.store.resources);
     const [found] = this.store.list(where, ({ metadata }) => metadata.name === name).items;
     return found as T | undefined;
   }
 
-  /** Answers a request. Never throws for what a client may send. */
+  /** Answers a request. Never throws for anything that a client may send. */
   answer(request: ApiRequest): Answer {
     const { verb, address } = this.#read(request);
     try {
@@ -186,7 +186,7 @@ export class FakeApi {
     return { kind: `${kind}List`, apiVersion, metadata, items };
   }
 
-  /** The lines of a watch. One that is too old is one line of type ERROR. */
+  /** The lines of a watch. A watch that is too old is one line of type ERROR. */
   #watch(address: Address, query: URLSearchParams): (line: (text: string) => void) => () => void {
     const picks = picksOf(query);
     return (line) => {
@@ -212,7 +212,7 @@ export class FakeApi {
   }
 }
 
-/** A change as a watch of this collection shows it: an object may begin or cease to fit. */
+/** A change as a watch of this collection shows it: an object may start or stop matching. */
 function eventOf(
   change: Change,
   watched: Address,
@@ -237,7 +237,7 @@ const partial = ({ metadata }: Stored): object => ({ ...meta("PartialObjectMetad
 const shown = (object: Stored, accept: string): object =>
   accept.includes("as=PartialObjectMetadata") ? partial(object) : object;
 
-/** Rows without their objects: of pods Name, Ready, Status and Restarts; of others the name. */
+/** Rows without their objects: for pods Name, Ready, Status and Restarts; for others the name. */
 function tableOf(items: readonly Stored[], metadata: object): object {
   const rows = items.map((one) => ({
     cells: one.kind === "Pod" ? podCells(one) : [one.metadata.name],
@@ -254,7 +254,7 @@ function podCells({ metadata, status }: Stored): readonly unknown[] {
   return [metadata.name, `${ready}/${Math.max(1, containerStatuses.length)}`, word, restarts];
 }
 
-/** Why a container does not run, as kubectl has it. */
+/** Why a container does not run, in kubectl's form. */
 function reasonOf({ state: { waiting, terminated } = {} }: V1ContainerStatus): string | undefined {
   if (waiting?.reason !== undefined && waiting.reason !== "") return waiting.reason;
   if (terminated === undefined) return undefined;

@@ -1,13 +1,13 @@
 /**
- * Fake API server: certificates for 127.0.0.1, made anew for each process. Written by hand in DER,
- * so that no test needs openssl and no key is committed.
+ * Fake API server: certificates for 127.0.0.1, new for each process. Written by hand in DER, so
+ * that no test needs openssl and no key is committed.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
-/** PEM, for a server and for those who are to trust it. */
+/** PEM, for a server and for its clients. */
 export type ServerCertificate = Readonly<{ key: string; certificate: string }>;
 
-/** Tags of ASN.1 (X.680), as far as a certificate has them. */
+/** Tags of ASN.1 (X.680) that a certificate uses. */
 const tags = {
   boolean: 0x01,
   integer: 0x02,

@@ -1,7 +1,7 @@
 /**
  * Fake API server without a network: it answers the calls of lib/kube/client in memory, in the same
  * turn of the event loop, so that a test may use a clock of its own. Watches last until they are
- * aborted: there is no clock that could end them.
+ * aborted, because no clock could end them.
  */
 import { once } from "node:events";
 import type { ResponseContext } from "@kubernetes/client-node";
@@ -15,7 +15,7 @@ import type { Answer, FakeApi } from "./api.ts";
 /** Bytes that no answer of a test has. */
 const largest = 2 ** 30;
 
-/** The calls to this API as the program `manager`, its name as a field manager and a user agent. */
+/** The calls to this API by the program `manager`: its name as a field manager and a user agent. */
 export function directly(api: FakeApi, manager: string): Cluster {
   const answered = ({ method, path, query = {}, body, type, accept }: Request): Answer =>
     api.answer({

@@ -1,6 +1,6 @@
 /**
- * Fake API server: how a server answers that is broken, slow or hostile, as no real one can be made
- * to do.
+ * Fake API server: the answers of a broken, slow or hostile server, which a real one cannot be made
+ * to give.
  */
 import type { Http2ServerResponse } from "node:http2";
 import type { ApiRequest, FakeApi } from "./api.ts";
@@ -18,10 +18,10 @@ export type Call = Readonly<{
   pour: (pourer: Pourer) => void;
 }>;
 
-/** Text that follows the first one, each so many milliseconds. */
+/** Text that follows the first one, each after this many milliseconds. */
 export type Pourer = Readonly<{ first?: string; next: () => string; every: number }>;
 
-/** In every answer of one that fails: no output may have it. */
+/** In every answer of a server that fails: no output may contain it. */
 export const planted = "planted-2f81";
 
 const fail = ({ response }: Call): void => {
@@ -29,7 +29,7 @@ const fail = ({ response }: Call): void => {
   response.writeHead(500, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 };
 
-/** The object that is watched, in a version later than all that were written. */
+/** The watched object, in a later version than any that was written. */
 function renewed({ api, request: { path, query } }: Call): string {
   const address = addressOf(path, api.store.resources);
   const [found] = api.store.list(address, picksOf(new URLSearchParams(query))).items;
@@ -55,7 +55,7 @@ const bloat = (call: Call): Pourer => ({
 const drip: Pourer = { next: () => " ", every: 500 };
 const endless: Pourer = { first: "[", next: () => `"${planted}",`.repeat(10_000), every: 20 };
 
-/** Answers a watch in this manner, and all else well. */
+/** Answers a watch like this, and everything else well. */
 const watching =
   (manner: (call: Call) => void) =>
   (call: Call): void =>

@@ -54,8 +54,8 @@ const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * A value with the schema of its custom resource or the name of its field, which tell the lists and
- * objects that are merged.
+ * A value with the schema of its custom resource or the name of its field, which determine the
+ * lists and objects that are merged.
  */
 type Part = Readonly<{ value: unknown; name: string; schema?: Schema | undefined }>;
 
@@ -66,7 +66,7 @@ function keysOf({ name, schema }: Part): readonly string[] | undefined {
   return kind === "set" ? [] : kind === "map" ? schema["x-kubernetes-list-map-keys"] : undefined;
 }
 
-/** The parts of a value by their keys in fieldsV1; undefined for a value that is one. */
+/** The parts of a value by their keys in fieldsV1; undefined for a value that is not divided. */
 function partsOf(part: Part): Map<string, Part> | undefined {
   const { value, name, schema } = part;
   if (isJson(value)) {
@@ -106,7 +106,7 @@ function ownable(object: Json, schema: Schema | undefined): Part {
   return { value, name: "", schema };
 }
 
-/** Nobody owns an empty list whose items are merged: only its items have owners. */
+/** An empty list whose items are merged has no owner: only its items have owners. */
 const isEmptyList = (part: Part): boolean =>
   Array.isArray(part.value) && part.value.length === 0 && keysOf(part) !== undefined;
 
@@ -116,7 +116,7 @@ function fieldsOf(part: Part): Fields {
   return fields;
 }
 
-/** Fields of `after` that are not so in `before`; undefined when there are none. */
+/** Fields of `after` that differ from `before`; undefined if there are none. */
 function changedFields(before: Part, after: Part): Fields | undefined {
   const [old, now] = [partsOf(before), partsOf(after)];
   if (old === undefined || now === undefined)
@@ -239,7 +239,7 @@ function entryOf(
 
 const fieldsIn = (entry: ManagedFields | undefined): Fields => (entry?.fieldsV1 ?? {}) as Fields;
 
-/** Entries without these fields; an entry that owns nothing ends. */
+/** Entries without these fields; an entry that owns nothing is removed. */
 function shrunk(entries: readonly ManagedFields[], gone: Fields): ManagedFields[] {
   return entries.flatMap((entry) => {
     const fieldsV1 = without(fieldsIn(entry), gone);
@@ -248,9 +248,9 @@ function shrunk(entries: readonly ManagedFields[], gone: Fields): ManagedFields[
 }
 
 /**
- * Server-side apply of `config`, which has no metadata but what is declared. A field that another
- * manager owns with another value is a 409, unless `force`; then it is taken from that manager. A
- * field that this manager applied before and declares no more goes, unless another one owns it.
+ * Server-side apply of `config`, whose metadata has only declared fields. A field that another
+ * manager owns with another value is a 409, unless `force`; then it is taken over. A field that
+ * this manager applied before and no longer declares is removed, unless another manager owns it.
  */
 export function applied(
   live: Stored | undefined,
@@ -282,7 +282,7 @@ export function applied(
   return { ...result, metadata: { ...((result["metadata"] ?? {}) as Json), managedFields } };
 }
 
-/** The owners after `after` has replaced `before` in any way but an apply. */
+/** The owners after `after` has replaced `before` in any way except an apply. */
 export function updated(
   before: Stored | undefined,
   after: Stored,

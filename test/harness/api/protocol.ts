@@ -1,6 +1,6 @@
 /**
- * Fake API server: what its parts share. Which resources it has, how paths name them, how selectors
- * pick objects, and how it refuses.
+ * Fake API server: what its parts share. Its resources, their paths, how selectors match objects,
+ * and how it refuses.
  */
 import { loadDocuments } from "#kube/yaml.ts";
 
@@ -32,7 +32,7 @@ export type StoredMetadata = {
   [field: string]: unknown;
 };
 
-/** What one field manager owns, in the form of the API. */
+/** The fields that one field manager owns, in the API's form. */
 export type ManagedFields = {
   manager: string;
   operation: "Apply" | "Update";
@@ -49,17 +49,17 @@ export type Resource = Readonly<{
   apiVersion: string;
   plural: string;
   kind: string;
-  /** The writes to `spec` are counted in metadata.generation. */
+  /** Writes to `spec` are counted in metadata.generation. */
   counted?: true;
   /** `status` is written through the path of that name only. */
   hasStatus?: boolean;
-  /** The status of a new object; none unless given here. `given`: the one that it comes with. */
+  /** The status of a new object; none by default. `given`: the status in the request. */
   bornStatus?: object | "given";
   /** Defined by a CustomResourceDefinition; its schema has the defaults. */
   schema?: Schema;
 }>;
 
-/** The part of an OpenAPI schema that is read: defaults, and how lists and objects are merged. */
+/** The part of an OpenAPI schema that is used: defaults, and how lists and objects are merged. */
 export type Schema = Readonly<{
   default?: unknown;
   properties?: Readonly<Record<string, Schema>>;
@@ -90,7 +90,7 @@ export const builtIn: readonly Resource[] = [
   plain("coordination.k8s.io/v1", "Lease"),
 ];
 
-/** The part of a CustomResourceDefinition's spec that is read. */
+/** The part of a CustomResourceDefinition's spec that is used. */
 type CustomResource = Readonly<{
   group: string;
   names: Readonly<{ plural: string; kind: string }>;
@@ -129,7 +129,7 @@ export type Address = Readonly<{
 const shape =
   /^\/(?:api|apis\/(?<group>[^/]+))\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+))?(?:\/(?<subresource>[^/]+))?$/;
 
-/** Reads a path below the server's address. 404 where no such resource is served. */
+/** Reads a path below the server's address. 404 if no such resource is served. */
 export function addressOf(path: string, served: readonly Resource[]): Address {
   const found = shape.exec(path)?.groups ?? {};
   const { group, version = "", namespace = "", plural, name = "", subresource = "" } = found;
@@ -140,7 +140,7 @@ export function addressOf(path: string, served: readonly Resource[]): Address {
   return { resource, namespace, name: decodeURIComponent(name), subresource };
 }
 
-/** True for an object that the query's labelSelector and fieldSelector pick. */
+/** True for an object that matches the query's labelSelector and fieldSelector. */
 export type Picks = (object: Stored) => boolean;
 
 /** Reads both selectors of a query. */
@@ -150,7 +150,7 @@ export function picksOf(query: URLSearchParams): Picks {
   return (object) => [...labels, ...fields].every((holds) => holds(object));
 }
 
-/** The terms of a selector: commas separate them, but not inside brackets. */
+/** The terms of a selector: commas separate them, except inside brackets. */
 const termsOf = (selector: string | null): string[] =>
   (selector ?? "").split(/,(?![^(]*\))/).filter((term) => term !== "");
 

@@ -48,7 +48,7 @@ describe("fake API server: reads", () => {
     assert.deepEqual(await names(cluster, { fieldSelector: "spec.nodeName!=n" }), ["b", "c"]);
   });
 
-  test("lists by pages, and refuses to go on after a compaction", async () => {
+  test("lists by pages, and refuses to continue after a compaction", async () => {
     const { api, cluster } = await filled(named("a"), named("b"), named("c"));
     const first = await cluster.get<List>(path({ limit: "2" }));
     const { continue: next = "" } = first?.metadata ?? {};
@@ -69,7 +69,7 @@ describe("fake API server: reads", () => {
     );
   });
 
-  test("shows metadata alone, and pods as kubectl prints them", async () => {
+  test("shows metadata only, and pods as kubectl prints them", async () => {
     const { cluster } = await filled(named("a", {}, { spec: {} }));
     const containerStatuses = [
       {
@@ -89,7 +89,7 @@ describe("fake API server: reads", () => {
     assert.deepEqual(rows, [["a", "0/1", "CrashLoopBackOff", 3]]);
   });
 
-  test("serves a defined resource from its definition on, with the defaults of its schema", async () => {
+  test("serves a defined resource from its CRD on, with the defaults of its schema", async () => {
     const { api, cluster } = await filled();
     const group = "example.io";
     const where = `/apis/${group}/v1/things`;

@@ -37,7 +37,7 @@ describe("fake API server: over the wire", () => {
     return found;
   }
 
-  test("serves each cluster below its own path, to the client as it is", async () => {
+  test("serves each cluster below its own path, to the unmodified client", async () => {
     const [a, b] = [clusterAs("a"), clusterAs("b")];
     await a.apply(one, secret, { manager: "test", force: false });
     assert.equal((await a.get<Stored>(one))?.data?.["a"], "1");
@@ -74,7 +74,7 @@ describe("fake API server: over the wire", () => {
     await ended;
   });
 
-  test("has a kubeconfig that a fleet takes", () => {
+  test("has a kubeconfig that a fleet accepts", () => {
     const read = parseKubeconfig(JSON.parse(server.kubeconfig("a")), "test");
     assert.ok(read.ok, JSON.stringify(read));
   });
@@ -105,7 +105,7 @@ describe("fake API server: over the wire", () => {
     assert.equal(await cluster.get(one), undefined);
   });
 
-  test("ends watches at once, and answers all else", async () => {
+  test("ends watches at once, and answers everything else", async () => {
     const cluster = clusterAs("ends", "ends");
     assert.deepEqual(await lines(cluster, 1), []);
     assert.ok(await cluster.create(collections.secrets, secret));

@@ -1,6 +1,6 @@
 /**
  * Fake API servers: one process that serves many clusters, each below a path of its own, in HTTP/2
- * over TLS as API servers do. What the answers are is api.ts's matter; here they go over the wire.
+ * over TLS as API servers do. api.ts makes the answers; this file sends them over the wire.
  */
 import { once } from "node:events";
 import {
@@ -68,7 +68,7 @@ export class FakeServer implements AsyncDisposable {
     return new FakeServer(certificate, server, definitions);
   }
 
-  /** A kubeconfig of data alone. The server does not check its token. */
+  /** A kubeconfig as data only. The server does not check its token. */
   kubeconfig(name: string): string {
     const { port } = this.#server.address() as AddressInfo;
     const server = `https://127.0.0.1:${port}/${name}`;
@@ -84,7 +84,7 @@ export class FakeServer implements AsyncDisposable {
     });
   }
 
-  /** The API of that cluster, made when it is first named. */
+  /** The API of that cluster, created when it is first named. */
   api(name: string): FakeApi {
     return this.#cluster(name).api;
   }
@@ -99,7 +99,7 @@ export class FakeServer implements AsyncDisposable {
     for (const { requests } of this.#clusters.values()) requests.length = 0;
   }
 
-  /** From now on that cluster answers so; its watches end, as when a server ends. */
+  /** From now on that cluster answers like this; its watches end, as when a server stops. */
   become(name: string, manner: Manner): void {
     const cluster = this.#cluster(name);
     cluster.manner = manner;
@@ -178,7 +178,7 @@ export class FakeServer implements AsyncDisposable {
     });
   }
 
-  /** As much as the other side takes, and no more: what it leaves waits there. */
+  /** Sends only as much as the other side reads; the rest waits here. */
   #pour(response: Http2ServerResponse, { first = "", next, every }: Pourer): void {
     response.writeHead(200, json).write(first);
     const timer = setInterval(() => {

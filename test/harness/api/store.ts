@@ -1,9 +1,9 @@
 /**
- * Fake API server: its objects, in memory and without a clock of its own. The rules are those that
- * our programs rely on: versions, conflicts, field owners, deletion in two steps, watches from a
+ * Fake API server: its objects, in memory and without a clock of its own. It has the rules that our
+ * programs depend on: versions, conflicts, field owners, deletion in two steps, watches from a
  * version. It has no controllers (test/harness/nodes has those of nodes and DaemonSets; nothing
- * collects the pods of a deleted owner), no namespaces that must exist, and no validation but that
- * of pull secrets.
+ * collects the pods of a deleted owner), no required namespaces, and no validation except that of
+ * pull secrets.
  */
 import { isDeepStrictEqual } from "node:util";
 import { applied, updated, type Writer } from "./ownership.ts";
@@ -29,7 +29,7 @@ export type Change = Readonly<{
   before: Stored | undefined;
 }>;
 
-/** A list of one moment; `next` is where the next page begins. */
+/** A list at one moment; `next` is where the next page begins. */
 export type Page = Readonly<{
   items: readonly Stored[];
   version: string;
@@ -42,7 +42,7 @@ export type DeleteOptions = Readonly<{
   preconditions?: Readonly<{ uid?: string; resourceVersion?: string }> | undefined;
 }>;
 
-/** So many changes are kept for watches that resume; API servers keep some minutes of them. */
+/** This many changes are kept for watches that resume; API servers keep some minutes of them. */
 const historyLength = 1000;
 
 /** A version that no object ever has is below this one. */
@@ -64,7 +64,7 @@ export class Store {
   #version = firstVersion;
   #uids = 0;
 
-  /** `now` gives the times that are written into metadata. */
+  /** `now` returns the times that are written into metadata. */
   constructor(now: () => Date = () => new Date()) {
     this.#now = now;
   }
@@ -118,8 +118,8 @@ export class Store {
   }
 
   /**
-   * Calls `each` with every change after `version`, those that were already made first. Returns how
-   * to end it. 410 where some of them are forgotten.
+   * Calls `each` with every change after `version`, beginning with those already made. Returns a
+   * function that ends it. 410 if some of them are forgotten.
    */
   watch(version: number, each: (change: Change) => void): () => void {
     if (version < this.#compacted) throw refuse(410, "Expired", "too old resource version");
@@ -161,8 +161,8 @@ export class Store {
   }
 
   /**
-   * JSON merge patch. The version is compared before the uid, which nobody may change: an object
-   * that was made again under the same name is in another version.
+   * JSON merge patch. The version is compared before the uid, which cannot be changed: an object
+   * that was created again under the same name has another version.
    */
   patch(address: Address, body: Body, { manager, dryRun = false }: WriteOptions): Stored {
     const live = this.get(address);
@@ -179,7 +179,7 @@ export class Store {
     return this.#put(address, live, object, dryRun);
   }
 
-  /** Server-side apply. Makes the object where there is none, unless the body has a uid. */
+  /** Server-side apply. Creates the object if it does not exist, unless the body has a uid. */
   apply(
     address: Address,
     body: Body,
@@ -248,7 +248,7 @@ export class Store {
     return { manager, subresource, time: stamp(this.#now()), schema };
   }
 
-  /** A new object: its metadata is made, and its status begins as its kind has it. */
+  /** A new object: its metadata is generated, and its status begins as its kind defines. */
   #born({ resource, namespace, name }: Address, { status, ...body }: Body): Stored {
     const { apiVersion, kind, counted, hasStatus, bornStatus, schema } = resource;
     this.#uids += 1;
@@ -267,7 +267,7 @@ export class Store {
     return first === undefined ? full : { ...full, status: first };
   }
 
-  /** The live object with what this path may change of it taken from the body. */
+  /** The live object, with the parts that this path may change taken from the body. */
   #renewed(address: Address, live: Stored, body: Body): Stored {
     const { resource, subresource } = address;
     if (subresource === "status")
@@ -343,7 +343,7 @@ const keyOf = (address: Address): string =>
     ? `${collectionOf(address)}/${address.name}`
     : `${collectionOf(address)}${address.name}`;
 
-/** `secrets "pull-secret"`, as the API server calls an object. */
+/** `secrets "pull-secret"`, as the API server names an object. */
 function described({ resource, name }: Address): string {
   const [, group] = /^(.+)\//.exec(resource.apiVersion) ?? [];
   return `${resource.plural}${group === undefined ? "" : `.${group}`} "${name}"`;
@@ -353,7 +353,7 @@ function notFound(address: Address): never {
   throw refuse(404, "NotFound", `${described(address)} not found`);
 }
 
-/** Refuses with 409 unless the live object has this uid and version, where they are given. */
+/** Refuses with 409 unless the live object has this uid and version, if they are given. */
 function expect(address: Address, { metadata }: Stored, uid?: string, version?: string): void {
   if (uid !== undefined && uid !== metadata.uid)
     throw refuse(
@@ -385,7 +385,7 @@ function declaredIn({ resource, subresource }: Address, body: Body): Body {
   ) as Body;
 }
 
-/** Seconds that a pod's kubelet has; nothing else waits. */
+/** Seconds that a pod's kubelet gets; nothing else waits. */
 function graceOf({ kind, spec, status }: Stored, wanted: number | undefined): number {
   const { nodeName = "", terminationGracePeriodSeconds = 30 } = (spec ?? {}) as {
     nodeName?: string;
@@ -425,7 +425,7 @@ const declared = (object: Stored): object => ({
   status: undefined,
 });
 
-/** True when a write changed nothing but the times and versions that come with each write. */
+/** True if a write changed only the times and versions that come with each write. */
 function isSame(one: Stored, other: Stored): boolean {
   const timeless = ({ metadata, ...rest }: Stored) => ({
     ...rest,
@@ -438,7 +438,7 @@ function isSame(one: Stored, other: Stored): boolean {
   return isDeepStrictEqual(timeless(one), timeless(other));
 }
 
-/** Entries in one order, so that two writers who write in turn change nothing. */
+/** Entries in one order, so that two writers that write in turn change nothing. */
 const entryKey = ({ manager, operation, subresource = "" }: ManagedFields): string =>
   [operation, manager, subresource].join("/");
 

@@ -1,6 +1,7 @@
 /**
- * The agent in the model: it takes what its pod is granted, as the mounted Secret has it, and
- * restarts its node's kubelet for it. Without a grant and a journal it takes the served content.
+ * The agent in the model: it applies the revision that its pod is granted, from the mounted Secret,
+ * and restarts its node's kubelet for it. Without a grant and a journal it takes the served
+ * content.
  */
 import { catalogue } from "#contract/agent-codes.ts";
 import { grantOf, keyOf, type Grant } from "#contract/grant.ts";
@@ -39,7 +40,7 @@ export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
       : { exitCode, message };
   };
   if (node.kubelet === "down") {
-    // A pod without a grant tells of its predecessor's.
+    // A pod without a grant reports its predecessor's.
     const { begun } = node.journal ?? {};
     const failed = key || (begun ? keyOf({ ...begun, since: "before" }) : "");
     rollBack(node, failed);
@@ -80,11 +81,14 @@ export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
   return isAnswered(pod, grant, now) ? "ready" : "busy";
 };
 
-/** An agent that has given its word goes on, unless what it said is that it cannot. */
+/**
+ * An agent that has written its termination message continues, unless the message reports that it
+ * cannot.
+ */
 const answerAfter = (kind: WordKind): Answer =>
   kind === "proved" || kind === "released" ? "ready" : "busy";
 
-/** True when a probe has been answered NotReady under this grant, and in another second. */
+/** True after a probe was answered NotReady under this grant, and in a later second. */
 function isAnswered(pod: ModelPod, grant: Grant | undefined, now: number): boolean {
   if (grant === undefined) return true;
   const isOther = Math.floor(now) !== Math.floor(Date.parse(grant.since) / 1000);
@@ -102,7 +106,7 @@ const slotOf = (secret: Texts, { revision, digest }: Grant): Content | undefined
     (one) => one?.revision === revision && one.digest === digest,
   );
 
-/** What new nodes take. */
+/** The content that new nodes take. */
 function servedIn(secret: Texts): Content | undefined {
   const served = secret[servedKeys.revision];
   if (served === undefined || served === "0") return undefined;
@@ -140,7 +144,7 @@ function begin(node: ModelNode, content: Content): void {
   node.kubelet = "restarting";
 }
 
-/** Takes a change that has begun for done: the kubelet runs with it. */
+/** Treats a change that has begun as done: the kubelet runs with it. */
 function finish(node: ModelNode): void {
   const { begun } = node.journal ?? {};
   if (begun === undefined) return;
@@ -154,7 +158,7 @@ const journalOf = ({ revision, digest, intent }: Content): Journal => ({
   released: intent === "release",
 });
 
-/** The file from before is back. A grant that failed is dead. */
+/** The former file is restored. A grant that failed is dead. */
 function rollBack(node: ModelNode, key: string): void {
   const { begun, revision = 0, digest = "" } = node.journal ?? {};
   node.journal = { revision, digest, ...(begun && { dead: key }) };

@@ -1,14 +1,14 @@
 /**
  * The DaemonSet controller (kubernetes/pkg/controller/daemon) with the update strategy OnDelete,
- * for APIs that have none: which pods are to be made, and what the DaemonSet's status counts.
+ * for APIs that have none: which pods must be created, and what the DaemonSet's status counts.
  */
 import type { ModelNode, ModelPod } from "./nodes.ts";
 
 export type DaemonRules = Readonly<{
-  /** Of the template in force. */
+  /** Counts pods of the template in force. */
   hash: string;
   minReadySeconds: number;
-  /** Since when the pod is Ready, as the controller sees it; undefined while it is not. */
+  /** Since when the pod is Ready, as the controller sees it; undefined if it is not. */
   ready: (pod: ModelPod) => number | undefined;
 }>;
 
@@ -16,7 +16,7 @@ export type DaemonCounts = { desired: number; updated: number; ready: number; av
 
 /**
  * One sync at `now`: the nodes that have no pod, and the status, which counts the oldest pod of
- * each node. A pod of an older template stays until somebody deletes it.
+ * each node. A pod of an older template stays until a client deletes it.
  */
 export function syncDaemonSet(
   { hash, minReadySeconds, ready }: DaemonRules,

@@ -54,7 +54,7 @@ async function played(...names: string[]) {
   return { api, nodes, pods, pass, counts };
 }
 
-test("each node gets a pod, which its kubelet reports Ready and the DaemonSet counts", async () => {
+test("gives each node a pod, which its kubelet reports Ready and the DaemonSet counts", async () => {
   const { pods, pass, counts } = await played("a", "b");
   await pass(5);
   const found = await pods();
@@ -70,7 +70,7 @@ test("each node gets a pod, which its kubelet reports Ready and the DaemonSet co
   assert.deepEqual(await counts(), [2, 2, 2]);
 });
 
-test("a status keeps what others have written to the pod meanwhile", async () => {
+test("keeps in a status what others have written to the pod meanwhile", async () => {
   const { api, nodes, pods, pass } = await played("a");
   await pass(2);
   const [pod] = await pods();
@@ -85,7 +85,7 @@ test("a status keeps what others have written to the pod meanwhile", async () =>
   assert.equal(nodes.model.nodes[0]?.pods[0]?.mounted?.annotations["x.example/granted"], "1");
 });
 
-test("a deleted pod is replaced, and all pods go with their DaemonSet or their node", async () => {
+test("replaces a deleted pod, and removes all pods with their DaemonSet or their node", async () => {
   const { api, nodes, pods, pass } = await played("a", "b");
   await pass(2);
   const [{ metadata: { name = "", uid = "" } = {} } = {}] = await pods();
@@ -107,7 +107,7 @@ test("a deleted pod is replaced, and all pods go with their DaemonSet or their n
   assert.deepEqual(await pods(), []);
 });
 
-test("a node that falls silent is Unknown, reports nothing, and is as before when it is back", async () => {
+test("reports a silent node as Unknown, and as before when it is back", async () => {
   const { api, nodes, pods, pass, counts } = await played("a");
   const state = async () => {
     const node = await api.get<V1Node>(`${collections.nodes}/a`);
@@ -126,7 +126,7 @@ test("a node that falls silent is Unknown, reports nothing, and is as before whe
   assert.deepEqual(await counts(), [1, 1, 1]);
 });
 
-test("a pod of an older template stays until it is deleted", async () => {
+test("keeps a pod of an older template until it is deleted", async () => {
   const { api, pods, pass } = await played("a");
   await pass(2);
   const [before] = await pods();
@@ -142,7 +142,7 @@ test("a pod of an older template stays until it is deleted", async () => {
   assert.equal((await pods())[0]?.spec?.containers[0]?.image, "y");
 });
 
-test("grants are fulfilled in place, in the order in which they are given", async () => {
+test("fulfils grants in place, in the order in which they are given", async () => {
   const { api, nodes, pods, pass } = await played("a", "b");
   await pass(3);
   const found = await pods();

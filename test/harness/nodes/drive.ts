@@ -1,5 +1,5 @@
 /**
- * Plays the model's nodes against an API. A real API server has a DaemonSet controller: only
+ * Plays the model's nodes against an API. A real API server has a DaemonSet controller, so only
  * kubelets are played there, by a watch. For a scripted one the DaemonSet controller is played as
  * well, and everything is read at each step, so that a test's own clock can drive it.
  */
@@ -43,7 +43,7 @@ type Options = Readonly<{
 /** A node that begins with a grant. `at`: milliseconds since 1970. */
 export type PodStart = Readonly<{ node: string; revision: number; at: number }>;
 
-/** What the API has of a pod. */
+/** The API's view of a pod. */
 type Known = { pod: ModelPod; node: ModelNode; metadata: V1ObjectMeta; told: PodState | undefined };
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
@@ -92,7 +92,7 @@ export class NodesDriver implements AsyncDisposable {
     const { signal } = this.#stop;
     const every = (milliseconds: number, work: () => Promise<void>) => {
       const loop = repeat(milliseconds, signal, work);
-      // Whoever disposes of this is told.
+      // The caller that disposes of this gets the error.
       loop.catch(() => {});
       this.#loops.push(loop);
     };
@@ -100,7 +100,7 @@ export class NodesDriver implements AsyncDisposable {
     if (daemonSets) every(pace, () => this.step());
     else {
       every(500, async () => {
-        // A watch begins with what is there, and does not report what is gone.
+        // A watch begins with existing objects, and does not report deleted ones.
         await this.#list();
         await watch<V1Pod>(this.#cluster, pods, signal, (pod, gone) => this.#see(pod, gone));
       });
@@ -118,7 +118,10 @@ export class NodesDriver implements AsyncDisposable {
     await Promise.all(this.#loops);
   }
 
-  /** What agents do from now on, by their node's name and the revision that they are granted. */
+  /**
+   * The behaviour of agents from now on, by their node's name and the revision that they are
+   * granted.
+   */
   set behaviour(of: (node: string, revision: number) => Behaviour) {
     this.model.behaviour = ({ name, trouble }, pod) => trouble ?? of(name, revisionOf(pod));
   }
@@ -128,7 +131,7 @@ export class NodesDriver implements AsyncDisposable {
     return this.starts.filter((start) => start.revision === revision).map(({ node }) => node);
   }
 
-  /** Adds a Ready Linux node; `object` where it is to be another one. */
+  /** Adds a Ready Linux node; `object` overrides the default Node. */
   async add(name: string, object?: object): Promise<ModelNode> {
     this.#setClock();
     const node = this.model.join(name);
@@ -151,7 +154,7 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   /**
-   * Leaves these nodes, alive: what a test that failed has added or killed must not fail the next
+   * Leaves these nodes, alive: nodes that a failed test has added or killed must not fail the next
    * one.
    */
   async reset(names: readonly string[]): Promise<void> {
@@ -177,7 +180,9 @@ export class NodesDriver implements AsyncDisposable {
     await this.#renew();
   }
 
-  /** Everybody's next step, by the clock: DaemonSet controller, kubelets, and what they report. */
+  /**
+   * The next step of everything, by the clock: DaemonSet controller, kubelets, and their reports.
+   */
   async step(): Promise<void> {
     this.#setClock();
     await this.#read();
@@ -186,7 +191,7 @@ export class NodesDriver implements AsyncDisposable {
     await this.#play(this.model.nodes);
   }
 
-  /** Reads all that is played by, unless nothing was written since the last time. */
+  /** Reads everything that it plays by, unless nothing was written since the last time. */
   async #read(): Promise<void> {
     const any = await this.#cluster.get<V1NodeList>(`${collections.nodes}?limit=1`);
     const version = any?.metadata?.resourceVersion ?? "";
@@ -261,7 +266,7 @@ export class NodesDriver implements AsyncDisposable {
     return known;
   }
 
-  /** Nodes to which something has happened, at once; all others at their pace. */
+  /** Nodes to which something has happened, at once; all others at their own rate. */
   async #follow(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
@@ -341,5 +346,5 @@ export class NodesDriver implements AsyncDisposable {
   }
 }
 
-/** A salt is no text. */
+/** A salt is not text. */
 const isSalt = (key: string): boolean => key === secretKeys.salt || key === servedKeys.salt;

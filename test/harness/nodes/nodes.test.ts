@@ -1,4 +1,4 @@
-/** The model of nodes: what tests rely on when they judge programs by it. */
+/** The model of nodes: the behaviour that tests depend on. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -71,7 +71,7 @@ function played(behaviour: Behaviour = "ready", { granted = true, served = 0, by
   return { model, node, pod, step, grant, word };
 }
 
-test("an agent restarts its kubelet once for a grant, and is Ready afterwards", () => {
+test("restarts the kubelet once for a grant, and is Ready afterwards", () => {
   const { node, pod, step } = played();
   step();
   assert.deepEqual([node.kubelet, pod.state.ready.is], ["restarting", false]);
@@ -81,7 +81,7 @@ test("an agent restarts its kubelet once for a grant, and is Ready afterwards", 
   assert.deepEqual([node.restarts, readySince(pod)], [["one"], 3]);
 });
 
-test("an agent that hangs, and one that is not started, is never Ready and touches nothing", () => {
+test("is never Ready and touches nothing when the agent hangs or is not started", () => {
   for (const [behaviour, startedAt, waits] of [
     ["hangs", 1, undefined],
     ["never starts", undefined, "ImagePullBackOff"],
@@ -97,7 +97,7 @@ test("an agent that hangs, and one that is not started, is never Ready and touch
   }
 });
 
-test("a container that could not be started starts once it can", () => {
+test("starts a container that could not be started once it can be", () => {
   const { model, node, step } = played("never starts");
   step(1, 3);
   model.behaviour = () => "ready";
@@ -105,7 +105,7 @@ test("a container that could not be started starts once it can", () => {
   assert.equal(node.applied, "one");
 });
 
-test("an agent that refuses or gives up ends once, with its termination message", () => {
+test("ends an agent that refuses or gives up once, with its termination message", () => {
   for (const [behaviour, code, message] of [
     ["refuses", 3, /GPS206/],
     ["GPS203 it did not come back", 1, /^GPS203 it did not come back /],
@@ -118,7 +118,7 @@ test("an agent that refuses or gives up ends once, with its termination message"
   }
 });
 
-test("a withdrawal is confirmed by word, unless the agent is wordless", () => {
+test("confirms a withdrawal by termination message, unless the agent is wordless", () => {
   for (const behaviour of ["ready", "wordless"]) {
     const { model, node, pod, step, grant, word } = played(behaviour);
     step(1, 3);
@@ -133,7 +133,7 @@ test("a withdrawal is confirmed by word, unless the agent is wordless", () => {
   }
 });
 
-test("a patch of the pod brings the newest Secret at once, and nothing else before the next sync", () => {
+test("brings the newest Secret at once after a patch of the pod, and nothing else before the next sync", () => {
   const { model, pod, step } = played();
   step();
   model.secret = content(2, "two");
@@ -147,7 +147,7 @@ test("a patch of the pod brings the newest Secret at once, and nothing else befo
   assert.equal(pod.mounted?.secret["revision"], "3");
 });
 
-test("a container that ends is started at once, then after 10, 20, 40 s, and at once again after ten minutes", () => {
+test("starts a container that ends at once, then after 10, 20, 40 s, and at once again after ten minutes", () => {
   let answer: Answer = { exitCode: 1, message: "" };
   const { model, node, pod, step } = played("ready", { by: () => answer });
   const pauses: number[] = [];
@@ -167,7 +167,7 @@ test("a container that ends is started at once, then after 10, 20, 40 s, and at 
   assert.equal(node.pods.length, 1);
 });
 
-test("the node controller takes Ready from the pods of a silent node, not ContainersReady; the kubelet restores it with the old time", () => {
+test("takes Ready from the pods of a silent node, not ContainersReady; the kubelet restores it with the old time", () => {
   const { model, node, pod, step } = played();
   step(1, 3);
   step(50);
@@ -189,7 +189,7 @@ test("the node controller takes Ready from the pods of a silent node, not Contai
   assert.deepEqual(pod.state.containersReady, { is: true, since: 55 });
 });
 
-test("a node that is replaced under its name has nothing of the first", () => {
+test("keeps nothing of a node that is replaced under its name", () => {
   const { model, node, step } = played();
   step();
   step();
@@ -198,7 +198,7 @@ test("a node that is replaced under its name has nothing of the first", () => {
   assert.deepEqual([next.applied, next.pods, model.nodes], [undefined, [], [next]]);
 });
 
-test("times are reported to the second, and a termination message with its exit code", () => {
+test("reports times to the second, and a termination message with its exit code", () => {
   const { pod, step } = played("refuses");
   step(1.7);
   step(1.7);
@@ -211,7 +211,7 @@ test("times are reported to the second, and a termination message with its exit 
   assert.deepEqual([terminated?.exitCode, terminated?.finishedAt], [3, "1970-01-01T00:00:01.000Z"]);
 });
 
-test("the DaemonSet controller makes missing pods, counts the others, and replaces none", () => {
+test("creates missing pods, counts the others, and replaces none", () => {
   const model = new NodesModel(() => "ready");
   for (let one = 0; one < 3; one += 1) model.place(model.join(), { hash: "old", annotations: {} });
   const joined = model.join();
@@ -224,7 +224,7 @@ test("the DaemonSet controller makes missing pods, counts the others, and replac
   });
 });
 
-test("a pod without a grant takes what is served, once, or nothing", () => {
+test("takes the served content once without a grant, or nothing", () => {
   for (const served of [0, 1]) {
     const { model, node, step } = played("ready", { granted: false, served });
     step(1, 3);
@@ -235,14 +235,14 @@ test("a pod without a grant takes what is served, once, or nothing", () => {
   }
 });
 
-test("a node that joins during a rollout takes the served content, not the newest", () => {
+test("takes the served content, not the newest, on a node that joins during a rollout", () => {
   const { model, node, pod, step } = played("ready", { granted: false });
   model.secret = { ...content(2, "two"), ...content(1, "one", "apply", servedKeys) };
   step(1, 3);
   assert.deepEqual([node.applied, node.journal?.revision, pod.state.ready.is], ["one", 1, true]);
 });
 
-test("a grant in place is taken by the same container, which is unready for it in another second", () => {
+test("takes a grant in place in the same container, which is unready for it in another second", () => {
   const { node, pod, step, grant } = played("ready", { granted: false });
   step(1, 3);
   assert.equal(pod.state.ready.is, true);
@@ -257,7 +257,7 @@ test("a grant in place is taken by the same container, which is unready for it i
   assert.ok(pod.state.ready.since > before);
 });
 
-test("another value of the annotation sync brings the newest Secret at once", () => {
+test("brings the newest Secret at once after another value of the annotation sync", () => {
   const { model, pod, step } = played("ready", { granted: false });
   step();
   model.secret = content(2, "two");
@@ -268,7 +268,7 @@ test("another value of the annotation sync brings the newest Secret at once", ()
   assert.equal(pod.mounted.secret["revision"], "2");
 });
 
-test("a container proves its grant by word once, and refuses one below its journal", () => {
+test("proves a grant by termination message once, and refuses a grant below the journal", () => {
   const { model, node, pod, step, grant, word } = played("ready", { granted: false });
   step(1, 2);
   const since = grant(1, "one", toAnswer);
@@ -286,7 +286,7 @@ test("a container proves its grant by word once, and refuses one below its journ
   assert.deepEqual([word()?.kind, word()?.journal, pod.state.ready.is], ["behind", 9, false]);
 });
 
-test("a kubelet that does not come back is rolled back, and its grant is dead until a new since", () => {
+test("rolls back a kubelet that does not come back, and keeps its grant dead until a new since", () => {
   const { model, node, pod, step, grant, word } = played("breaks", { granted: false });
   step(1, 2);
   grant(1, "one");

@@ -1,7 +1,7 @@
 /**
  * Nodes with their kubelets, and the pods that run there: a model that decides and touches nothing.
  * Its one clock is `now`, in seconds since 1970 or since a test's beginning. A node advances by one
- * step with each call of `kubelet`. What its agent does is a function (agent.ts).
+ * step with each call of `kubelet`. A function plays its agent (agent.ts).
  */
 
 /** A condition of a pod or a node. `since`: its transition time, by the writer's clock. */
@@ -79,9 +79,9 @@ export type Journal = Readonly<{
 }>;
 
 /**
- * What an agent does on its node: gets Ready, never does, is not started by the kubelet, ends once
- * to report that the node is unfit and stays, restarts a kubelet that does not come back, withdraws
- * without reporting that it did, or ends with this termination message.
+ * The behaviour of an agent on its node: gets Ready, never does, is not started by the kubelet,
+ * ends once to report that the node is unfit and stays, restarts a kubelet that does not come back,
+ * withdraws without reporting it, or ends with this termination message.
  */
 export type Behaviour =
   | "ready"
@@ -108,7 +108,7 @@ export type ModelNode = {
   trouble: Behaviour | undefined;
 };
 
-/** `ready`, `busy`, or the end of the process. It may change what is on the node. */
+/** `ready`, `busy`, or the end of the process. It may change the state of the node. */
 export type Answer = "ready" | "busy" | Readonly<{ exitCode: number; message: string }>;
 export type Agent = (
   node: ModelNode,
@@ -116,11 +116,11 @@ export type Agent = (
   on: Readonly<{ behaviour: Behaviour; mounted: Mounted; now: number; began: () => void }>,
 ) => Answer;
 
-/** Seconds after which a kubelet syncs a pod's volumes though nothing has changed: 60 to 90. */
+/** Seconds after which a kubelet syncs a pod's volumes although nothing has changed: 60 to 90. */
 const resyncSeconds = 75;
 /**
- * A container that ends is started at once where it has not been restarted for ten minutes, then
- * after 10, 20, 40 s … 300 s (kuberuntime, doBackOff).
+ * A container that ends is started at once if it has not been restarted for ten minutes, then after
+ * 10, 20, 40 s … 300 s (kuberuntime, doBackOff).
  */
 const backOff = { first: 10, longest: 300, forgotten: 600 };
 
@@ -155,7 +155,7 @@ export class NodesModel {
     return node;
   }
 
-  /** The node is gone with what was on it. One that joins under its name has nothing of it. */
+  /** The node is gone with everything on it. A node that joins under its name has nothing of it. */
   leave(name: string): void {
     this.nodes = this.nodes.filter((node) => node.name !== name);
   }
@@ -182,8 +182,8 @@ export class NodesModel {
   }
 
   /**
-   * The kubelet reports again: what it reported before, with the old times. Rebooted, it starts the
-   * containers again.
+   * The kubelet reports again, first its former report with the old times. After a reboot it starts
+   * the containers again.
    */
   revive(node: ModelNode, how: "reports" | "rebooted" = "reports"): void {
     if (node.ready.is) return;
@@ -197,7 +197,7 @@ export class NodesModel {
     this.now += seconds;
   }
 
-  /** What the node's kubelet does next. Returns the pods that it has ended. */
+  /** The next step of the node's kubelet. Returns the pods that it has ended. */
   kubelet(node: ModelNode): ModelPod[] {
     if (!node.ready.is) return [];
     // One that is down ends no pod.
@@ -223,7 +223,7 @@ export class NodesModel {
     else setReady(pod, answer === "ready" && !isNew, this.now);
   }
 
-  /** A patch of the pod brings the newest Secret at once. Else it comes with the next sync. */
+  /** A patch of the pod brings the newest Secret at once. Otherwise it comes with the next sync. */
   #mount(pod: ModelPod): Mounted {
     const { mounted, annotations } = pod;
     const isFresh =

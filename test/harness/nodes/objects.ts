@@ -1,4 +1,4 @@
-/** Nodes and pods of the model as the API has them. */
+/** Nodes and pods of the model as the API returns them. */
 import { createHash } from "node:crypto";
 import type { V1DaemonSet, V1Pod } from "@kubernetes/client-node";
 import { agentContainer } from "#contract/names.ts";
@@ -9,7 +9,7 @@ export const hashLabel = "controller-revision-hash";
 
 const at = (seconds: number) => new Date(Math.floor(seconds) * 1000).toISOString();
 
-/** `Unknown`: what the node controller makes of a kubelet that does not report. */
+/** `Unknown`: the node controller's verdict on a kubelet that does not report. */
 export const nodeCondition = ({ is, since }: Condition): object => ({
   type: "Ready",
   status: is ? "True" : "Unknown",

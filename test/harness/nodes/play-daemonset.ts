@@ -7,7 +7,7 @@ import { type ModelNode, type ModelPod, type NodesModel, readySince } from "./no
 import { hashOf, podFor } from "./objects.ts";
 import { deletePod, endPod, lenient } from "./requests.ts";
 
-/** A pod of the model, and what the API has of it. */
+/** A pod of the model, and its state in the API. */
 type Seen = Readonly<{ pod: ModelPod; node: ModelNode; metadata: V1ObjectMeta }>;
 
 export class DaemonSetPlayer {

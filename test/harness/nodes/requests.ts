@@ -1,13 +1,16 @@
-/** Requests of the played nodes and controllers, and how these continue after a refusal. */
+/** Requests of the played nodes and controllers, and how they continue after a refusal. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster, Query } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 
-/** Milliseconds. No conflict lasts so long, and no test keeps the API from the nodes. */
+/**
+ * Milliseconds. No conflict lasts that long, and no test separates the API from the nodes that
+ * long.
+ */
 const longestFailing = 30_000;
-/** Milliseconds after which what failed is tried again. */
+/** Milliseconds after which a failed request is tried again. */
 const pause = 150;
 /** Requests at a time. */
 const parallel = 16;
@@ -18,8 +21,8 @@ export async function deletePod(cluster: Cluster, { name, uid = "" }: V1ObjectMe
 }
 
 /**
- * Without a grace period, as a kubelet that has ended the containers. As an eviction, which the API
- * takes for a deletion once the pod is ending.
+ * Without a grace period, like a kubelet that has ended the containers. As an eviction, which the
+ * API treats as a deletion once the pod is ending.
  */
 export async function endPod(cluster: Cluster, of: V1ObjectMeta): Promise<void> {
   const { name = "", namespace = "", uid = "" } = of;
@@ -29,7 +32,7 @@ export async function endPod(cluster: Cluster, of: V1ObjectMeta): Promise<void> 
   await lenient(cluster.create(`${collections.pods}/${name}/eviction`, eviction));
 }
 
-/** Undefined if the object is gone or another client has written it: the next step looks again. */
+/** Undefined if the object is gone or another client has written it: the next step reads again. */
 export async function lenient<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;
@@ -53,8 +56,8 @@ export async function inParallel<T>(
 }
 
 /**
- * Does the work every so many milliseconds until `signal` aborts. The next turn makes a failed one
- * good; rejects if all turns fail for 30 s.
+ * Does the work every so many milliseconds until `signal` aborts. The next turn repairs a failed
+ * one; rejects if all turns fail for 30 s.
  */
 export async function repeat(
   milliseconds: number,
@@ -75,7 +78,7 @@ export async function repeat(
   }
 }
 
-/** Takes what is in a collection, and each change, until the server ends the watch. */
+/** Takes the objects of a collection, and each change, until the server ends the watch. */
 export async function watch<T>(
   cluster: Cluster,
   [path, query]: readonly [string, Query],
@@ -87,7 +90,7 @@ export async function watch<T>(
     if (type === "ERROR") throw new Error("the watch is too old");
     if (type !== "BOOKMARK") take(object, type === "DELETED");
   };
-  // Without a resourceVersion it begins with what is there.
+  // Without a resourceVersion it begins with the existing objects.
   const asked = { ...query, allowWatchBookmarks: "true" };
   await cluster.stream(path, asked, signal, hear).catch((error: unknown) => {
     if (!signal.aborted) throw error;

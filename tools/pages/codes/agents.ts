@@ -1,10 +1,10 @@
-/** What an agent does by itself about each of its codes, and what is left for a person. */
+/** The agent's own action for each of its codes, and the action that remains for a person. */
 import type { AgentCode } from "#contract/agent-codes.ts";
 
 /** Nothing is left for a person. */
 const none = "No action needed.";
 const longer = (what: string) => `No action needed, unless it lasts. Then ${what}`;
-const untouched = "The agent changes nothing on this node and looks again.";
+const untouched = "The agent changes nothing on this node and checks again.";
 
 export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, you: string]>> = {
   GPS200: ["The agent watches the file and repairs it when another program changes it.", none],
@@ -37,7 +37,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "The agent tries again, at most every 30 s.",
     longer("check the disk of the node: is it full, or read-only?"),
   ],
-  GPS209: ["The agent reads the file again and begins anew.", none],
+  GPS209: ["The agent reads the file again and starts again.", none],
   GPS210: [
     "The agent changes nothing and asks again, at most every 30 s.",
     longer("check systemd and D-Bus on the node. If the node has neither, set mode `Reread`."),
@@ -47,10 +47,10 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS213: ["The agent waits for a new process that answers healthz.", none],
   GPS214: ["The agent restarts the kubelet again after the unit's start limit has passed.", none],
   GPS215: ["The agent watches the new kubelet for the probation (5 s by default).", none],
-  GPS216: ["The agent puts the previous `config.json` back.", none],
+  GPS216: ["The agent restores the previous `config.json`.", none],
   GPS217: ["The agent restarts the kubelet with the previous file.", none],
   GPS218: [
-    "The agent has put the previous `config.json` back, and the kubelet runs with it. It does not try the revision again under the same grant, or before the time named.",
+    "The agent has restored the previous `config.json`, and the kubelet runs with it. It does not try the revision again under the same grant, or before the time named.",
     "Read the kubelet's log (`journalctl -u kubelet`). Correct the Secret or the node, then run `kubectl pull-secret retry`.",
   ],
   GPS219: [
@@ -58,11 +58,11 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Correct the Secret or the node, then run `kubectl pull-secret retry`.",
   ],
   GPS220: [
-    "The agent goes on restarting the kubelet with the previous file.",
+    "The agent keeps restarting the kubelet with the previous file.",
     "Repair the kubelet. It does not start with the previous file either, so the cause is not the credential. Read `journalctl -u kubelet`.",
   ],
   GPS221: [
-    "The agent begins nothing until healthz answers.",
+    "The agent starts no change until healthz answers.",
     "If the kubelet runs, check `--healthz-port`, and that the kubelet's `healthzPort` is not 0.",
   ],
   GPS222: [
@@ -70,12 +70,12 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Deploy the newer version again. An older agent cannot read what it has written.",
   ],
   GPS223: [
-    "The agent keeps the file as `journal.json.corrupt` and takes entries that equal ours for ours.",
+    "The agent keeps the file as `journal.json.corrupt` and treats entries that equal ours as ours.",
     "Check the disk of the node. Before you uninstall, read GPS250.",
   ],
   GPS224: ["The agent has restored what the node had before.", none],
   GPS225: [
-    "The agent puts our entries back. The kubelet is not restarted.",
+    "The agent restores our entries. The kubelet is not restarted.",
     longer("find the program that changes `config.json`."),
   ],
   GPS226: ["The agent stages the files, reads them back and renames them.", none],
@@ -113,12 +113,12 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "The agent ends, because only a new container gets a new mount of the bus's directory.",
     longer("check D-Bus on the node."),
   ],
-  GPS242: ["The agent looks at the files whenever the kubelet probes it.", none],
+  GPS242: ["The agent checks the files whenever the kubelet probes it.", none],
   GPS250: [
     "The agent keeps waiting.",
     "Remove our entries from `config.json` on the node. Then delete `global-pull-secret/journal.json.corrupt` beside it.",
   ],
-  GPS252: ["The next revision puts our entries back.", none],
+  GPS252: ["The next revision restores our entries.", none],
   GPS253: [
     "The agent keeps the file's mode.",
     "Run `chmod 600` on the file, unless you want other users to read it.",
@@ -132,12 +132,12 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     none,
   ],
   GPS257: [
-    "The agent changes nothing before a new grant.",
+    "The agent changes nothing until there is a new grant.",
     "Read the reason in the message, correct it, then run `kubectl pull-secret retry`.",
   ],
   GPS258: ["The agent turns Ready after the kubelet's next probe.", none],
   GPS259: [
-    "After three refusals the agent puts the previous `config.json` back.",
+    "After three refusals the agent restores the previous `config.json`.",
     "Allow root to restart the unit (polkit, SELinux), or set `spec.delivery.mode: Reread`.",
   ],
   GPS260: [

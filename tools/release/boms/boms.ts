@@ -1,4 +1,4 @@
-/** Bills of materials in both formats, as far as they are read and changed here. */
+/** Bills of materials in both formats, with the parts that are read and changed here. */
 import { createHash } from "node:crypto";
 
 type Others = Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ export type Spdx = Others &
 
 export type Boms = Readonly<{ cyclonedx: CycloneDx; spdx: Spdx }>;
 
-/** Leaves what they describe and the packages `keep`, each as `name@version`. */
+/** Keeps their subject and the packages in `keep`, each as `name@version`. */
 export function only({ cyclonedx, spdx }: Boms, keep: ReadonlySet<string>): Boms {
   const components = cyclonedx.components.filter((one) => keep.has(one["bom-ref"]));
   const refs = new Set([cyclonedx.metadata.component["bom-ref"], ...keep]);
@@ -54,8 +54,8 @@ export function only({ cyclonedx, spdx }: Boms, keep: ReadonlySet<string>): Boms
 }
 
 /**
- * Makes them a function of what they list and of `created` (seconds since 1970). SPDX demands a
- * name that no other document has: a digest of the rest. CycloneDX's serial number is optional.
+ * Makes them depend only on their content and on `created` (seconds since 1970). SPDX requires a
+ * unique name: a digest of the rest. CycloneDX's serial number is optional.
  */
 export function stamp({ cyclonedx, spdx }: Boms, created: number): Boms {
   const time = new Date(created * 1000).toISOString().replace(".000Z", "Z");

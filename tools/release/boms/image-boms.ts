@@ -1,5 +1,5 @@
 /**
- * What is in the image: the packages of which its bundles hold code, Node, and the base, for each
+ * The content of the image: the packages whose code its bundles hold, Node, and the base, for each
  * architecture.
  */
 import { run } from "#test/cluster/run.ts";
@@ -86,8 +86,8 @@ async function partsOf(
 }
 
 /**
- * The version of /nodejs/bin/node, read and never run: the binary holds the address of its own
- * headers. The base has no other record of it.
+ * The version of /nodejs/bin/node, read from the binary, which is never run: it contains the
+ * address of its own headers. The base has no other record of it.
  */
 async function nodeVersion(layers: readonly string[]): Promise<string> {
   for (const layer of layers) {

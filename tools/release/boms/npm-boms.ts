@@ -1,6 +1,6 @@
 /**
- * What npm says of the packages in the lock file, and which of them production needs. `npm sbom
- * --omit=dev` is not asked: it leaves out every package that something in development needs, too,
+ * npm's list of the packages in the lock file, and which of them production needs. `npm sbom
+ * --omit=dev` is not used: it also leaves out every package that something in development needs,
  * zod among them (npm 11).
  */
 import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ function lockOf(repository: string): Readonly<Record<string, Locked>> {
   return (JSON.parse(text) as { packages: Record<string, Locked> }).packages;
 }
 
-/** Of all locked packages, in both formats; needs no network. */
+/** All locked packages, in both formats; needs no network. */
 export async function npmBoms(repository: string): Promise<Boms> {
   const ask = (format: string): Promise<string> =>
     run(["npm", "sbom", "--package-lock-only", `--sbom-format=${format}`], { cwd: repository });
@@ -28,7 +28,7 @@ export async function npmBoms(repository: string): Promise<Boms> {
   const { metadata, ...rest } = JSON.parse(cyclonedx ?? "") as CycloneDx;
   const manifest = readFileSync(join(repository, "package.json"), "utf8");
   const { name } = JSON.parse(manifest) as { name: string };
-  // npm gives the folder's name.
+  // npm puts the folder's name there.
   const component = { ...metadata.component, name };
   return {
     cyclonedx: { ...rest, metadata: { ...metadata, component } },
@@ -37,8 +37,8 @@ export async function npmBoms(repository: string): Promise<Boms> {
 }
 
 /**
- * What an installation for production brings on every platform, as `name@version`. The rest is
- * tools, and the Node that npm scripts run with.
+ * The content of an installation for production on every platform, as `name@version`. The rest is
+ * tools, and the Node that runs npm scripts.
  */
 export function production(repository: string): Set<string> {
   const needed = Object.entries(lockOf(repository)).filter(

@@ -6,7 +6,7 @@ require("./without.cjs")({
   Math: ["f16round"],
   Promise: ["try"],
   RegExp: ["escape"],
-  globalThis: [
-    ..."AsyncDisposableStack DisposableStack Float16Array SuppressedError URLPattern".split(" "),
-  ],
+  globalThis: "AsyncDisposableStack DisposableStack Float16Array SuppressedError URLPattern".split(
+    " ",
+  ),
 });

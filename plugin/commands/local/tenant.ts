@@ -10,7 +10,7 @@ import { command } from "#plugin/terminal/command.ts";
 
 function namespace(value: string): string | Wrong {
   const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);
-  if (!fits) return new Wrong("is no name of a namespace; give one such as tenant-a");
+  if (!fits) return new Wrong("is not a valid namespace name (example: tenant-a)");
   // A bootstrap token or a static pod's Secret of a tenant would be the whole cluster's there.
   const own = value === "default" || value.startsWith("kube-");
   return own ? new Wrong("belongs to the cluster; give a namespace of the tenant's own") : value;

@@ -394,7 +394,7 @@ const cases: readonly (readonly [
   [`check ${good} -f ${bad}`, 2, "", "--file: F is given already; give one of the two\n"],
   [`check ${good} --source a`, 2, "", "--source: names a Secret; leave out the file\n"],
   [`check ${good} --plain-http a.io`, 2, "", "--plain-http: is for --login\n"],
-  [`check ${good} --login --plain-http http://a.io`, 2, "", /is no HOST or HOST:PORT/],
+  [`check ${good} --login --plain-http http://a.io`, 2, "", /is not HOST or HOST:PORT/],
   [
     `check ${patterns} --login`,
     0,
@@ -518,7 +518,7 @@ const cases: readonly (readonly [
     "clusters",
     2,
     "",
-    /^"clusters": is half a command; give clusters list, .*; --help lists all\n$/,
+    /^"clusters": needs a second word; give clusters list, .*; --help lists all\n$/,
   ],
   ["clusters chek", 2, "", /^"clusters chek": is not a command; give clusters list, .*all\n$/],
   ["clusters joinn", 2, "", joinn],

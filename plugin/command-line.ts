@@ -74,7 +74,7 @@ const inGroup = (name: string): readonly string[] =>
 function noCommand(name: string): string {
   const longer = inGroup(name).map((one) => `${name} ${one}`);
   if (longer.length > 0)
-    return `${quote(name)}: is half a command; give ${longer.join(", ")}; ${lists}`;
+    return `${quote(name)}: needs a second word; give ${longer.join(", ")}; ${lists}`;
   const meant = nearest(name, Object.keys(commands));
   const given = meant === undefined ? "" : ` give ${meant};`;
   return `${quote(name)}: is not a command;${given} ${lists}`;

@@ -1,9 +1,9 @@
-/** What `kubectl pull-secret` alone tells. */
+/** The help of `kubectl pull-secret` itself and of its groups. */
 import { exampleOf, groups, type Command } from "./terminal/command.ts";
 
 /**
  * The commands by their groups, a line each; with `first`, those whose name begins with this word.
- * Undefined where there is none.
+ * Undefined if there is no such command.
  */
 export function usageOf(
   commands: Readonly<Record<string, Command>>,

@@ -16,7 +16,7 @@ function requestTimeout(value: string): number | Wrong {
   return duration(/^\d+$/.test(value) ? `${value}s` : value);
 }
 
-/** People have -n in their aliases: the right one is taken, and any other explained. */
+/** People have -n in their aliases, so kube-system is accepted and another name is explained. */
 function onlyNamespace(value: string): string | undefined | Wrong {
   if (value === "" || value === namespace) return undefined;
   return new Wrong(`holds nothing of it: its Secrets and pods are in ${namespace}; leave out -n`);
@@ -50,7 +50,7 @@ export const dryRunFlag = {
   },
 } as const;
 
-/** What a command's own line ends with after a dry run, as kubectl's does. */
+/** The end of a command's line after a dry run, as kubectl prints it. */
 export const dryRunNote = ({ "dry-run": how }: Reach): string =>
   how === "server" ? " (server dry run)" : "";
 

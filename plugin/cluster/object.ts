@@ -14,7 +14,7 @@ const whereFrom =
   "is there a controller, and manifests/crds applied? kubectl get deployment " +
   "global-pull-secret-controller -n kube-system";
 
-/** The object; Refused where there is none. */
+/** The object. Throws Refused if it does not exist. */
 export async function readObject(cluster: Cluster): Promise<GlobalPullSecret> {
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
   if (object === undefined)
@@ -22,7 +22,7 @@ export async function readObject(cluster: Cluster): Promise<GlobalPullSecret> {
   return redactStatus(object);
 }
 
-/** The object where there is one that may be read: for commands that can do without. */
+/** The object if it exists and may be read, for commands that do not require it. */
 export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | undefined> {
   try {
     const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
@@ -58,8 +58,8 @@ type Following<T> = Readonly<{
 }>;
 
 /**
- * Follows the object until `each` is content; undefined when the time is over or `signal` aborts.
- * An API server that is away for a while is asked again; a refusal rejects with its ApiError.
+ * Follows the object until `each` returns an answer; undefined when the time is over or `signal`
+ * aborts. It retries while the API server is away, and rejects with the ApiError of a refusal.
  */
 export async function followObject<T>(
   cluster: Cluster,

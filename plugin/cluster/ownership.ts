@@ -1,8 +1,8 @@
-/** Who declares a field: what others declare they will put back, whatever is written in between. */
+/** Which tool declares a field. That tool writes the field again after any change by others. */
 import type { V1ManagedFieldsEntry, V1ObjectMeta } from "@kubernetes/client-node";
 import { manager } from "./names.ts";
 
-/** The way to a field: `["spec", "managementState"]`. */
+/** The path of a field: `["spec", "managementState"]`. */
 type Path = readonly string[];
 
 type Fields = { readonly [name: string]: Fields } | undefined;
@@ -15,9 +15,9 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
  * The manager that will undo a write to the field; undefined if there is none. An Apply declares
- * what it owns. An Update owns what it changed, and as a creation also the defaults: it declares
- * the field where what was last applied has it, or, where nobody remembers that, if it is no person
- * with kubectl. Managers in `ours` do not count.
+ * what it owns. An Update owns what it changed, and after a creation also the defaults. It declares
+ * the field if the last-applied annotation contains the field. Without that annotation it declares
+ * the field unless the manager is a person with kubectl. Managers in `ours` do not count.
  */
 export function undoneBy(
   metadata: V1ObjectMeta | undefined,
@@ -58,7 +58,7 @@ function declares(text: string, path: Path): boolean {
     for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name];
     return value !== undefined;
   } catch {
-    // Written by hand: nobody applies from it.
+    // Written by hand, so no tool applies from it.
     return false;
   }
 }

@@ -21,7 +21,7 @@ export function sourceSecrets(object: GlobalPullSecret | undefined): readonly So
   ];
 }
 
-/** The source of that name; throws Misuse where there is none. */
+/** The source of that name. Throws Misuse if there is no such source. */
 export function sourceSecret(
   object: GlobalPullSecret | undefined,
   name = additionalSecretName,
@@ -35,7 +35,7 @@ export function sourceSecret(
 
 export const secretPath = (name: string): string => `${collections.secrets}/${name}`;
 
-/** Without the right to get a Secret it is hidden: nothing is known of it. */
+/** `hidden` means that there is no right to get the Secret. */
 export type SecretVersion = Readonly<{ version: string | undefined }> | "hidden";
 
 /** resourceVersion of the Secret; undefined where there is none. */

@@ -1,4 +1,4 @@
-/** One field of the GlobalPullSecret, written so that it stays ours alone to take back. */
+/** Writes one field of GlobalPullSecret, under a field manager that can remove it again. */
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import {
   globalPullSecretName,
@@ -15,28 +15,28 @@ import { isOurs, undoneBy } from "./ownership.ts";
 
 type State = NonNullable<GlobalPullSecretSpec["managementState"]>;
 
-/** Annotation → its value; undefined takes away what the plugin wrote there. */
+/** Annotation → its value; undefined removes what the plugin wrote there. */
 export type Change = Readonly<{
   state?: State;
   annotations: Readonly<Record<string, string | undefined>>;
 }>;
 
 /**
- * Attempts at a write. A conflict means that somebody else wrote in between; this many in a row are
+ * Attempts at a write. A conflict means that another client wrote in between; so many in a row are
  * no accident.
  */
 const attempts = 5;
 
 /**
  * Writes the change by server-side apply under the plugin's own field manager. Refused, with
- * nothing written, where somebody else declares one of its fields.
+ * nothing written, if another tool declares one of its fields.
  */
 export async function steer(cluster: Cluster, change: Change): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const live = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
     refuseDeclared(live, change);
     try {
-      // Force takes over from people with kubectl; who declares the field has been asked for.
+      // Force takes over from people with kubectl. Tools that declare the field are refused above.
       const force = live !== undefined;
       await cluster.apply(globalPullSecretPath, configuration(live, change), { manager, force });
       return;
@@ -52,7 +52,7 @@ export async function steer(cluster: Cluster, change: Change): Promise<void> {
 
 function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations }: Change): void {
   const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
-  // Nobody undoes what is declared as it is wanted.
+  // A tool that declares the wanted state does not undo it.
   const isThere = state === undefined || live?.spec?.managementState === state;
   const paths = [
     ...(isThere ? [] : [["spec", "managementState"]]),
@@ -63,7 +63,7 @@ function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations
     if (who !== undefined)
       throw new Refused(
         `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ${JSON.stringify(who)}, ` +
-          "which would undo it; nothing is written: change it where that one takes it from",
+          "which would undo it; nothing is written. Change it where that tool declares it",
       );
   }
 }

@@ -47,7 +47,7 @@ async function documentsOf(file: string, bytes: Uint8Array, io: Io): Promise<rea
   try {
     return await io.documents(Buffer.from(bytes).toString("utf8"));
   } catch {
-    throw new Refused(`${file}: is no YAML`); // what the reader says of it quotes the text
+    throw new Refused(`${file}: is not YAML`); // what the reader says of it quotes the text
   }
 }
 

@@ -9,7 +9,7 @@ import { additionalSecretName, globalSecretName } from "#contract/names.ts";
 export const clusterName = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export function cluster(text: string): string | Wrong {
-  return clusterName.test(text) ? text : new Wrong("is no cluster's name; give one such as east");
+  return clusterName.test(text) ? text : new Wrong("is not a valid cluster name (example: east)");
 }
 
 export const profilePath = (name: string): string =>
@@ -32,7 +32,7 @@ const place = new RegExp(`^(${label})/(${label}(?:\\.${label})*)$`);
 export function target(value: string): Readonly<{ namespace: string; name: string }> | Wrong {
   const [, namespace = "", name = ""] = place.exec(value) ?? [];
   if (name === "" || name.length > 253)
-    return new Wrong("is no NAMESPACE/NAME; give one such as kube-system/pull-secret");
+    return new Wrong("is not NAMESPACE/NAME (example: kube-system/pull-secret)");
   return name === additionalSecretName || name.startsWith(globalSecretName)
     ? new Wrong("belongs to that cluster, and no FleetSecret may bring it; name another")
     : { namespace, name };

@@ -1,4 +1,4 @@
-/** Takes away in a cluster what joining it has made there. */
+/** Removes from a cluster what joining it created there. */
 import type { V1Secret } from "@kubernetes/client-node";
 import { joinedByAnnotation } from "#contract/joined.ts";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
@@ -9,11 +9,11 @@ import { guardPaths, pathOf, paths, type Target } from "./rights.ts";
 import { rolesIn, targetsOf } from "./targets.ts";
 
 /**
- * Deletes the account first, so that its token opens nothing any more and nobody repairs what goes
- * next; then its rights; then the Secrets that this host's FleetSecrets have placed by them, unless
- * they are to be kept. The Roles go after these: they are all that says where such Secrets may be,
- * for a removal that is cut off and made again. Only what carries `joinedBy`, or this host's mark,
- * is touched. Returns what was deleted, a line each.
+ * Deletes the account first, so that its token opens nothing any more and no controller repairs
+ * what goes next; then its rights; then the Secrets that this host's FleetSecrets have placed by
+ * them, unless they are to be kept. The Roles come last, because only they show where such Secrets
+ * may be, and a repeated removal needs that. It deletes only what carries `joinedBy` or this host's
+ * mark. Returns what was deleted, a line each.
  */
 export async function leave(
   there: Cluster,

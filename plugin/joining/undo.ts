@@ -1,4 +1,4 @@
-/** What becomes of a join that fails: taken away, unless it was there before, or told. */
+/** Undoes a join that fails: removes what it created, and reports the rest. */
 import type { Cluster } from "#kube/client/cluster.ts";
 import { profilePath, type Named } from "../clusters/names.ts";
 import { drop, isMadeBy, titleOf } from "./departure.ts";

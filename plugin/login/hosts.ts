@@ -30,5 +30,5 @@ export function schemesOf(host: string, plain: ReadonlySet<string>): readonly ("
 
 /** Reads a host of `--plain-http`, in the form of pull secrets' keys. */
 export function hostAndPort(text: string): string | Wrong {
-  return hostToAsk(text) === text ? text : new Wrong("is no HOST or HOST:PORT of a registry");
+  return hostToAsk(text) === text ? text : new Wrong("is not HOST or HOST:PORT of a registry");
 }

@@ -125,7 +125,7 @@ for (const [what, answer, outcome, why] of cases)
     assert.match(told.why, why);
   });
 
-test("the token service is asked as the challenge says, with Basic, and the registry with the token", async () => {
+test("sends Basic to the token service of the challenge, and the token to the registry", async () => {
   await using registry = await serve(tokens(() => [200, '{"token":"t0ken"}']));
   await logIn(registry.host);
   assert.deepEqual(registry.asked, [
@@ -135,13 +135,13 @@ test("the token service is asked as the challenge says, with Basic, and the regi
   ]);
 });
 
-test("nobody is told the credential before it is asked for", async () => {
+test("sends no credential before it is requested", async () => {
   await using open = await serve(always(200));
   await logIn(open.host);
   assert.deepEqual(open.asked, [{ url: "/v2/", authorization: "" }]);
 });
 
-test("another host that a redirect leads to is told nothing, and is not even asked", async () => {
+test("sends nothing to another host after a redirect", async () => {
   await using other = await serve(always(401, { "www-authenticate": "Basic" }));
   const away = { location: `http://${other.host}/v2/` };
   await using first = await serve(always(307, away));
@@ -158,7 +158,7 @@ test("another host that a redirect leads to is told nothing, and is not even ask
   assert.deepEqual(other.asked, []);
 });
 
-test("a token service without TLS is told nothing, unless a person named it or it is of this machine", async () => {
+test("sends nothing to a token service without TLS, unless --plain-http names it or it is local", async () => {
   await using service = await serve(always(200, {}, '{"token":"t0ken"}'));
   // The same listener, by an address that is not known as this machine's own.
   const named = service.host.replace("127.0.0.1", "[::ffff:7f00:1]");
@@ -172,7 +172,7 @@ test("a token service without TLS is told nothing, unless a person named it or i
   assert.deepEqual(service.asked, [{ url: "/token", authorization: basic }]);
 });
 
-test("an echo of the credential is not repeated", async () => {
+test("does not print a credential that the registry echoes", async () => {
   const echo: Answer = ({ authorization }, response) =>
     say(
       response,
@@ -184,7 +184,7 @@ test("an echo of the credential is not repeated", async () => {
   assert.equal((await logIn(registry.host)).answer, "unreachable");
 });
 
-test("a registry that says nothing is left in time", async () => {
+test("stops in time when a registry does not answer", async () => {
   await using registry = await serve(() => {});
   assert.deepEqual(await logIn(registry.host, [registry.host], 0.1), {
     answer: "unreachable",
@@ -192,7 +192,7 @@ test("a registry that says nothing is left in time", async () => {
   });
 });
 
-test("what is no HTTP is told, and where nobody listens", async () => {
+test("reports an answer that is not HTTP, and a refused connection", async () => {
   const mail = createServer((socket) => void socket.unref().end("220 mail\r\n")).listen(
     0,
     "127.0.0.1",
@@ -204,13 +204,13 @@ test("what is no HTTP is told, and where nobody listens", async () => {
   assert.match((await logIn(host, [host])).why, /refuses the connection \(ECONNREFUSED\)/);
 });
 
-test("TLS that is no TLS is told where plain HTTP may not be tried", async () => {
+test("reports that a server does not speak TLS where plain HTTP is not allowed", async () => {
   await using registry = await serve(always(200));
   const other = registry.host.replace("127.0.0.1", "[::ffff:7f00:1]");
   assert.match((await logIn(other)).why, /speaks no TLS/);
   assert.deepEqual(registry.asked, []);
 });
 
-test("a pattern names no host to ask", async () => {
+test("skips a pattern, which has no host", async () => {
   assert.equal((await logIn("*.example.com")).answer, "notAsked");
 });

@@ -1,4 +1,4 @@
-/** The installation's objects, deleted one after the other; what is gone already is no error. */
+/** Deletes the installation's objects, one after the other. A missing object is not an error. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { V1ObjectMeta, V1Pod } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
@@ -11,10 +11,10 @@ import { definition, deployment, installation, type InstalledObject } from "./ob
 type NamedObject = Readonly<{ metadata?: V1ObjectMeta }>;
 
 const read = (cluster: Cluster, path: string) =>
-  // As metadata: of a Secret no more is asked for.
+  // As metadata: a Secret's content is not requested.
   cluster.get<NamedObject>(path, { as: "metadata" });
 
-/** Refused where Helm has made the controller: its release would know nothing of it. */
+/** Refused if Helm installed the controller, because its release would not follow the deletion. */
 export async function refuseOfHelm(cluster: Cluster): Promise<void> {
   const { annotations = {} } = (await read(cluster, deployment.path))?.metadata ?? {};
   const release = annotations["meta.helm.sh/release-name"];
@@ -36,7 +36,7 @@ type Deleting = Readonly<{
   signal: AbortSignal;
   /** The API server deletes nothing, so the controller's pods do not end. */
   dryRun: boolean;
-  /** Told each object that was there and is deleted. */
+  /** Called with each object that was there and is deleted. */
   deleted: (one: InstalledObject) => void;
 }>;
 
@@ -69,8 +69,8 @@ async function deleteOne(
 }
 
 /**
- * A controller that still runs would take the end of GlobalPullSecret for its defaults, and deploy
- * anew.
+ * A controller that still runs would take the deletion of GlobalPullSecret for its defaults, and
+ * deploy again.
  */
 async function podsEnd(cluster: Cluster, seconds: number, signal: AbortSignal): Promise<boolean> {
   const until = performance.now() + seconds * 1000;

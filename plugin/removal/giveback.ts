@@ -1,4 +1,4 @@
-/** Before anything is deleted every node has given back, by the controller's own word. */
+/** Withdraws, and waits until the controller reports that no node has anything of ours. */
 import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { reasonAnnotation } from "#contract/names.ts";
@@ -18,7 +18,7 @@ type Answer = Readonly<{ is: "back" | "failed" | "not yet"; why: string }>;
 
 type Giving = Readonly<{ seconds: number; live: Live; dryRun: boolean }>;
 
-/** Withdraws and waits. Where nothing of the controller's is left there is nothing to wait for. */
+/** Withdraws and waits. If nothing of the controller's is left, there is nothing to wait for. */
 export async function giveBack(
   cluster: Cluster,
   { seconds, signal, live, dryRun }: Pick<Io, "signal"> & Giving,
@@ -51,7 +51,7 @@ export async function giveBack(
 
 const withdrawn: ReadyReason = "Withdrawn";
 
-/** Nodes that are away count: once the controller is gone nobody asks them. */
+/** Nodes that are away count, because no agent serves them once the controller is gone. */
 function judge(object: GlobalPullSecret | undefined): Answer {
   const { is, why } = judgeServed(object, []);
   if (is === "failed") return { is, why };
@@ -66,7 +66,7 @@ async function refuseLeft(cluster: Cluster, controller: boolean): Promise<void> 
   if (at < 0) return;
   const what = controller ? "definition of GlobalPullSecret" : "controller";
   throw new Refused(
-    `${paths[at]}: is there, but no ${what}, without which the nodes are not given back; ` +
+    `${paths[at]}: is there, but no ${what}, without which nothing removes the pull secret from the nodes; ` +
       "kubectl apply -k manifests, then uninstall again",
   );
 }

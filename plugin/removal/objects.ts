@@ -37,7 +37,7 @@ function admissionPolicy(name: string): readonly InstalledObject[] {
 
 export const deployment = namespaced("Deployment", controller, "apis/apps/v1", "deployments");
 
-/** The definition of our object. Its objects go with it. */
+/** The CRD of our object. Its objects are deleted with it. */
 export const definition = clusterWide(
   "CustomResourceDefinition",
   "globalpullsecrets.globalpullsecret.io",
@@ -45,11 +45,11 @@ export const definition = clusterWide(
   "customresourcedefinitions",
 );
 
-/** What runs first, so that nothing is made anew; the definition is last of all. */
+/** Programs come first, so that they create nothing again. The CRD comes last. */
 export const installation: readonly InstalledObject[] = [
   namespaced("PodDisruptionBudget", controller, "apis/policy/v1", "poddisruptionbudgets"),
   deployment,
-  // What bounds the controller's account, which nobody uses any more.
+  // They bound the controller's account, which no program uses any more.
   ...["pods", "daemonset", "objects"].flatMap((of) => admissionPolicy(`global-pull-secret-${of}`)),
   namespaced("RoleBinding", controller, rbac, "rolebindings"),
   namespaced("Role", controller, rbac, "roles"),
@@ -75,6 +75,6 @@ export const installation: readonly InstalledObject[] = [
   clusterWide("ClusterRole", controller, rbac, "clusterroles"),
   clusterWide("ClusterRole", "globalpullsecret-viewer", rbac, "clusterroles"),
   namespaced("ServiceAccount", controller, "api/v1", "serviceaccounts"),
-  // The controller's own: who of several writes.
+  // Created by the controllers, to choose the one that writes.
   namespaced("Lease", leaseName, "apis/coordination.k8s.io/v1", "leases"),
 ];

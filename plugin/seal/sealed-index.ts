@@ -33,7 +33,7 @@ export function readIndex(bytes: Uint8Array, path: string): SealedIndex {
   const read = readJson(Buffer.from(bytes), { bytes: longestIndex, depth: 4 });
   const index = read.ok ? asIndex(read.value) : undefined;
   if (index === undefined)
-    throw new Refused(`${path}: is no index of sealed files; give another directory`);
+    throw new Refused(`${path}: is not an index of sealed files; give another directory`);
   return index;
 }
 

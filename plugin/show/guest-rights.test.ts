@@ -48,7 +48,7 @@ for (const target of ["pull-secret", "a/b/c", "A/b", "a/b\nc", "a/", "../b/c"])
   test(`--target ${JSON.stringify(target)} is misuse`, async () => {
     const { code, err } = await call(["fleet rbac", "--target", target]);
     assert.equal(code, 2);
-    assert.match(err, /^--target .*: is no NAMESPACE\/NAME/);
+    assert.match(err, /^--target .*: is not NAMESPACE\/NAME/);
   });
 
 const theirs = ["additional-pull-secret", "global-pull-secret", "global-pull-secret-joined-token"];

@@ -1,11 +1,11 @@
-/** The agents' pods as one row a node, with the code that each waits by. */
+/** The agents' pods as one row for each node, with the code of what the agent waits for. */
 import type { V1Pod } from "@kubernetes/client-node";
 import { catalogue, statusOf } from "#contract/agent-codes.ts";
 import { agentContainer, revisionAnnotation } from "#contract/names.ts";
 import { lineOf } from "#contract/word.ts";
 import { adviceOn } from "./advice.ts";
 
-/** The fields of an Event that are asked for. */
+/** The fields of an Event that are used. */
 export type ProbeEvent = Readonly<{
   message?: string;
   lastTimestamp?: string | null;
@@ -20,9 +20,9 @@ export type NodeRow = Readonly<{
   /** The revision of the pod's template; undefined for a pod that is not ours. */
   revision: number | undefined;
   ready: boolean;
-  /** The code that says why the pod is not ready, where the agent or the kubelet has told. */
+  /** The code of why the pod is not ready, if the agent or the kubelet has reported one. */
   code: string | undefined;
-  /** What the code means, or the agent's last words. */
+  /** The meaning of the code, or the agent's termination message. */
   message: string;
 }>;
 
@@ -41,8 +41,8 @@ export function nodeRows(
 function row({ metadata, spec, status }: V1Pod, probe: string | undefined): NodeRow {
   const ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True");
   const text = metadata?.annotations?.[revisionAnnotation];
-  const words = lastWords(status);
-  const code = ready === true ? undefined : (codeIn(words) ?? codeOf(probe));
+  const ended = terminationMessage(status);
+  const code = ready === true ? undefined : (codeIn(ended) ?? codeOf(probe));
   const told = code === undefined ? undefined : adviceOn(code);
   return {
     node: spec?.nodeName ?? "",
@@ -50,22 +50,22 @@ function row({ metadata, spec, status }: V1Pod, probe: string | undefined): Node
     revision: text === undefined ? undefined : Number(text),
     ready: ready === true,
     code,
-    message: ready === true ? "" : words || (told ? `${told.what}; ${told.next}` : "no word yet"),
+    message: ready === true ? "" : ended || (told ? `${told.what}; ${told.next}` : "no word yet"),
   };
 }
 
-/** The last words of the agent's ended container: an agent says there what it cannot go on with. */
-function lastWords(status: V1Pod["status"]): string {
+/** The termination message of the agent's ended container, which has the reason of its end. */
+function terminationMessage(status: V1Pod["status"]): string {
   const agent = status?.containerStatuses?.find(({ name }) => name === agentContainer);
-  // One that runs again waits for something else: then the Event is newer than these words.
+  // A container that runs again waits for something else. Then the Event is newer.
   const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
   return lineOf(ended?.message?.trim() ?? "");
 }
 
-const codeIn = (words: string): string | undefined => /^GPS\d{3}\b/.exec(words)?.[0];
+const codeIn = (text: string): string | undefined => /^GPS\d{3}\b/.exec(text)?.[0];
 
 /**
- * The agent's code in the kubelet's words: `Readiness probe failed: HTTP probe failed with
+ * The agent's code in the kubelet's Event: `Readiness probe failed: HTTP probe failed with
  * statuscode: 513`.
  */
 function codeOf(message = ""): string | undefined {

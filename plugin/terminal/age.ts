@@ -2,7 +2,7 @@
 
 /**
  * The age as kubectl's AGE column has it (duration.HumanDuration of apimachinery): two units while
- * the first is small. Empty for what is no time; a time to come is 0s.
+ * the first is small. Empty for a text that is not a time; a future time is 0s.
  */
 export function age(at: string, now: number): string {
   const milliseconds = now - Date.parse(at);

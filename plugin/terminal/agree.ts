@@ -1,4 +1,4 @@
-/** Asks before a command takes credentials off every node. */
+/** Asks before a command removes credentials from every node. */
 import { toggle } from "#contract/values.ts";
 import { Misuse, Refused, type Io } from "./io.ts";
 

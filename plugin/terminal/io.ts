@@ -1,4 +1,4 @@
-/** What the commands need of the world, and how they say that it cannot be done. */
+/** The commands' inputs and outputs, and the errors that end them. */
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
@@ -18,7 +18,7 @@ export type Io = Readonly<{
   out(text: string): void;
   /** One line on standard error; whatever is in the text, it cannot fool a terminal. */
   err(line: string): void;
-  /** Asks the person a question of yes or no; undefined where nobody can be asked. */
+  /** Asks a question of yes or no; undefined if standard input is not a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
   /** The terminal that standard output goes to; undefined for a file or a pipe. */
   terminal: Terminal | undefined;

@@ -1,4 +1,4 @@
-/** One line on a terminal that is drawn again: what is waited for, since when, how long still. */
+/** A line on a terminal that is drawn again, with elapsed and expected time. */
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { span } from "./age.ts";
 
@@ -6,9 +6,9 @@ import { span } from "./age.ts";
 export type LiveTerminal = Readonly<{ columns: number; write(text: string): void }>;
 
 export type Live = Readonly<{
-  /** What is waited for now, and the seconds that it may still take, if they are known. */
+  /** Shows the text, and the seconds that it may still take, if they are known. */
   show(what: string, seconds: number | undefined): void;
-  /** Erases the line; what is printed next stands in its place. */
+  /** Erases the line, so that the next output takes its place. */
   end(): void;
 }>;
 

@@ -2,8 +2,8 @@
 import { escape } from "#pullsecret/problems/keypath.ts";
 
 /**
- * Writes each text as one line, from which what could fool a terminal is gone: much of what is told
- * was written by other clusters. What is escaped already stays as it is.
+ * Writes each text as one line. Control characters are escaped, because other clusters wrote much
+ * of the text, and it could fool a terminal. What is escaped already stays as it is.
  */
 export const errTo =
   (write: (text: string) => void) =>

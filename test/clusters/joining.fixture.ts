@@ -343,7 +343,7 @@ export function joining(on: () => Rig): void {
       /^other: this cluster is joined already, as west/,
     );
     const { code, err } = await on().person.plugin("clusters join ../east --context west");
-    assert.deepEqual([code, /is no cluster's name/.test(err)], [2, true]);
+    assert.deepEqual([code, /is not a valid cluster name/.test(err)], [2, true]);
   });
 
   test("renews a token at half its lifetime, without a command", async () => {

@@ -27,7 +27,7 @@ export const add = command(
     example: "quay.io -u robot --password-stdin < token",
     more:
       "Judges the whole resulting Secret as the controller will, and writes it only if it is accepted\n" +
-      "and nobody has changed it meanwhile. Makes the Secret where there is none. The password is read\n" +
+      "and it has not changed meanwhile. Creates the Secret if there is none. The password is read\n" +
       "from standard input, without a last line break, and never shown.",
     flags: {
       REGISTRY: {

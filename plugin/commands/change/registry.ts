@@ -8,6 +8,6 @@ import { identity } from "#pullsecret/registry/registry.ts";
  */
 export function registry(value: string): string | Wrong {
   return identity(value) === undefined
-    ? new Wrong("is no registry; give one as images name it, such as quay.io or quay.io/team")
+    ? new Wrong("is not a registry as images name it (examples: quay.io, quay.io/team)")
     : value;
 }

@@ -18,11 +18,11 @@ import { command } from "#plugin/terminal/command.ts";
 export const remove = command(
   {
     group: "change",
-    what: "take the credential of one registry away",
+    what: "remove the credential of one registry",
     example: "quay.io",
     more:
-      "Writes the Secret only if nobody has changed it meanwhile. Asks before it takes the last\n" +
-      "registry of use: then the Secret is deleted, and the nodes get back what they had.",
+      "Writes the Secret only if it has not changed meanwhile. Asks before it removes the last\n" +
+      "registry of use: then the Secret is deleted, and the nodes' previous entries are restored.",
     flags: {
       REGISTRY: {
         read: knownRegistry,

@@ -22,10 +22,10 @@ export const apply = command(
       "cluster and object, and exit code 1 if any failed; the others go on. Clusters are reached by\n" +
       "your kubeconfig's contexts, never by the tokens of the host: a context with the cluster's name,\n" +
       "or the one that it was joined with. A cluster that joins later needs another apply; --check\n" +
-      "writes nothing, and says who lacks what.",
+      "writes nothing, and shows which cluster lacks what.",
     flags: {
       ...manifestFlags,
-      check: { ...toggle, what: "write nothing: say what is missing, differs or is not allowed" },
+      check: { ...toggle, what: "write nothing: show what is missing, differs or is not allowed" },
       "force-conflicts": { ...toggle, what: "take over fields that others manage" },
       ...outputFlag,
       ...dryRunFlag,

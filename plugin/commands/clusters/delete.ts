@@ -15,7 +15,7 @@ type Row = Readonly<{ cluster: string }> & Deletion;
 export const deleteManifests = command(
   {
     group: "clusters",
-    what: "take applied manifests away from every joined cluster",
+    what: "delete applied manifests from every joined cluster",
     example: "-f web.json --clusters east,west",
     more:
       "Deletes what the files hold, in the reverse order of an apply: a line for each cluster and\n" +

@@ -27,7 +27,7 @@ function clusterNames(value: string): readonly string[] | Wrong {
   const names = value.split(",");
   return names.every((name) => clusterName.test(name))
     ? names
-    : new Wrong("is no list of clusters; give one such as east,west");
+    : new Wrong("is not a list of clusters (example: east,west)");
 }
 
 /** What the commands on applied manifests take: which files, and in which clusters. */

@@ -17,8 +17,8 @@ export const join = command(
       "hold it to them (Kubernetes 1.30, and your right to write them), takes a token of it for 30 days,\n" +
       "and writes a ClusterProfile and the token's Secret in the host, whose fleet controller\n" +
       "renews the token at half its time. To join again renews rights and token; without --secret it\n" +
-      "keeps the Secrets that may be placed there. Where one side refuses, what was made on the other\n" +
-      "is taken away. There is no --dry-run: each step needs what the step before has made.",
+      "keeps the Secrets that may be placed there. If one side refuses, what was created on the other\n" +
+      "is removed. There is no --dry-run: each step needs what the step before has created.",
     flags: {
       NAME: {
         read: cluster,

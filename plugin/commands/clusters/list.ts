@@ -11,12 +11,12 @@ import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 export const list = command(
   {
     group: "clusters",
-    what: "show the joined clusters: is the token taken, the control plane healthy",
+    what: "show the joined clusters, whether the token is accepted, and whether they are healthy",
     example: "-o json",
     more:
-      "Reads the ClusterProfiles that joining has made, whose conditions the host's fleet controller\n" +
+      "Reads the ClusterProfiles that joining has created, whose conditions the host's fleet controller\n" +
       "writes. With -o json or yaml it prints a list of {name, joined, healthy, guarded,\n" +
-      "version, message}. GUARDED says whether the policies are there that hold the account to its task.",
+      "version, message}. GUARDED shows whether the policies that bound the account are in place.",
     flags: { ...outputFlag, ...clusterFlags },
   },
   async ({ output, ...how }, io) => {

@@ -17,14 +17,14 @@ import { hostOf, pairFlags } from "./flags.ts";
 export const remove = command(
   {
     group: "clusters",
-    what: "take a joined cluster away: first what is there, then what is here",
+    what: "remove a joined cluster: first what is there, then what is here",
     example: "east",
     more:
       "Deletes the account there, which voids its token, its rights, and the Secrets that FleetSecrets\n" +
       "have placed by them; then the token and the ClusterProfile here. Without --context the context\n" +
-      "that has the cluster's name is used, or the one that it was joined with. Where that cluster\n" +
+      "that has the cluster's name is used, or the one that it was joined with. If that cluster\n" +
       "cannot be reached, or another host has joined it, nothing is done on either side, unless\n" +
-      "--forget says to do it here alone. Asks first, unless --keep-secrets or --forget is given.",
+      "--forget is given, which does it here alone. Asks first, except with --keep-secrets or --forget.",
     flags: {
       NAME: {
         read: cluster,

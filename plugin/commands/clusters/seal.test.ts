@@ -122,7 +122,7 @@ test("a file of somebody else's is never replaced", async () => {
   const { code, err } = await seal(both);
   assert.deepEqual(
     [code, err],
-    [1, "sealed/east.yaml: is no sealed file; give another directory\n"],
+    [1, "sealed/east.yaml: is not a sealed file; give another directory\n"],
   );
   assert.equal(readFileSync(join(sealed, "east.yaml"), "utf8"), "kind: ConfigMap\n");
   assert.deepEqual(Object.keys(index().clusters), ["west"]);
@@ -181,20 +181,20 @@ test("an index that somebody spoiled stops the command before it writes", async 
     writeFileSync(join(sealed, "index.json"), text);
     const { code, err } = await seal(both);
     assert.equal(code, 1, text);
-    assert.match(err, /is no index of sealed files; give another directory\n$/);
+    assert.match(err, /is not an index of sealed files; give another directory\n$/);
     assert.deepEqual(readdirSync(sealed).toSorted(), ["east.yaml", "index.json"]);
   }
 });
 
 const wrong: readonly (readonly [line: string, err: RegExp])[] = [
-  [`-f ${good} -o sealed --cert ../east=east.pem`, /^--cert .*: is no CLUSTER=FILE; /],
-  [`-f ${good} -o sealed --cert east`, /^--cert "east": is no CLUSTER=FILE; /],
+  [`-f ${good} -o sealed --cert ../east=east.pem`, /^--cert .*: is not CLUSTER=FILE /],
+  [`-f ${good} -o sealed --cert east`, /^--cert "east": is not CLUSTER=FILE /],
   [`-f ${good} -o sealed --cert east=nowhere.pem`, /^nowhere\.pem: no such file; /],
   [`-f ${good} -o sealed ${both} --cert east=west.pem`, /^--cert east: given 2 times\n$/],
   [`-f ${good} -o ${good} ${both}`, /cannot be used \((?:ENOTDIR|EEXIST)\); give another/],
-  [`-f ${good} -o sealed ${both} --secret a/b/c`, /is no NAME or NAMESPACE\/NAME of a Secret; /],
-  [`-f ${good} -o sealed ${both} --secret A/b`, /is no NAME or NAMESPACE\/NAME of a Secret; /],
-  [`-f ${good} -o sealed ${both} --secret /b`, /is no NAME or NAMESPACE\/NAME of a Secret; /],
+  [`-f ${good} -o sealed ${both} --secret a/b/c`, /is not NAME or NAMESPACE\/NAME of a Secret /],
+  [`-f ${good} -o sealed ${both} --secret A/b`, /is not NAME or NAMESPACE\/NAME of a Secret /],
+  [`-f ${good} -o sealed ${both} --secret /b`, /is not NAME or NAMESPACE\/NAME of a Secret /],
   [`-f ${good} ${both}`, /^--output-directory: is missing; /],
   [`-o sealed ${both}`, /^--file: is missing; /],
   [`--check sealed -o sealed ${both}`, /^--check: writes nothing; /],

@@ -31,7 +31,7 @@ function certificateFile(text: string): Given | Wrong {
   const [cluster, file] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
   return clusterName.test(cluster) && file !== ""
     ? { cluster, file }
-    : new Wrong("is no CLUSTER=FILE; give one such as east=east.pem");
+    : new Wrong("is not CLUSTER=FILE (example: east=east.pem)");
 }
 
 /** NAME or NAMESPACE/NAME. A DNS label and a DNS subdomain: the sealing's label binds both. */
@@ -40,7 +40,7 @@ function secretAt(text: string): Readonly<{ namespace: string; name: string }> |
   const isName = name.length <= 253 && name.split(".").every((label) => clusterName.test(label));
   return isName && clusterName.test(where) && more.length === 0
     ? { namespace: where, name }
-    : new Wrong("is no NAME or NAMESPACE/NAME of a Secret; give one such as web/regcred");
+    : new Wrong("is not NAME or NAMESPACE/NAME of a Secret (example: web/regcred)");
 }
 
 const flags = {
@@ -69,7 +69,7 @@ const flags = {
     what: "a cluster whose certificate is meant to be another than the last time",
   },
   "output-directory": { read: path, short: "o", what: "where the files and their index go" },
-  check: { read: path, what: "say of the files in this directory which are not current" },
+  check: { read: path, what: "show which files in this directory are not current" },
   "controller-namespace": {
     read: cluster,
     standard: namespace,
@@ -137,7 +137,7 @@ export const seal = command(
     }
     const foreign = foreignIn(output, Object.keys(files));
     if (foreign !== undefined)
-      throw new Refused(`${output}/${foreign}: is no sealed file; give another directory`);
+      throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
     // The index last: a file that it does not know yet is sealed anew.
     writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);

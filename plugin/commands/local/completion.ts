@@ -10,8 +10,8 @@ export const completion = command(
     example: "bash",
     more:
       "bash, in ~/.bashrc: source <(kubectl pull-secret completion bash), after kubectl's own; zsh the\n" +
-      "same, in ~/.zshrc; fish: kubectl pull-secret completion fish | source. Who has kubectl's own\n" +
-      "completion can do without: what `completion kubectl` prints goes to the PATH, as an executable\n" +
+      "same, in ~/.zshrc; fish: kubectl pull-secret completion fish | source. If you use kubectl's own\n" +
+      "completion, put what `completion kubectl` prints on the PATH instead, as an executable\n" +
       "named kubectl_complete-pull_secret.",
     flags: {
       SHELL: {

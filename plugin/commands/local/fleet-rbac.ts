@@ -12,7 +12,7 @@ export const fleetRbac = command(
     more:
       "Prints an account, a Role for that one Secret, and an admission policy by which it becomes no\n" +
       "token of another account (Kubernetes 1.30); for kube-system/fleet-pull-secret also the right\n" +
-      "to read that cluster's GlobalPullSecret, which tells whether its nodes have it.",
+      "to read that cluster's GlobalPullSecret, which shows whether its nodes have it.",
     flags: {
       target: {
         read: target,

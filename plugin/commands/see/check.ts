@@ -51,13 +51,13 @@ type Answer = Readonly<{
 export const check = command(
   {
     group: "see",
-    what: "judge an additional pull secret, and ask its registries whether they take it",
+    what: "check an additional pull secret, and whether its registries accept its credentials",
     example: "--login -f pull-secret.json",
     more:
       "The file is a pull secret, or a manifest in JSON or YAML: Secrets, ExternalSecrets with a\n" +
       "template, and lists of them. With a file no cluster is needed. Without one it judges the\n" +
-      "source's Secret, which takes the right to get that. --login asks each registry, from where this\n" +
-      "runs: /v2/, and what that asks for, a token or Basic. A registry is told its credential over TLS\n" +
+      "source's Secret, which requires the right to get it. --login sends requests to each registry\n" +
+      "from this machine: /v2/, and then a token or Basic. A registry gets its credential over TLS\n" +
       "only, but for this machine's own and for --plain-http. -o github prints annotations of GitHub\n" +
       "Actions. Exit code 1: it is refused, or a registry refuses, or cannot be reached, within\n" +
       "--request-timeout. For an authority of your own set NODE_EXTRA_CA_CERTS to its file.",

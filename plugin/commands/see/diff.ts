@@ -30,8 +30,8 @@ export const diff = command(
     what: "show what a file would change of a source, and how many kubelets would restart",
     example: "-f additional.json",
     more:
-      "Judges the file as the controller will, and compares it with the source's Secret, which takes\n" +
-      "the right to get that. Names registries, and who serves them now; never a credential.",
+      "Judges the file as the controller will, and compares it with the source's Secret, which requires\n" +
+      "the right to get it. Shows registries and the sources that serve them, and no credential.",
     flags: {
       file: { read: path, required: true, short: "f", what: "the pull secret to apply" },
       ...sourceFlag,

@@ -18,7 +18,7 @@ import { paintFor } from "#plugin/terminal/paint.ts";
 const label = (value: string): string | Wrong =>
   /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
     ? value
-    : new Wrong("is no namespace; give one such as kube-system");
+    : new Wrong("is not a valid namespace name (example: kube-system)");
 
 const flags = {
   watch: { ...toggle, short: "w", what: "go on showing changes" },

@@ -15,7 +15,7 @@ const columns = 80;
 export const status = command(
   {
     group: "see",
-    what: "show what is in force, who supplied it, and which nodes need help",
+    what: "show what is in force, which sources supplied it, and which nodes need help",
     example: "--watch",
     more:
       "Reads globalpullsecret/cluster and nothing else. With -o json or yaml it prints that object.\n" +

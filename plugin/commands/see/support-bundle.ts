@@ -9,7 +9,7 @@ import { version as plugin } from "#plugin/terminal/version.ts";
 export const supportBundle = command(
   {
     group: "see",
-    what: "print what somebody needs who is to help you, without any credential",
+    what: "print what to attach to a bug report; contains no credentials",
     example: "-o yaml",
     more:
       "GlobalPullSecret, the controller's Deployment and the agents' DaemonSet, their pods and Events,\n" +

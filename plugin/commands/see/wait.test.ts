@@ -16,7 +16,7 @@ function cluster(told: GlobalPullSecret): FakeCluster {
   return fake;
 }
 
-test("an edit that every node has is served at once", async () => {
+test("returns at once when every node has the edit", async () => {
   assert.deepEqual(await call(["wait"], { cluster: cluster(served) }), {
     code: 0,
     out: "revision 7 is on every node that can be served\n",
@@ -24,7 +24,7 @@ test("an edit that every node has is served at once", async () => {
   });
 });
 
-test("Ready of the version before is not believed, and each step is told once", async () => {
+test("does not believe Ready of the previous version, and prints each step once", async () => {
   const fake = cluster(before);
   fake.later.push(onItsWay, onItsWay, served);
   const { code, out, err } = await call(["wait"], { cluster: fake });
@@ -52,12 +52,12 @@ test("shows one live line with elapsed and expected time on a terminal", async (
   assert.equal(lines.at(-1), "");
 });
 
-test("what only a person can end is told, with 1", async () => {
+test("exits with 1 and the reason when only a person can continue", async () => {
   const { code, err } = await call(["wait"], { cluster: cluster(failed) });
   assert.deepEqual([code, err], [1, "Halted: revision 8 failed on n7\n"]);
 });
 
-test("what a cluster says cannot fool a terminal, on neither stream", async () => {
+test("escapes control characters of the status on both streams", async () => {
   const forged = "\u001b[2Kof n7\nrevision 7 is on every node";
   const shown = "\\u{1b}[2Kof n7\\u{a}revision 7 is on every node";
   const sources = [source("812", "790")];
@@ -70,7 +70,7 @@ test("what a cluster says cannot fool a terminal, on neither stream", async () =
   assert.equal(out, `${shown}\n`);
 });
 
-test("what does not come in time is 3, and the last word is told", async () => {
+test("exits with 3 and the last state when the time is over", async () => {
   const { code, err } = await call(["wait", "--timeout", "1s"], { cluster: cluster(onItsWay) });
   assert.equal(code, 3);
   assert.match(
@@ -79,14 +79,14 @@ test("what does not come in time is 3, and the last word is told", async () => {
   );
 });
 
-test("an interrupt ends the wait, with 3", async () => {
+test("exits with 3 when interrupted", async () => {
   const enough = new AbortController();
   const heard = () => enough.abort();
   const setting = { cluster: cluster(onItsWay), heard, signal: enough.signal };
   assert.equal((await call(["wait"], setting)).code, 3);
 });
 
-test("without the right to get the Secret the object is believed, which is said", async () => {
+test("waits for the object alone without the right to get the Secret, and reports that", async () => {
   const fake = cluster(before);
   fake.refusals.set(additionalPath, 403);
   const { code, err } = await call(["wait"], { cluster: fake });
@@ -94,7 +94,7 @@ test("without the right to get the Secret the object is believed, which is said"
   assert.match(err, /^additional-pull-secret: no right to get the Secret; waiting for Ready .*\n$/);
 });
 
-test("one of spec.sources is waited for by its name, and no other", async () => {
+test("waits for one of spec.sources by its name", async () => {
   const spec = { sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] };
   const status = { sources: [{ ...source("50"), name: "team-a" }], conditions: inForce };
   const fake = cluster(object({ spec, status }));
@@ -108,7 +108,7 @@ test("one of spec.sources is waited for by its name, and no other", async () => 
   );
 });
 
-test("a cluster without the definition is told what it lacks", async () => {
+test("names the missing CRD", async () => {
   const fake = new FakeCluster();
   fake.missing = true;
   const { code, err } = await call(["wait"], { cluster: fake });

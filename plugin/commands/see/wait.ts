@@ -17,9 +17,9 @@ export const wait = command(
     example: "--timeout 5m",
     more:
       "Compares the version of each source's Secret, as it is now, with the one that the nodes have,\n" +
-      "so that it is true also in the instant in which the object is still Ready for the version before.\n" +
-      "That needs the right to get these Secrets by name, though their content is not asked for;\n" +
-      "without it the object alone is waited for. On a terminal one line shows the elapsed time and the\n" +
+      "so that it does not return while the object is still Ready for the previous version.\n" +
+      "This needs the right to get these Secrets by name, though it does not request their content;\n" +
+      "without the right it waits for the object alone. On a terminal one line shows the elapsed time and the\n" +
       "time that the nodes may still need. Exit codes: 0 served; 1 it will not come, and why;\n" +
       "3 not in this time.",
     flags: { ...timeoutFlag("10m"), ...sourceFlag, ...clusterFlags },

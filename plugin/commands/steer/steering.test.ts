@@ -91,7 +91,7 @@ test("`resume` takes the reason for the pause away", async () => {
   assert.deepEqual(declared(cluster).metadata.annotations, {});
 });
 
-test("what Git declares is not written: Git would undo it", async () => {
+test("refuses a field that Git declares", async () => {
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
   const cluster = clusterWith(object({ metadata: { managedFields } }));
@@ -111,7 +111,7 @@ test("writes the reason when Git declares the state that is wanted already", asy
   assert.equal((await call(["resume"], { cluster })).code, 1);
 });
 
-test("a change by somebody else in between is looked at again", async () => {
+test("reads the object again after a conflict", async () => {
   const cluster = clusterWith(object({}));
   let first = true;
   cluster.before = ({ verb, path }) => {
@@ -151,7 +151,7 @@ for (const argv of ["pause", "resume", "withdraw", "retry"])
     assert.match(out, /nothing is written \(server dry run\)\n$/);
   });
 
-test("an object that nobody made is made", async () => {
+test("creates the object if it does not exist", async () => {
   const cluster = new FakeCluster();
   assert.equal((await call(["pause"], { cluster })).code, 0);
   assert.deepEqual(cluster.writes[0]?.options, { manager: "kubectl-pull-secret", force: false });

@@ -24,8 +24,8 @@ const flags = {
 } as const;
 
 const more =
-  "Writes one field of globalpullsecret/cluster, under the field manager kubectl-pull-secret. Where\n" +
-  "somebody else declares that field, such as Git, nothing is written, and the exit code is 1.";
+  "Writes one field of globalpullsecret/cluster, under the field manager kubectl-pull-secret. If\n" +
+  "another tool declares that field, such as Git, nothing is written, and the exit code is 1.";
 
 const asked = "asked for; next: kubectl pull-secret wait\n";
 const judged = "the API server accepts it; nothing is written (server dry run)\n";
@@ -51,7 +51,7 @@ function steering(
 
 export const pause = steering(
   {
-    what: "let no change reach the nodes, also no withdrawal; what is in force stays in repair",
+    what: "let no change reach the nodes, not even a withdrawal; what is in force stays repaired",
     example: '--reason "until the maintenance is over"',
   },
   { state: "Paused", annotations: {} },
@@ -87,7 +87,7 @@ export const retry: Command = command(
 export const withdraw = command(
   {
     group: "steer",
-    what: "give the nodes back what they had; the Secrets that you made stay",
+    what: "remove the pull secret from the nodes; your own Secrets stay",
     example: '--now --yes --reason "the credential leaked"',
     more,
     flags: {

@@ -22,7 +22,7 @@ function installed(first: GlobalPullSecret): FakeCluster {
 const deletions = ({ writes }: FakeCluster) =>
   writes.filter(({ verb }) => verb === "remove").map(({ path }) => path);
 
-test("the nodes come first, then the controller and its rights, and the definition last", async () => {
+test("deletes the controller and its rights after the nodes, and the CRD last", async () => {
   const fake = installed(object({}));
   fake.later.push(told(rolling), withdrawn);
   fake.before = ({ verb }) =>
@@ -47,7 +47,7 @@ test("the nodes come first, then the controller and its rights, and the definiti
   });
 });
 
-test("what is withdrawn already, in Git even, is not written again", async () => {
+test("writes nothing when the object is withdrawn already, even by Git", async () => {
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
   const fake = installed({ ...withdrawn, metadata: { ...withdrawn.metadata, managedFields } });
@@ -69,7 +69,7 @@ test("shows one live line on a terminal, and prints each deleted object below", 
   assert.equal(out.match(/ deleted\n/g)?.length, installation.length + 1);
 });
 
-test("a dry run asks nobody and waits for nothing, and lists what would be deleted", async () => {
+test("lists what would be deleted in a dry run, without a question or a wait", async () => {
   const fake = installed(object({}));
   fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
   const { code, out, err } = await call(["uninstall", "--dry-run=server"], { cluster: fake });
@@ -113,7 +113,7 @@ for (const [what, first, code, why] of refusals)
     assert.deepEqual(deletions(fake), []);
   });
 
-test("without --yes a person is asked, and nobody is taken for a no", async () => {
+test("asks without --yes, and refuses without a terminal", async () => {
   const fake = installed(withdrawn);
   const alone = await call(["uninstall"], { cluster: fake });
   assert.equal(alone.code, 2);
@@ -130,7 +130,7 @@ test("without --yes a person is asked, and nobody is taken for a no", async () =
   assert.match(asked[0] ?? "", /off every node of fake/);
 });
 
-test("repeated, it goes on where it was killed, and ends with nothing to do", async () => {
+test("continues after a kill, and has nothing to do at the end", async () => {
   const fake = installed(withdrawn);
   for (const { path } of installation.slice(0, 4)) fake.objects.delete(path);
   const again = await call(["uninstall", "--yes"], { cluster: fake });
@@ -149,7 +149,7 @@ for (const [what, path] of [
   ["controller", deployment.path],
   ["definition of GlobalPullSecret", definition.path],
 ] as const)
-  test(`agents without a ${what} are not given up`, async () => {
+  test(`refuses to leave agents behind without a ${what}`, async () => {
     const fake = installed(withdrawn);
     fake.objects.delete(path);
     fake.objects.set(owned.daemonSet, {});
@@ -159,7 +159,7 @@ for (const [what, path] of [
     assert.deepEqual(deletions(fake), []);
   });
 
-test("what Helm installed is left to Helm", async () => {
+test("leaves the objects of a Helm release to Helm", async () => {
   const fake = installed(object({}));
   const annotations = { "meta.helm.sh/release-name": "gps" };
   fake.objects.set(deployment.path, { metadata: { annotations } });
@@ -169,7 +169,7 @@ test("what Helm installed is left to Helm", async () => {
   assert.deepEqual(fake.writes, []);
 });
 
-test("pods of the controller that do not end keep the definition", async () => {
+test("keeps the CRD while the controller's pods have not ended", async () => {
   const fake = installed(withdrawn);
   fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
   const { code, err } = await call(["uninstall", "--yes", "--timeout", "1s"], { cluster: fake });
@@ -182,7 +182,7 @@ test("pods of the controller that do not end keep the definition", async () => {
 
 const leftAt = "left is the rest, up to the definition of GlobalPullSecret; uninstall again";
 
-test("an interrupt while the controller's pods end is followed at once, and says what is left", async () => {
+test("stops at once when interrupted while pods end, and lists what is left", async () => {
   const fake = installed(withdrawn);
   fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
   const enough = new AbortController();
@@ -200,7 +200,7 @@ test("an interrupt while the controller's pods end is followed at once, and says
   );
 });
 
-test("an interrupt between two deletions is the end of them", async () => {
+test("stops between two deletions when interrupted", async () => {
   const fake = installed(withdrawn);
   const enough = new AbortController();
   fake.before = () => enough.abort();

@@ -1,4 +1,4 @@
-/** `uninstall`: the nodes first, then the controller, then the definition of our object. */
+/** `uninstall`: the nodes first, then the controller, then the CRD. */
 import { clusterFlags, dryRunFlag, dryRunNote, timeoutFlag } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecrets } from "#plugin/cluster/secrets.ts";
@@ -20,13 +20,13 @@ type Answer = Readonly<{
 export const uninstall = command(
   {
     group: "steer",
-    what: "give the nodes back what they had, then delete the controller and its objects",
+    what: "remove the pull secret from the nodes, then delete the controller and its objects",
     example: "--yes --timeout 30m",
     more:
-      "As withdraw, and waits until no node has anything of ours; then deletes the controller, its\n" +
-      "rights, GlobalPullSecret and its definition. The Secrets that you made stay. It can be repeated,\n" +
-      "also after it was interrupted. What Helm installed is left to helm uninstall; a tool that\n" +
-      "declares these objects, such as Argo CD, has to be told as well. Exit codes: 1 it will not come,\n" +
+      "Withdraws, and waits until no node has anything of ours. Then it deletes the controller, its\n" +
+      "rights, GlobalPullSecret and its CRD. The Secrets that you created stay. You can repeat it,\n" +
+      "also after an interruption. If Helm installed it, use helm uninstall. If a tool such as Argo CD\n" +
+      "declares these objects, remove them there as well. Exit codes: 1 it will not come,\n" +
       "and why; 3 not in this time: the controller is still there, and goes on.",
     flags: {
       ...yesFlag,
@@ -50,7 +50,9 @@ export const uninstall = command(
       live.end,
     );
     if (is !== "back") {
-      io.err(is === "failed" ? why : `not given back yet, nothing is deleted: ${why}`);
+      io.err(
+        is === "failed" ? why : `the pull secret is still on nodes, so nothing is deleted: ${why}`,
+      );
       return is === "failed" ? 1 : 3;
     }
     const deleted: string[] = [];

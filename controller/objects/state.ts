@@ -25,6 +25,8 @@ export type RememberedState = Readonly<{
   policy: unknown;
   /** The uid of the object that named the sources in that spec. */
   sourcesFrom: string | undefined;
+  /** The kubelet directory where a node first proved content, until all of it is withdrawn. */
+  directory: string | undefined;
 }>;
 
 /** A state in which nothing is remembered. */
@@ -35,6 +37,7 @@ export const noState: RememberedState = {
   absentSince: new Map(),
   policy: undefined,
   sourcesFrom: undefined,
+  directory: undefined,
 };
 
 /** Keys of the Secret. */
@@ -45,6 +48,7 @@ const keys = {
   absentSince: "absent-since",
   policy: "policy",
   sourcesFrom: "policy.sources-from",
+  directory: "kubelet-directory",
 } as const;
 
 /** Written until 0.2. */
@@ -73,6 +77,7 @@ export function readState(secret: V1Secret | undefined): RememberedState {
     absentSince,
     policy: json(text(keys.policy)),
     sourcesFrom: text(keys.sourcesFrom),
+    directory: text(keys.directory),
   };
 }
 
@@ -103,7 +108,7 @@ export async function writeState(
 
 /** The Secret as we declare it. */
 export function stateSecret(state: RememberedState): V1Secret {
-  const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom } = state;
+  const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom, directory } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
@@ -113,6 +118,7 @@ export function stateSecret(state: RememberedState): V1Secret {
   for (const [id, since] of absentSince) data[absentKey(id)] = encode(since.toISOString());
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
   if (sourcesFrom !== undefined) data[keys.sourcesFrom] = encode(sourcesFrom);
+  if (directory !== undefined) data[keys.directory] = encode(directory);
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -134,6 +140,7 @@ const single: ReadonlySet<string> = new Set([
   keyBefore,
   keys.policy,
   keys.sourcesFrom,
+  keys.directory,
 ]);
 
 const isOurKey = (key: string) =>

@@ -8,6 +8,7 @@ import { agentContainer, agentName, deliveryModes, type DeliveryMode } from "#co
 import { lineOf, parseWord } from "#contract/word.ts";
 import type { PodFacts } from "#controller/grants/facts.ts";
 import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
+import { kubeletDirectoryOf } from "#controller/objects/daemonset/container.ts";
 import { restartedAt } from "#controller/objects/daemonset/daemonset.ts";
 
 /** What is kept of a pod. */
@@ -16,6 +17,8 @@ export type AgentPod = Omit<PodFacts, "isCurrent"> &
     name: string;
     /** The digest of its template, and when somebody last restarted the DaemonSet. */
     template: string;
+    /** The kubelet's directory that it mounts. */
+    directory: string | undefined;
     /** What the agent's container said when it last ended, without the part for us. */
     message: string | undefined;
   }>;
@@ -56,6 +59,7 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
     resourceVersion: metadata.resourceVersion ?? "",
     isDeleting: metadata.deletionTimestamp !== undefined,
     template: templateOf(metadata.annotations),
+    directory: kubeletDirectoryOf(spec),
     mode: modeOf(metadata.annotations),
     grant: grantOf(metadata.annotations),
     ready: { is: isReady, since: textOf(containersReady?.lastTransitionTime) ?? "none" },

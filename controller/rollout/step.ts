@@ -27,6 +27,7 @@ import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import type { RolloutContext } from "./context.ts";
 import { factsOf, type Seen } from "./facts.ts";
+import { newDirectory } from "./kept-directory.ts";
 import { lacks, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { contentHash, readRollout, retryOf } from "./state.ts";
@@ -162,6 +163,7 @@ class Step {
     this.#decision = decision;
     memory.view = { view: decision.view, revision: this.#published?.revision ?? 0 };
     memory.grants = decision.memory;
+    await this.#noteDirectory();
     await this.#write(decision.actions);
     return decision.actions.some((action) => !isOfPod(action) && action.kind !== "complete");
   }
@@ -316,6 +318,16 @@ class Step {
     this.#objects = { ...this.#objects, state: written };
     if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#ended = true;
     this.#state = state;
+  }
+
+  /** Records where content is in force, before anything may change that. */
+  async #noteDirectory(): Promise<void> {
+    const { cluster, memory, pods } = this.#context;
+    const directory = newDirectory(this.#objects, pods.view.items.values(), memory.grants);
+    if (directory === undefined) return;
+    const { state: live } = this.#objects;
+    const state = await writeState(cluster, live, { ...readState(live), directory });
+    this.#objects = { ...this.#objects, state };
   }
 
   /** A refusal of one of these objects keeps none of the others from being written. */

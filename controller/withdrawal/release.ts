@@ -52,6 +52,7 @@ export async function release(
       ...readState(stateSecret),
       rollout: undefined,
       servedBefore: 0,
+      directory: undefined,
     });
   if (global !== undefined)
     await remember(remover.cluster, global, { ...recall(global), released: revision });

@@ -1,6 +1,7 @@
 /** The agent's container, and the volumes that its pods mount. */
 import type {
   V1Container,
+  V1PodSpec,
   V1ProjectedVolumeSource,
   V1SecurityContext,
   V1Volume,
@@ -151,6 +152,11 @@ export function volumes(agent: Agent): V1Volume[] {
       ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
       : []),
   ];
+}
+
+/** The kubelet's directory on the node, as a pod or a template mounts it. */
+export function kubeletDirectoryOf(spec: V1PodSpec | undefined): string | undefined {
+  return spec?.volumes?.find(({ name }) => name === "kubelet")?.hostPath?.path;
 }
 
 /**

@@ -146,7 +146,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS261: [
     untouched,
-    "Find the kubelet's `--root-dir` on the node, and install with `--kubelet-directory` set to it.",
+    "Find the kubelet's `--root-dir` on the node, and install with `--kubelet-directory` set to it. A withdrawal waits for this node, because its credentials may lie in the other directory. If the node never had any, leave it out with `--agent-node-selector`.",
   ],
   GPS262: [
     untouched,

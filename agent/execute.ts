@@ -26,7 +26,7 @@ export type Hands = Readonly<{
 
 /**
  * Executes a step. Returns what is worth a log line besides the step itself. Throws what the file
- * system or the bus threw.
+ * system or systemd threw.
  */
 export async function act(step: Step, hands: Hands): Promise<string | undefined> {
   switch (step.action) {

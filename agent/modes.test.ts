@@ -20,7 +20,7 @@ import {
   facts,
   idle,
   mounted,
-  noBus,
+  unanswered,
   nothingMounted,
   now,
   restarting,
@@ -160,7 +160,7 @@ test("mode Restart after another one leaves what the kubelet is to reread to it,
   for (const grant of ["none", { ...seven, revision: 0, digest: "" }] as const)
     assert.equal(decide(facts({ ...common, grant, mounted: nothingMounted })).action, "wait");
   const unasked = { ...common, grant: "none", mounted: nothingMounted } as const;
-  assert.equal(decide(facts({ ...unasked, unit: noBus })).code, "GPS254");
+  assert.equal(decide(facts({ ...unasked, unit: unanswered })).code, "GPS254");
   assert.equal(decide(facts({ ...common, grant: seven })).action, "restart");
   // Newer content takes its place, as in the other modes.
   const mountedEight: Document = { ...mounted, revision: 8, digest: "eight's" };

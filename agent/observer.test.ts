@@ -1,13 +1,12 @@
 /** What a look reads and whom it asks: real files, and a systemd and a healthz that are fakes. */
 import assert from "node:assert/strict";
-import fs, { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import fs, { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { NodeDirectory } from "../test/harness/agent/node-directory.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import { act } from "./execute.ts";
-import { CouldNotAsk } from "./systemd/bus.ts";
 import { parseConfig } from "./config/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
 import { unit } from "./facts/facts.fixture.ts";
@@ -25,7 +24,6 @@ class Place {
   /** Who was asked since the last look began; `read`: a file was opened. */
   asked: string[] = [];
   healthy = true;
-  bus: "answers" | "is gone" = "answers";
   /** What somebody does while the kubelet is asked. */
   meanwhile = () => {};
   starts = 0;
@@ -101,8 +99,6 @@ class Place {
   #systemd(): Systemd {
     const tell = () => {
       this.asked.push("unit");
-      if (this.bus === "is gone")
-        throw new CouldNotAsk("connect ENOENT /host/dbus/system_bus_socket");
       return { ...unit, invocation: String(this.starts) };
     };
     return {
@@ -284,39 +280,3 @@ test("files without the kubelet's link are read each time", { skip }, async (t) 
     assert.deepEqual(place.asked, ["read", "healthz"].toSorted());
   }
 });
-
-test(
-  "a bus that answers nobody is counted from the first time it was needed, also over looks that ask nobody",
-  { skip },
-  async (t) => {
-    const place = new Place(t);
-    await place.rests();
-    const { node } = place;
-    const { config, file = "" } = { config: node.config, file: node.file };
-    const needs = async (minutes: number) => {
-      node.mount(2, { additional: { "b.io": "ours" } });
-      node.grant(2);
-      place.now += minutes * minute;
-      return (await place.looks()).code;
-    };
-    place.bus = "is gone";
-    assert.equal(await needs(0), "GPS210");
-    rmSync(config);
-    mkdirSync(config);
-    assert.equal((await place.looks()).code, "GPS206");
-    rmSync(config, { recursive: true });
-    writeFileSync(config, file, { mode: 0o600 });
-    assert.equal(await needs(4), "GPS241");
-    node.mount(1, content);
-    node.grant(1);
-    assert.equal((await place.looks()).code, "GPS200", "it is needless");
-    assert.equal(await needs(6), "GPS210");
-    place.bus = "answers";
-    assert.notEqual(await needs(4), "GPS210");
-    place.bus = "is gone";
-    assert.deepEqual(
-      [await needs(4), await needs(4), await needs(4)],
-      ["GPS210", "GPS210", "GPS241"],
-    );
-  },
-);

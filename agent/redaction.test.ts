@@ -153,7 +153,7 @@ test("a mounted Secret is refused without a secret from its keys", () => {
 });
 
 test("what we say ourselves, and what the operating system says, is told as it is", () => {
-  const refused = Object.assign(new Error("connect ENOENT /host/dbus/system_bus_socket"), {
+  const refused = Object.assign(new Error("connect ECONNREFUSED /host/systemd/private"), {
     syscall: "connect",
   });
   const errors: readonly (readonly [Error, string])[] = [

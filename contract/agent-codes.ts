@@ -134,11 +134,6 @@ export const catalogue = {
     "the probe port is taken by another program, so that nobody can ask whether the node is ready",
     "all else is done; the port is tried again, at most every 10 s; --probe-port names another",
   ],
-  busLost: [
-    "GPS241",
-    "systemd's bus could not be reached for 5 minutes",
-    "the agent ends: only a new container gets a new mount of the bus's directory",
-  ],
   unwatched: [
     "GPS242",
     "the node does not let us watch files",

@@ -91,11 +91,6 @@ export const flags = {
     standard: mountPaths.kubelet,
     what: "where the kubelet's root directory is mounted",
   },
-  "dbus-directory": {
-    read: directory,
-    standard: mountPaths.dbus,
-    what: "where the directory of system_bus_socket is mounted",
-  },
   "systemd-directory": {
     read: directory,
     standard: mountPaths.systemd,

@@ -19,7 +19,6 @@ import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
 import { granted, grantedKey, grantedRevision, isEmpty, isOf, ours } from "../facts/grant.ts";
 import { endsFirst, ungranted, waiting } from "./ungranted.ts";
 import { weighed } from "./refusal.ts";
-import { orStale } from "./stale-mount.ts";
 import { isUnaskable, stateOf } from "../facts/kubelet-state.ts";
 import {
   type Answer,
@@ -39,7 +38,7 @@ import { isFound, restoring, startMeanwhile, unreadable } from "./unreadable-fil
 import { codes } from "../facts/problems.ts";
 
 export function decide(facts: Facts): Answer {
-  return orStale(facts, weighed(facts, chain(facts)));
+  return weighed(facts, chain(facts));
 }
 
 function chain(facts: Facts): Answer {

@@ -83,7 +83,7 @@ export const limited: Unit = {
 };
 /** --restart Never: nobody is asked for the unit. */
 export const busless = { busless: true } as const;
-export const noBus = { unknown: "connect ENOENT" };
+export const unanswered = { unknown: "connect ECONNREFUSED" };
 
 const planned = absent.plan(undefined, mounted, false);
 const ours = {
@@ -201,7 +201,6 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
       silent: 0,
       busy: 0,
       quarantine: 0,
-      unreached: 0,
       ...stopwatch,
     },
     writeIn: 0,

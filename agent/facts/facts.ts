@@ -75,8 +75,6 @@ export type Facts = Readonly<{
     busy: number;
     /** The present quarantine. */
     quarantine: number;
-    /** The bus's socket not answering, each time it was tried. */
-    unreached: number;
   }>;
   /**
    * Milliseconds until config.json may be written again, should another program keep changing it.
@@ -96,5 +94,5 @@ export const unasked = {
   unit: undefined,
   healthy: undefined,
   hides: undefined,
-  stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0, unreached: 0 },
+  stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0 },
 } as const;

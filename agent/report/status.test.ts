@@ -114,7 +114,7 @@ test("a word that cannot be left is no word: the end fails, and the word is left
     );
     for (let tries = 0; tries < 2; tries += 1)
       assert.throws(() => status.report(end, seen), /ENOSPC/);
-    status.report({ ...wait("GPS241", 0), action: "end", exit: 0 }, seen);
+    status.report(wait("GPS208", 0), seen);
     disk.full = false;
     status.report(end, seen);
     assert.equal(parseWord(words.at(-1))?.grant.revision, 7);
@@ -124,7 +124,7 @@ test("a word that cannot be left is no word: the end fails, and the word is left
 test("an end leaves a word for the controller behind the line for people", () => {
   const { status, words } = listen();
   const { grant } = seen;
-  status.report({ ...wait("GPS210", 0), action: "end", exit: 0 }, seen);
+  status.report(wait("GPS210", 0), seen);
   status.report({ ...wait("GPS200", 0), action: "end", exit: 0, word: "proved" }, seen);
   const failed = { journal: { revision: 5 } } as never as { journal: Journal };
   status.report({ ...wait("GPS218", 0), action: "give up", ...failed }, seen);

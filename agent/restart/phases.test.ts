@@ -13,7 +13,7 @@ import {
   limited,
   mounted,
   now,
-  noBus,
+  unanswered,
   quarantine,
   renewed,
   restarting,
@@ -48,7 +48,7 @@ const journals: Readonly<Record<Journal["phase"], Journal>> = {
  * `new`.
  */
 const states: Readonly<Record<KubeletState, (phase: Journal["phase"]) => FactsChange>> = {
-  unknown: () => ({ unit: noBus, healthy: false }),
+  unknown: () => ({ unit: unanswered, healthy: false }),
   gone: () => ({ unit: { ...unit, load: "not-found" }, healthy: false }),
   busy: () => ({ unit: { ...unit, busy: true }, healthy: false }),
   down: () => ({ unit: crashed, healthy: false }),
@@ -357,7 +357,7 @@ test("a kubelet that a newer agent left down is started, once a minute, and its 
   assert.equal(seen(down, false), "wait GPS222");
   assert.equal(seen({}), "wait GPS222");
   assert.equal(seen({ ...down, config: never }), "wait GPS222");
-  assert.equal(seen({ ...down, unit: noBus }), "wait GPS222");
+  assert.equal(seen({ ...down, unit: unanswered }), "wait GPS222");
 });
 
 test("a full disk forbids no revival: attempts go on, spaced by what this process knows, and one that runs is not touched", () => {

@@ -16,7 +16,7 @@ import {
   busless,
   idle,
   mounted,
-  noBus,
+  unanswered,
   seven,
   withdrawn,
 } from "../facts/facts.fixture.ts";
@@ -63,7 +63,7 @@ test("a withdrawal that nobody can restart the kubelet for ends when it must hav
   const at = (seconds: number): FactsChange => ({
     mounted: withdrawn,
     file: absent,
-    unit: noBus,
+    unit: unanswered,
     journal: { ...repaired, renamed: time },
     time: { ...time, monotonic: time.monotonic + seconds * 1000 },
   });
@@ -72,17 +72,17 @@ test("a withdrawal that nobody can restart the kubelet for ends when it must hav
     ["in time", at(305), "record GPS200 → applied"],
     ["then", { ...at(305), journal: { ...repaired, rereads: undefined } }, "leave GPS224"],
     [
-      "the bus goes while a restart is owed for an older grant",
-      { mounted: withdrawn, journal: { ...restarting, content: "six" }, unit: noBus },
+      "systemd stops answering while a restart is owed for an older grant",
+      { mounted: withdrawn, journal: { ...restarting, content: "six" }, unit: unanswered },
       "apply GPS226 → applying",
     ],
     [
-      "the bus goes while its restart is owed",
+      "systemd stops answering while its restart is owed",
       {
         mounted: withdrawn,
         journal: { ...restarting, content: "none" },
         file: absent,
-        unit: noBus,
+        unit: unanswered,
       },
       "record GPS254 → applied",
     ],
@@ -92,7 +92,7 @@ test("a withdrawal that nobody can restart the kubelet for ends when it must hav
         mounted: withdrawn,
         journal: { ...restarting, content: "none", owned: { entries: [], rest: [] } },
         file: absent,
-        unit: noBus,
+        unit: unanswered,
         healthy: false,
       },
       "wait GPS210",
@@ -164,7 +164,7 @@ test("after a repaired drift the node is ready when the kubelet must have read t
     ["a moment too early", later(304.9), "wait GPS254"],
     ["in time", later(305), "record GPS200 → applied"],
     ["another process", later(1, { unit: renewed }), "record GPS200 → applied"],
-    ["systemd does not answer", later(1, { unit: noBus }), "wait GPS254"],
+    ["systemd does not answer", later(1, { unit: unanswered }), "wait GPS254"],
     [
       "the node was booted",
       later(1, { time: { boot: "2", monotonic: 1 } }),

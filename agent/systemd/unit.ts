@@ -27,7 +27,7 @@ export type Unit = Readonly<{
 /** Enough to tell a unit that runs from a left-over one. */
 export type UnitState = Pick<Unit, "name" | "load" | "active">;
 
-export const destination = "org.freedesktop.systemd1";
+const destination = "org.freedesktop.systemd1";
 const managerPath = "/org/freedesktop/systemd1";
 export const manager = {
   destination,

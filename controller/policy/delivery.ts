@@ -41,7 +41,7 @@ export function deliveryOf(
   return { mode, ...providerDefaults, ...asked?.credentialProvider };
 }
 
-/** Whether agents restart kubelets. Agents that never do get no system bus. */
+/** Whether agents restart kubelets. Agents that never do get no way to systemd. */
 export function restartOf({ mode }: DeliveryPolicy): "Always" | "Never" {
   return mode === "Restart" ? "Always" : "Never";
 }

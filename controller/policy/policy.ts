@@ -62,14 +62,13 @@ export type AgentPolicy = Readonly<{
   /** `auto`: each node's own. */
   kubeletUnit: string;
   kubeletDirectory: string;
-  dbusDirectory: string;
   probePort: number;
   healthzPort: number;
   /** `auto`: 127.0.0.1, then ::1. */
   healthzAddress: string;
   /** Empty: the container runtime's. */
   seLinuxType: string;
-  /** Of agents that have the system bus. */
+  /** Of agents that may ask systemd. */
   appArmorProfile: string;
   pod: PodPolicy;
 }>;

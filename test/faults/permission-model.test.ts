@@ -10,14 +10,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
-import { startBus } from "../harness/agent/bus.ts";
 import { many, nodeFlags } from "../harness/agent/deployed.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 test("under the DaemonSet's flags the agent applies, repairs, and leaves no trace", async () => {
   using node = new NodeDirectory();
-  await using bus = await startBus(node.dbus);
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  await using systemd = await ScriptedSystemd.start(node.systemd);
   const options = { healthzPort: systemd.healthzPort };
   node.mount(1, { additional: { "a.io": "ours" } });
   {
@@ -70,8 +68,7 @@ console.log(JSON.stringify(got));`,
 
 test("a Secret and a node's file of nearly 1 MiB each fit the heap that the DaemonSet allows", async () => {
   using node = new NodeDirectory();
-  await using bus = await startBus(node.dbus);
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  await using systemd = await ScriptedSystemd.start(node.systemd);
   const theirs = Object.entries(many("n")).map(
     ([key, one]) => [key, { auth: encode(one) }] as const,
   );

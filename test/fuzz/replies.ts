@@ -1,5 +1,5 @@
 /**
- * What must hold for the bus adapter, whatever comes back: real answers of a real bus, spoiled on
+ * What must hold for the connection to systemd, whatever comes back: answers that are spoiled on
  * their way.
  */
 import assert from "node:assert/strict";
@@ -9,7 +9,6 @@ import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { Random } from "../random.ts";
 import { NodeDirectory, inTime } from "../harness/agent/agent.ts";
-import { startBus } from "../harness/agent/bus.ts";
 import { Relay } from "../faults/relay.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
@@ -54,18 +53,14 @@ function damage(random: Random, data: Buffer): Buffer {
  */
 export async function fuzzReplies(cases: number, from: number): Promise<void> {
   using node = new NodeDirectory();
-  await using bus = await startBus(join(node.root, "bus"));
-  await using _systemd = await ScriptedSystemd.start(bus.address);
-  await using relay = await Relay.between(node.dbus, bus.directory, "hangs up");
+  const behind = join(node.root, "behind");
+  await using _systemd = await ScriptedSystemd.start(behind);
+  await using relay = await Relay.between(node.systemd, behind, "hangs up");
   const deadline = 60;
-  const open = systemdOver(
-    { dbusDirectory: node.dbus, systemdDirectory: node.systemd },
-    new AbortController().signal,
-    {
-      question: deadline,
-      job: deadline,
-    },
-  );
+  const open = systemdOver(node.systemd, new AbortController().signal, {
+    question: deadline,
+    job: deadline,
+  });
   const descriptors = () => readdirSync("/proc/self/fd").length;
   const before = descriptors();
   const seen = { read: 0, thrown: 0 };

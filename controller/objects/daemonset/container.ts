@@ -92,7 +92,7 @@ export function container(agent: Agent, digest: string): V1Container {
       timeoutSeconds: 1,
     },
     resources: resourcesOf(agent),
-    securityContext: asksSystemd(agent) ? { ...confined, ...withBus(agent) } : confined,
+    securityContext: asksSystemd(agent) ? { ...confined, ...withSystemd(agent) } : confined,
     terminationMessagePath: names.mountPaths.terminationLog,
     terminationMessagePolicy: "File",
     volumeMounts: [
@@ -101,25 +101,22 @@ export function container(agent: Agent, digest: string): V1Container {
       // other pods' mounts would keep their devices busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
       ...(asksSystemd(agent)
-        ? [
-            { name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true },
-            { name: "systemd", mountPath: names.mountPaths.systemd, readOnly: true },
-          ]
+        ? [{ name: "systemd", mountPath: names.mountPaths.systemd, readOnly: true }]
         : []),
       { name: "pod", mountPath: names.mountPaths.pod },
     ],
   };
 }
 
-/** AppArmor's default profiles keep a container from the bus; nothing else needs another one. */
-function withBus({ appArmorProfile }: Agent): V1SecurityContext {
+/** The runtime's AppArmor profile may keep a container from systemd; nothing else needs another. */
+function withSystemd({ appArmorProfile }: Agent): V1SecurityContext {
   const [type = "", localhostProfile] = appArmorProfile.split(/\/(.*)/s);
   return { appArmorProfile: { type, ...(localhostProfile && { localhostProfile }) } };
 }
 
 /**
- * True when agents get the system bus. Access to it as root is root on the node, so agents that
- * restart nothing have none, and run where there is no bus.
+ * True when agents get systemd's socket. Access to it as root is root on the node, so agents that
+ * restart nothing have none, and run where there is no systemd.
  */
 function asksSystemd(agent: Agent): boolean {
   return restartOf(agent.delivery) === "Always";
@@ -139,12 +136,7 @@ export function volumes(agent: Agent): V1Volume[] {
   return [
     { name: "global-pull-secret", projected: mounted },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
-    ...(asksSystemd(agent)
-      ? [
-          { name: "dbus", hostPath: { path: agent.dbusDirectory, type } },
-          { name: "systemd", hostPath: { path: "/run/systemd", type } },
-        ]
-      : []),
+    ...(asksSystemd(agent) ? [{ name: "systemd", hostPath: { path: "/run/systemd", type } }] : []),
     // Holds what the init container saw, and the mark that this pod has ended once to write its
     // termination message.
     { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },

@@ -51,7 +51,7 @@ test("H11: ServiceAccount, Role and RoleBinding have the promised name and belon
 test("single files are never mounted: a replaced file would stay the old one for ever", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
-    ["global-pull-secret", ...Array(3).fill("DirectoryOrCreate"), "pod", "Directory"],
+    ["global-pull-secret", ...Array(2).fill("DirectoryOrCreate"), "pod", "Directory"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
@@ -201,11 +201,7 @@ const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
 test("agents write in the kubelet's directory and nowhere else on the node: a runtime's configuration is out of their reach", () => {
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
-    "/var/lib/kubelet",
-    "/run/dbus",
-    "/run/systemd",
-  ]);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/systemd"]);
   const mark = "--allow-fs-write=";
   const writes = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
   assert.deepEqual(
@@ -221,8 +217,8 @@ test("agents write in the kubelet's directory and nowhere else on the node: a ru
   );
 });
 
-test("agents that restart nothing have no bus: access to it as root is root on the node, and some nodes have none", () => {
-  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/run/systemd", "/"]);
+test("agents that restart nothing have no way to systemd: access to it as root is root on the node, and some nodes have none", () => {
+  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/systemd", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
     ({ name }) => name,
@@ -230,7 +226,7 @@ test("agents that restart nothing have no bus: access to it as root is root on t
   assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
 });
 
-test("AppArmor is relaxed where the bus is mounted and nowhere else, and SELinux as the installer says", () => {
+test("AppArmor is relaxed where systemd's socket is mounted and nowhere else, and SELinux as the installer says", () => {
   const contexts = (change: Partial<Agent>) => {
     const { securityContext, containers, initContainers } = podOf(change) ?? assert.fail();
     return {
@@ -256,7 +252,7 @@ const providers = (["All", "Annotated"] as const).map(
   (scope) => ({ mode: "CredentialProvider", scope }) as const,
 );
 for (const delivery of providers)
-  test(`gives agents of mode CredentialProvider the scope ${delivery.scope}, and no bus`, () => {
+  test(`gives agents of mode CredentialProvider the scope ${delivery.scope}, and no way to systemd`, () => {
     const { args = [] } = podOf({ delivery })?.containers[0] ?? {};
     const given = (flag: string) => args[args.indexOf(flag) + 1];
     assert.deepEqual(["--delivery", "--scope", "--restart"].map(given), [
@@ -304,11 +300,7 @@ test("the node's root directory is the first container's alone, read-only, and g
   assert.deepEqual(look?.securityContext, confined);
   assert.ok(!container?.volumeMounts?.some(({ name }) => name === "root"));
   assert.equal(podOf({ hiddenFiles: "Ignore" })?.initContainers, undefined);
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
-    "/var/lib/kubelet",
-    "/run/dbus",
-    "/run/systemd",
-  ]);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/systemd"]);
 });
 
 test("the first container may open the few files that a kubelet searches, and the journal", () => {

@@ -65,7 +65,6 @@ export class AgentProcess implements AsyncDisposable {
       options.program ?? (await agentBundle()),
       `--secret-directory=${node.secret}`,
       `--kubelet-directory=${node.kubelet}`,
-      `--dbus-directory=${node.dbus}`,
       `--systemd-directory=${node.systemd}`,
       `--termination-log=${node.terminationLog}`,
       `--pod-directory=${node.pod}`,

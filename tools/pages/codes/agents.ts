@@ -40,7 +40,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS209: ["The agent reads the file again and begins anew.", none],
   GPS210: [
     "The agent changes nothing and asks again, at most every 30 s.",
-    longer("check systemd and D-Bus on the node. If the node has neither, set mode `Reread`."),
+    longer("check systemd on the node. If it has none, set mode `Reread`."),
   ],
   GPS211: [untouched, "Set `--kubelet-unit` to the kubelet's unit."],
   GPS212: ["The agent restarts the kubelet.", none],
@@ -108,10 +108,6 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS240: [
     "The agent does everything else, and tries the port again at most every 10 s. Until then its pod is not Ready.",
     "Stop the other program, or set `--probe-port`.",
-  ],
-  GPS241: [
-    "The agent ends, because only a new container gets a new mount of the bus's directory.",
-    longer("check D-Bus on the node."),
   ],
   GPS242: ["The agent looks at the files whenever the kubelet probes it.", none],
   GPS250: [

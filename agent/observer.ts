@@ -16,6 +16,7 @@ import { isElsewhere } from "./observe/own-pod.ts";
 import { askHides } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
 import { type Former, formerOf, joined } from "./journal/former.ts";
+import { keepFormer, readFormer } from "./journal/former-file.ts";
 import { isIdle, type JournalReading } from "./journal/journal.ts";
 import { failedKey, isOf, type Seen } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
@@ -48,13 +49,14 @@ export class Observer {
   readonly #readings: Readings;
   /** Kept, because people delete a folder that they do not know. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
-  #former: Former = [];
+  #former: Former;
   #seen: Seen = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
 
   constructor(senses: Senses) {
     this.#senses = senses;
     this.#stopwatch = new Stopwatch(senses.clock);
     this.#readings = new Readings(senses);
+    this.#former = readFormer(senses.config.podDirectory);
   }
 
   /** What the last look has seen. */
@@ -171,6 +173,8 @@ export class Observer {
     if (step.action === "leave") {
       const { owned } = this.#journal?.journal ?? {};
       if (owned !== undefined) this.#former = joined(this.#former, formerOf(owned));
+      // Before the folder goes, with the only other record of it.
+      keepFormer(this.#senses.config.podDirectory, this.#former);
       this.#journal = undefined;
     }
     if (step.action !== "nothing") this.#readings.forget();

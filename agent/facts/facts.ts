@@ -45,7 +45,7 @@ export type Facts = Readonly<{
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
-  /** What was ours before the withdrawal that this process has ended. */
+  /** What was ours before a withdrawal that this pod has ended. */
   former: Former;
   /** The journal is not on the disk: it is what this process read there last. */
   vanished: boolean;

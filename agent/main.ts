@@ -88,6 +88,8 @@ async function serve(config: Config): Promise<number> {
       log({ code: codes.unwatched }, say(codes.unwatched, describe(error))),
     );
 
+  if (config.hiddenFiles === "Skip") log({ code: codes.unsearched }, say(codes.unsearched));
+
   const lock = new Lock(folder);
   let swept = false;
   const acquire = async () => {

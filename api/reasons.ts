@@ -95,6 +95,7 @@ export const newsReasons = {
   WithdrawalAwaited: "The Secret is deleted; its entries are taken back after the grace period.",
   Removing: "A revision takes the entries back from every node.",
   Removed: "The nodes have given everything back, and our objects are deleted.",
+  HiddenFilesUnsearched: "Nodes are not searched for files that config.json would hide.",
   NodesLeftBehind: "The removal ended without nodes that may keep the entries.",
 } as const;
 

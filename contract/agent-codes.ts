@@ -139,6 +139,11 @@ export const catalogue = {
     "the node does not let us watch files",
     "looks at them whenever the kubelet probes the agent",
   ],
+  unsearched: [
+    "GPS243",
+    "nobody looks for files that config.json would hide, because a node of the cluster cannot mount its root directory safely",
+    "all else is done; look yourself, or update the container runtimes",
+  ],
   withdrawnInDoubt: [
     "GPS250",
     "withdrawn, but the journal was lost: config.json may still hold entries of ours that are no longer known",

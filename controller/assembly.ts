@@ -16,6 +16,7 @@ import { createReport } from "./report/report.ts";
 import { noMemory } from "#controller/grants/memory.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { Listings } from "./rollout/nodes.ts";
+import { RootMounts } from "./rollout/root-mount.ts";
 import { Repairs } from "./rollout/repairs.ts";
 import { stillClock } from "./withdrawal/standstill.ts";
 
@@ -71,6 +72,7 @@ export function assembled(
     memory: { grants: noMemory },
     repairs: new Repairs(),
     listings: new Listings(),
+    rootMounts: new RootMounts(),
     times: () => ({ steady: seconds(), api: now().getTime() / 1000 }),
     stillSeconds: stillClock(seconds),
     platform: platformClock(live, seconds),

@@ -42,14 +42,14 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   if (isAbsent(snapshot, whole) && takesAway(snapshot))
     snapshot = await observe(live, original, extrasOf(true));
   const known = knownOf(snapshot);
-  const reconciler = inItsDirectory(whole, snapshot);
-  const given = givenOf(snapshot, reconciler);
-  if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
+  const given = givenOf(snapshot, whole);
+  if (isAbsent(snapshot, whole) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     report.idle();
     if (given.some(({ core }) => !core))
       await report.verdict(accept({ given, ...known }, policy.merge), snapshot);
     return undefined;
   }
+  const reconciler = await withRoot(inItsDirectory(whole, snapshot), snapshot);
   const absences = withdrawals(given, snapshot, reconciler);
   const held = holdsWithdrawals(reconciler, snapshot);
   const sources = { given: keptOf(given, absences, held), ...known };
@@ -95,6 +95,20 @@ function inItsDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler 
   report.directory(kept, agent.kubeletDirectory);
   if (kept === undefined) return reconciler;
   return { ...reconciler, agent: { ...agent, kubeletDirectory: kept } };
+}
+
+/** With agents that look for hidden files where all nodes can mount their root directory safely. */
+async function withRoot(reconciler: Reconciler, snapshot: Snapshot): Promise<Reconciler> {
+  const { agent, cluster, pods, report, rootMounts, times } = reconciler;
+  const lacking = await rootMounts.lacking(snapshot, {
+    cluster,
+    agent,
+    pods: pods.view.items.values(),
+    steady: times().steady,
+  });
+  if (lacking.length === 0) return reconciler;
+  report.unsearched(lacking);
+  return { ...reconciler, agent: { ...agent, hiddenFiles: "Skip" } };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import type { Extras } from "#controller/sources/read/extras.ts";
 import type { OriginalPlace } from "#controller/sources/read/snapshot.ts";
 import type { Report } from "./report/outcome.ts";
+import type { RootMounts } from "./rollout/root-mount.ts";
 import type { Steering } from "./steering.ts";
 import type { Remover } from "./withdrawal/removal.ts";
 
@@ -17,4 +18,5 @@ export type Reconciler = Remover &
     /** The API group of another operator that owns the nodes' pull secrets, where there is one. */
     platform: () => Promise<string | undefined>;
     report: Report;
+    rootMounts: Pick<RootMounts, "lacking">;
   }>;

@@ -69,7 +69,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--restart-control-plane no",
     '--restart-control-plane "no": is none of the choices; give Always, Never',
   ],
-  ["--hidden-files look", '--hidden-files "look": is none of the choices; give Look, Ignore'],
+  ["--hidden-files look", '--hidden-files "look": is none of the choices; give Look, Ignore, Skip'],
   ["--probation -1s", '--probation "-1s": is no duration from 0s to 3600s; give one such as 5s'],
   ["--probation=5", '--probation "5": is no duration from 0s to 3600s; give one such as 5s'],
   [

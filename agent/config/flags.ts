@@ -56,9 +56,9 @@ export const flags = {
     what: "the same for a unit with a control plane in it",
   },
   "hidden-files": {
-    read: oneOf("Look", "Ignore"),
+    read: oneOf("Look", "Ignore", "Skip"),
     standard: "Look",
-    what: "Look refuses to hide another file of the kubelet's, Ignore does not look",
+    what: "Look refuses to hide another file of the kubelet's, Ignore and Skip do not look",
   },
   // An hour: beyond it a rollout of a few nodes would take days, which nobody means.
   probation: {

@@ -92,6 +92,13 @@ export function directoryInUse(kept: string, wanted: string): Notice {
   return lasting("notAllowed", line(found), detail);
 }
 
+/** Agents look for no hidden files, because of these nodes. */
+export function unsearched(names: readonly string[]): Notice {
+  const found = finding("unsearched", "controller", "--hidden-files", list(names));
+  // Once: which nodes lack it is news only for who does not know that any does.
+  return { type: "Warning", reason: "HiddenFilesUnsearched", message: line(found), about: "" };
+}
+
 /** `objects`: kind and name of each. */
 export function foreign(objects: readonly string[], about: string): Notice {
   const problems = objects.map((object) => finding("foreign", object, "metadata.labels"));

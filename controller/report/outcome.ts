@@ -12,6 +12,8 @@ export type Report = Readonly<{
   begins: (steering: Steered) => void;
   /** `kept`: where the agents stay although the installer wants them elsewhere. */
   directory: (kept: string | undefined, wanted: string) => void;
+  /** Nodes that keep agents from looking for files that config.json would hide. */
+  unsearched: (nodes: readonly string[]) => void;
   /** `group`: undefined, when nobody else owns the nodes' pull secrets. */
   unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;

@@ -140,6 +140,8 @@ export function createReport({
       );
     },
 
+    unsearched: (nodes) => announce(messages.unsearched(nodes), secret),
+
     async unsupported(group, snapshot) {
       secret = snapshot.additional?.metadata;
       stands("cluster", group === undefined ? [] : [["unsupported", messages.unsupported(group)]]);

@@ -5,7 +5,13 @@ import type { AgentPolicy, RolloutPolicy } from "#controller/policy/policy.ts";
 /** The image that an agent runs, and the Secrets of kube-system that it is pulled with. */
 export type AgentImage = Readonly<{ image: string; imagePullSecrets: readonly string[] }>;
 
-export type Agent = AgentPolicy & Pick<RolloutPolicy, "probationSeconds"> & AgentImage;
+export type Agent = Omit<AgentPolicy, "hiddenFiles"> &
+  Pick<RolloutPolicy, "probationSeconds"> &
+  AgentImage &
+  Readonly<{
+    /** `Skip`: nodes cannot mount their root directory safely, so nobody looks. */
+    hiddenFiles: AgentPolicy["hiddenFiles"] | "Skip";
+  }>;
 
 /**
  * The resources without empty parts. The API server would drop these, and we would write them again

@@ -101,7 +101,15 @@ export function container(agent: Agent, digest: string): V1Container {
       // other pods' mounts would keep their devices busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
       ...(asksSystemd(agent)
-        ? [{ name: "systemd", mountPath: names.mountPaths.systemd, readOnly: true }]
+        ? [
+            {
+              name: "systemd",
+              mountPath: names.mountPaths.systemd,
+              readOnly: true,
+              // A socket needs no write, and units may have mounts of their own below.
+              recursiveReadOnly: "IfPossible",
+            },
+          ]
         : []),
       { name: "pod", mountPath: names.mountPaths.pod },
     ],

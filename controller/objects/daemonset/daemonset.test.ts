@@ -4,6 +4,7 @@ import type { V1DaemonSet } from "@kubernetes/client-node";
 import { agent } from "./agent.fixture.ts";
 import type { Agent } from "./agent.ts";
 import { tellsProvider } from "./delivery.ts";
+import { mountsRoot } from "./first-container.ts";
 import { daemonSet, templateDigest } from "./daemonset.ts";
 import { nodesOf } from "./placement.ts";
 import { globalSecret, newSalt } from "#controller/objects/global-secret.ts";
@@ -285,22 +286,27 @@ test("no path that agents may write begins with the name of a folder that they m
       assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
 });
 
-test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {
+test("the node's root directory is the first container's alone, recursively read-only or not at all", () => {
   const [look] = pod?.initContainers ?? [];
   assert.deepEqual(look?.volumeMounts, [
     {
       name: "root",
       mountPath: "/host/root",
       readOnly: true,
-      recursiveReadOnly: "IfPossible",
+      recursiveReadOnly: "Enabled",
     },
     { name: "pod", mountPath: "/run/global-pull-secret" },
   ]);
   const { appArmorProfile: _relaxed, ...confined } = container?.securityContext ?? {};
   assert.deepEqual(look?.securityContext, confined);
   assert.ok(!container?.volumeMounts?.some(({ name }) => name === "root"));
-  assert.equal(podOf({ hiddenFiles: "Ignore" })?.initContainers, undefined);
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/systemd"]);
+  for (const hiddenFiles of ["Ignore", "Skip"] as const) {
+    const without = podOf({ hiddenFiles });
+    assert.equal(without?.initContainers, undefined);
+    assert.deepEqual(hostPaths({ hiddenFiles }), ["/var/lib/kubelet", "/run/systemd"]);
+    assert.ok(without?.containers[0]?.args?.join(" ").includes(`--hidden-files ${hiddenFiles}`));
+  }
+  assert.deepEqual([mountsRoot(pod), mountsRoot(podOf({ hiddenFiles: "Skip" }))], [true, false]);
 });
 
 test("the first container may open the few files that a kubelet searches, and the journal", () => {

@@ -85,6 +85,11 @@ export const catalogue = {
     "is {}; agents stay there, because elsewhere they could not take them back",
     "set spec.managementState: Withdrawn until nothing is left, or give the old directory again",
   ],
+  unsearched: [
+    "GPS332",
+    "is skipped: the container runtimes of {} cannot mount the root directory recursively read-only",
+    "look yourself for the files that docs/errors.md names, or update the runtimes and start the controller again; --hidden-files Ignore ends this report",
+  ],
   unanswered: [
     "GPS325",
     "{}",

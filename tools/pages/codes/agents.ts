@@ -109,6 +109,10 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "The agent does everything else, and tries the port again at most every 10 s. Until then its pod is not Ready.",
     "Stop the other program, or set `--probe-port`.",
   ],
+  GPS243: [
+    "The agent does all else. The Event `HiddenFilesUnsearched` names the nodes.",
+    "Look yourself for `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`, or update the container runtime.",
+  ],
   GPS242: ["The agent looks at the files whenever the kubelet probes it.", none],
   GPS250: [
     "The agent keeps waiting.",

@@ -69,6 +69,7 @@ export class Inside {
     const mounts = {
       kubelet: "/var/lib/kubelet",
       secret: `/${place}/secret`,
+      systemd: "/run/systemd",
       pod: `/${place}/pod`,
       terminationLog: `/${place}/termination-log`,
       flags,

@@ -24,6 +24,7 @@ test("under the DaemonSet's flags the agent applies, repairs, and leaves no trac
     writeFileSync(node.config, "{}");
     await agent.shows("5nn", "GPS254");
     assert.match(node.file ?? "", new RegExp(encode("ours")));
+    assert.doesNotMatch(agent.output, /GPS242/, "it may not watch its directories");
   }
   node.mount(2, {});
   node.newPod();
@@ -38,11 +39,16 @@ test("under the DaemonSet's flags the agent applies, repairs, and leaves no trac
   assert.ok(!existsSync(node.folder));
 });
 
-test("under the DaemonSet's flags nothing else can be written, and no process started", () => {
+test("under the DaemonSet's flags nothing else can be read or written, and no process started", () => {
   using node = new NodeDirectory();
   const elsewhere = mkdtempSync(join(tmpdir(), "gps-permission-"));
   const script = join(elsewhere, "try.cjs");
   const attempts = [
+    `fs.readdirSync(${JSON.stringify(node.root)})`,
+    `fs.readFileSync(${JSON.stringify(node.terminationLog)})`,
+    `fs.readdirSync(${JSON.stringify(node.systemd)})`,
+    'fs.readFileSync("/etc/passwd")',
+    'fs.readFileSync("/proc/self/environ")',
     `fs.writeFileSync(${JSON.stringify(join(node.root, "word"))}, "")`,
     `fs.writeFileSync(${JSON.stringify(join(node.kubelet, "other"))}, "")`,
     `fs.writeFileSync(${JSON.stringify(join(node.kubelet, "config.json.tmp"))}, "")`,

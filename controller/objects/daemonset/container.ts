@@ -18,13 +18,22 @@ import { confined } from "./first-container.ts";
  * largest config.json beside it, rolled back. No flag changes how V8 compiles, such as
  * --optimize-for-size, because Node's own code cache is refused then (docs/decisions/0007). Node's
  * permission model is a second barrier: the agent may write the kubelet's file, our folder beside
- * it and its termination message, start no process and load no native code.
+ * it and its termination message, start no process and load no native code. It may read all of the
+ * kubelet's directory: a rename is durable only when the directory is synced, which takes opening
+ * it, and Node grants a directory with everything below it or not at all.
  */
 const nodeFlags = [
   "--max-old-space-size=32",
   "--max-semi-space-size=1",
   "--permission",
-  "--allow-fs-read=*",
+  "--allow-fs-read=/app/agent.cjs",
+  `--allow-fs-read=${names.mountPaths.secret}/*`,
+  `--allow-fs-read=${names.mountPaths.kubelet}/*`,
+  `--allow-fs-read=${names.mountPaths.systemd}/private`,
+  `--allow-fs-read=${names.mountPaths.pod}/*`,
+  // The clock that all processes of a boot share, and whether config.json is a mount of its own.
+  "--allow-fs-read=/proc/sys/kernel/random/boot_id",
+  "--allow-fs-read=/proc/self/mountinfo",
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
   // The star is needed: Node takes a path that does not exist yet for a file, and would refuse
   // writes below it.

@@ -15,7 +15,7 @@ import type { Document } from "./delivery/mount.ts";
 import { afterProvider, providedBy } from "./delivery/provider/observation.ts";
 import {
   absent,
-  busless,
+  notAsked,
   decide,
   facts,
   idle,
@@ -95,7 +95,7 @@ class Node {
         journal: journal ?? { kind: "none" },
         grant: eight,
         mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight", desired },
-        unit: busless,
+        unit: notAsked,
         config: { restart: "Never" },
         time: { boot: "b", monotonic: 1_000_000 + 1000 * seconds },
         now: now + 1000 * seconds,
@@ -175,7 +175,7 @@ test("a withdrawal empties the answer also where no journal tells of it", () => 
   for (const file of modes)
     for (const journal of [{ kind: "none" } as const, firstJournal({ absent: true })]) {
       const step = decide(
-        facts({ file, journal, mounted: withdrawn, unit: busless, config: { restart: "Never" } }),
+        facts({ file, journal, mounted: withdrawn, unit: notAsked, config: { restart: "Never" } }),
       );
       assert.ok(step.action === "apply");
       assert.deepEqual(step.plan.last?.bytes, answerOf(new Map()));

@@ -1,6 +1,6 @@
 /** What a look reads and whom it asks: real files, and a systemd and a healthz that are fakes. */
 import assert from "node:assert/strict";
-import fs, { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -31,7 +31,7 @@ class Place {
   #observer: Observer;
   readonly #observing: () => Observer;
 
-  constructor(t: TestContext, others: readonly string[] = []) {
+  constructor(t: TestContext, others: readonly string[] = [], uid = "") {
     const { node } = this;
     node.isFor(others);
     node.mount(1, content);
@@ -40,6 +40,7 @@ class Place {
     const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
     const parsed = parseConfig([...flags, ...others], {
       NODE_NAME: "n",
+      POD_UID: uid,
     });
     assert.ok(parsed.ok);
     const config = parsed.value;
@@ -152,6 +153,25 @@ test(
         assert.deepEqual(place.asked, ["healthz"], `long after: ${change}`);
       }
     }
+  },
+);
+
+test(
+  "touches nothing in a directory that lacks its own pod, and all when it is there",
+  { skip },
+  async (t) => {
+    const place = new Place(t, [], "own");
+    const { node } = place;
+    for (let looks = 0; looks < 3; looks += 1) assert.equal((await place.looks()).code, "GPS261");
+    node.mount(2, { intent: "release" });
+    node.grant(2);
+    assert.equal((await place.looks()).code, "GPS261");
+    assert.deepEqual([node.file, existsSync(node.folder)], [undefined, false]);
+    mkdirSync(join(node.kubelet, "pods", "own"), { recursive: true });
+    assert.equal((await place.rests()).code, "GPS224");
+    node.mount(3, content);
+    node.grant(3);
+    assert.equal((await place.rests()).code, "GPS200");
   },
 );
 

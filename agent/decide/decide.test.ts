@@ -33,7 +33,7 @@ import {
   follow,
   check,
   decide,
-  busless,
+  notAsked,
   type FactsChange,
   inTurn,
   ungranted,
@@ -282,7 +282,7 @@ test("config.json is written only where systemd can be asked", () => {
     ],
     [
       "policy Never asks nobody",
-      { file: absent, unit: busless, config: { restart: "Never" } },
+      { file: absent, unit: notAsked, config: { restart: "Never" } },
       "apply GPS226 → applying",
     ],
     ["what means the same already is only noted", { file: written }, "record GPS226 → applied"],
@@ -426,7 +426,7 @@ test("ready never without the file, the proof and the answer", () => {
     rolledBack,
     { ...restarting, phase: "restoring" as const },
   ];
-  const units: Facts["unit"][] = [unit, renewed, crashed, stopped, limited, unanswered, busless];
+  const units: Facts["unit"][] = [unit, renewed, crashed, stopped, limited, unanswered, notAsked];
   let seen = 0;
   for (const file of files)
     for (const journal of journals)

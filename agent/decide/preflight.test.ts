@@ -21,7 +21,7 @@ import {
   unasked,
   ungranted,
   withdrawn,
-  busless,
+  notAsked,
   written,
 } from "../facts/facts.fixture.ts";
 
@@ -170,15 +170,15 @@ test("the same is demanded before each change begins", () => {
 test("with --restart Never systemd is not asked, but healthz must answer and no file be hidden", () => {
   const never = { restart: "Never" } as const;
   check([
-    ["fit", { ...ungranted, config: never, unit: busless }, "record GPS201 → applied"],
+    ["fit", { ...ungranted, config: never, unit: notAsked }, "record GPS201 → applied"],
     [
       "healthz does not answer",
-      { config: never, unit: busless, file: absent, healthy: false },
+      { config: never, unit: notAsked, file: absent, healthy: false },
       "wait GPS221",
     ],
     [
       "a file would be hidden",
-      { config: never, unit: busless, file: absent, hides: hidesFile },
+      { config: never, unit: notAsked, file: absent, hides: hidesFile },
       "wait GPS232",
     ],
     [

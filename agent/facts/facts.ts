@@ -13,13 +13,13 @@ import type { Hides } from "./search.ts";
 import type { Unit } from "../systemd/unit.ts";
 
 /**
- * `busless`: systemd is not asked, under --restart Never. `unknown`: it could not be asked.
+ * `notAsked`: systemd is not asked, under --restart Never. `unknown`: it could not be asked.
  * `outdated`: it does not know a property that we need. `absent`: there is no systemd. `unfound`:
  * none, or several, of the known units may be the kubelet's.
  */
 export type UnitFact =
   | Unit
-  | Readonly<{ busless: true }>
+  | Readonly<{ notAsked: true }>
   | Readonly<{ unknown: string; outdated?: boolean; absent?: boolean }>
   | Readonly<{ unfound: string }>;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { BusError, CouldNotAsk } from "../systemd/bus.ts";
+import { SystemdError, CouldNotAsk } from "../systemd/connection.ts";
 import { say } from "../facts/problems.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { record, type Step, wait } from "../facts/step.ts";
@@ -145,7 +145,7 @@ const keyPartsOf = (grant: Seen["grant"]) => {
 test("an error becomes a reason: not asked, a file operation, another writer, or unforeseen", () => {
   const errors: readonly (readonly [Error, string])[] = [
     [new CouldNotAsk("x"), "GPS210"],
-    [new BusError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
+    [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
     [new FileChanged("x"), "GPS209"],
     [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208"],
     // On a full disk every call succeeded, and the file was too short: told as unforeseen once.

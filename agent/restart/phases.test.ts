@@ -26,7 +26,7 @@ import {
   withdrawn,
   written,
   decide,
-  busless,
+  notAsked,
   stepOf,
 } from "../facts/facts.fixture.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -177,7 +177,7 @@ const never = { restart: "Never" } as const;
 test("restarts switched off while the old file is being put back: the node is rolled back, and takes a withdrawal", () => {
   const restoring: FactsChange = {
     journal: { ...tried(3, 0), phase: "restoring" },
-    unit: busless,
+    unit: notAsked,
     config: never,
   };
   const { steps, end } = follow(restoring);
@@ -241,7 +241,7 @@ test("restarts switched off while the kubelet is revived: what is withdrawn late
   );
   const config = { ...never, revision: 8, digest: "eight's" };
   const eight = { ...withdrawn, revision: 8, digest: "eight's" };
-  const gone = follow({ journal, file: back.end.file, config, mounted: eight, unit: busless });
+  const gone = follow({ journal, file: back.end.file, config, mounted: eight, unit: notAsked });
   assert.deepEqual(gone.steps.slice(0, 2), ["record GPS218 → applied", "apply GPS226 → applying"]);
   assert.equal(gone.end.file.kind, "absent");
 });

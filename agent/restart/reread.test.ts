@@ -13,7 +13,7 @@ import {
   time,
   unit,
   decide,
-  busless,
+  notAsked,
   idle,
   mounted,
   unanswered,
@@ -27,13 +27,13 @@ const { owed: _owed, undo: _undo, ...rest } = restarting;
 const waiting: Journal = { ...rest, renamed: time };
 const after = (seconds: number): FactsChange => ({
   config,
-  unit: busless,
+  unit: notAsked,
   journal: waiting,
   time: { ...time, monotonic: time.monotonic + seconds * 1000 },
 });
 
 test("H17: without restarts Ready is not said until the kubelet must have read the file: 305 s after it was in place", () => {
-  const { steps, end } = follow({ config, file: absent, unit: busless });
+  const { steps, end } = follow({ config, file: absent, unit: notAsked });
   assert.deepEqual(steps, ["apply GPS226 → applying", "record GPS254 → restarting", "wait GPS254"]);
   assert.deepEqual(end.journal.kind === "journal" && end.journal.journal.renamed, time);
   check([
@@ -143,7 +143,7 @@ test("what teaches the kubelet nothing is not waited for, and does not begin an 
 });
 
 test("a restart that was owed when restarts were switched off is waited for like a file just written", () => {
-  assert.deepEqual(follow({ config, unit: busless, journal: restarting }).steps, [
+  assert.deepEqual(follow({ config, unit: notAsked, journal: restarting }).steps, [
     "record GPS254 → restarting",
     "wait GPS254",
   ]);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { NodeDirectory } from "#test/harness/agent/node-directory.ts";
 import { ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
-import { BusError, isAnswer, NoSystemd } from "./bus.ts";
+import { SystemdError, isAnswer, NoSystemd } from "./connection.ts";
 import { systemdOver } from "./systemd.ts";
 
 const over = ({ systemd }: NodeDirectory) => systemdOver(systemd, new AbortController().signal);
@@ -52,5 +52,5 @@ const errors: Readonly<Record<string, "answers" | "decides nothing">> = {
 
 test("tells errors that answer a request from those that a repetition may not meet", () => {
   for (const [type, is] of Object.entries(errors))
-    assert.equal(isAnswer(new BusError(type, "")) ? "answers" : "decides nothing", is, type);
+    assert.equal(isAnswer(new SystemdError(type, "")) ? "answers" : "decides nothing", is, type);
 });

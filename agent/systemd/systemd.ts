@@ -1,7 +1,7 @@
 /** Units as systemd sees them, over D-Bus; the kubelet's is the one that we may restart. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Bus, BusError, type BusConnection, NoSystemd, openBus, type Signal } from "./bus.ts";
+import { type Connection, SystemdError, type Peer, NoSystemd, connectTo } from "./connection.ts";
 import {
   manager,
   readStates,
@@ -19,7 +19,7 @@ type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 
 /** Questions that follow each other share one connection, until hangUp. */
 export type Systemd = Readonly<{
-  /** A unit's present state. Throws CouldNotAsk or BusError. */
+  /** A unit's present state. Throws CouldNotAsk or SystemdError. */
   unit(name: string): Promise<Unit>;
   /** Which of these are there, and run. Throws like `unit`. */
   states(names: readonly string[]): Promise<UnitState[]>;
@@ -62,17 +62,14 @@ function socketIn(directory: string): string {
  * without us.
  */
 export function systemdOver(directory: string, stop: AbortSignal, deadlines = usual): Systemd {
-  let open: Bus | undefined;
+  let open: Connection | undefined;
   const hangUp = () => {
     open?.close();
     open = undefined;
   };
-  const within = async <T>(
-    deadline: number,
-    use: (bus: BusConnection) => Promise<T>,
-  ): Promise<T> => {
+  const within = async <T>(deadline: number, use: (systemd: Peer) => Promise<T>): Promise<T> => {
     if (open?.broken()) hangUp();
-    open ??= await openBus(socketIn(directory), stop);
+    open ??= await connectTo(socketIn(directory), stop);
     try {
       return await open.within(deadline, use);
     } catch (error) {
@@ -81,9 +78,10 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = us
     }
   };
   return {
-    unit: (name) => within(deadlines.question, (bus) => readUnit(bus, name)),
-    states: (names) => within(deadlines.question, (bus) => readStates(bus, names)),
-    surroundings: (name) => within(deadlines.question, (bus) => readSurroundings(bus, name)),
+    unit: (name) => within(deadlines.question, (systemd) => readUnit(systemd, name)),
+    states: (names) => within(deadlines.question, (systemd) => readStates(systemd, names)),
+    surroundings: (name) =>
+      within(deadlines.question, (systemd) => readSurroundings(systemd, name)),
     restart: async (name, recorded) => {
       try {
         return await restart(name, recorded, (use) => within(deadlines.job, use));
@@ -93,8 +91,8 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = us
       }
     },
     resetFailed: (name) =>
-      within(deadlines.question, async (bus) => {
-        await bus.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [name] });
+      within(deadlines.question, async (systemd) => {
+        await systemd.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [name] });
       }),
     hangUp,
   };
@@ -103,38 +101,25 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = us
 async function restart(
   unit: string,
   recorded: () => Promise<void>,
-  connect: (use: (bus: BusConnection) => Promise<string>) => Promise<string>,
+  connect: (use: (systemd: Peer) => Promise<string>) => Promise<string>,
 ): Promise<Restarted> {
   // From the moment when the request is on its way, an error no longer means that there is no job.
   let sent = false;
   try {
-    const result = await connect(async (bus) => {
+    const result = await connect(async (systemd) => {
       await recorded();
       sent = true;
-      const [job] = await bus.call({
+      const [job] = await systemd.call({
         ...manager,
         member: "RestartUnit",
         signature: "ss",
         body: [unit, "replace"],
       });
-      // Signals come without Subscribe to who is connected directly.
-      let removed = "";
-      // It may have been read together with the reply, before we run again: those stored are
-      // searched first.
-      await bus.signal((signal) => {
-        if (!isRemovalOf(signal, job)) return false;
-        removed = String(signal.body[3]);
-        return true;
-      });
-      return removed;
+      return await systemd.endOf(job);
     });
     return { result };
   } catch (error) {
     const refused = error instanceof Error ? error : new Error(String(error));
-    return sent && !(refused instanceof BusError) ? { result: "unknown" } : { refused };
+    return sent && !(refused instanceof SystemdError) ? { result: "unknown" } : { refused };
   }
-}
-
-function isRemovalOf({ member, path, body }: Signal, job: unknown): boolean {
-  return member === "JobRemoved" && path === manager.path && body[1] === job;
 }

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import fc from "fast-check";
-import { BusError, CouldNotAsk, NoSystemd } from "#agent/systemd/bus.ts";
+import { SystemdError, CouldNotAsk, NoSystemd } from "#agent/systemd/connection.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { inTime } from "../harness/agent/agent.ts";
 import { AgentPlace } from "./place.ts";
@@ -211,7 +211,7 @@ test("a refused request is told from a job whose end nobody saw", async (t) => {
     const answer = await open(root).restart(recorded);
     assert.ok(
       "refused" in answer &&
-        answer.refused instanceof BusError &&
+        answer.refused instanceof SystemdError &&
         answer.refused.type.endsWith(name),
     );
   }

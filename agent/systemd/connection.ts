@@ -12,7 +12,7 @@ import { OwnError } from "../files/errno.ts";
 export class CouldNotAsk extends OwnError {}
 
 /** systemd answered with an error. */
-export class BusError extends OwnError {
+export class SystemdError extends OwnError {
   /** Such as `org.freedesktop.DBus.Error.AccessDenied`. */
   readonly type: string;
   constructor(type: string, text: string) {
@@ -32,7 +32,7 @@ const passing =
   /\.(?:NoReply|Timeout|TimedOut|Disconnected|LimitsExceeded|NoMemory|TransactionIsDestructive|TransactionJobsConflicting|ShuttingDown)$/;
 
 /** Whether the error is an answer to the question, such as AccessDenied. */
-export function isAnswer({ type }: BusError): boolean {
+export function isAnswer({ type }: SystemdError): boolean {
   return !passing.test(type);
 }
 
@@ -45,25 +45,23 @@ type Call = Readonly<{
   body?: readonly unknown[];
 }>;
 
-export type Signal = Readonly<{ path: string; member: string; body: unknown[] }>;
+/** A job that has ended. */
+type Ended = Readonly<{ job: unknown; result: string }>;
 
-export type BusConnection = Readonly<{
+export type Peer = Readonly<{
   call(call: Call): Promise<unknown[]>;
-  /**
-   * Every signal since the connection was made, and each one to come, until the listener answers
-   * true.
-   */
-  signal(wanted: (signal: Signal) => boolean): Promise<void>;
+  /** The job's result; it may have ended at any time since the connection was made. */
+  endOf(job: unknown): Promise<string>;
 }>;
 
-export type Bus = Readonly<{
+export type Connection = Readonly<{
   /**
    * Gives `use` the connection as soon as it is made. Everything together has `deadline`
    * milliseconds. Throws CouldNotAsk when systemd cannot be reached, refuses us, dies or stays
-   * silent, after which this connection is of no more use; and BusError when it answers with an
+   * silent, after which this connection is of no more use; and SystemdError when it answers with an
    * error.
    */
-  within<T>(deadline: number, use: (connection: BusConnection) => Promise<T>): Promise<T>;
+  within<T>(deadline: number, use: (connection: Peer) => Promise<T>): Promise<T>;
   /** Whether it died, or was stopped. */
   broken(): boolean;
   close(): void;
@@ -78,11 +76,11 @@ type Internals = {
   _methodReturnHandlers: Record<number, () => void>;
 };
 
-/** How many signals are kept while nobody waits for one; a restart makes a handful. */
+/** How many ends of jobs are kept while nobody waits for one; a restart makes a handful. */
 const kept = 1000;
 
 /** Begins to connect to systemd's socket; `stop` ends whatever is being waited for. */
-export async function openBus(path: string, stop: AbortSignal): Promise<Bus> {
+export async function connectTo(path: string, stop: AbortSignal): Promise<Connection> {
   const { Message, MessageType, sessionBus } = await import("dbus-next");
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let broken = false;
@@ -118,16 +116,18 @@ export async function openBus(path: string, stop: AbortSignal): Promise<Bus> {
     handlers[hello] = () => resolve();
   });
 
-  const signals: Signal[] = [];
-  let listener: ((signal: Signal) => void) | undefined;
-  bus.on("message", (message: Message) => {
-    if (message.type !== MessageType.SIGNAL) return;
-    if (signals.length < kept) signals.push(message);
-    listener?.(message);
+  const ended: Ended[] = [];
+  let listener: ((one: Ended) => void) | undefined;
+  bus.on("message", ({ type, member, body }: Message) => {
+    // Unasked, systemd sends its direct peers every signal, such as each change of each unit.
+    if (type !== MessageType.SIGNAL || member !== "JobRemoved") return;
+    const one = { job: body[1], result: String(body[3]) };
+    if (ended.length < kept) ended.push(one);
+    listener?.(one);
   });
 
   const race = <R>(other: Promise<R>): Promise<R> => Promise.race([other, failed]);
-  const connection: BusConnection = {
+  const connection: Peer = {
     call: async (call) => {
       // It throws where an answer is used that is no path.
       const ask = async () =>
@@ -135,11 +135,12 @@ export async function openBus(path: string, stop: AbortSignal): Promise<Bus> {
       const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
       return reply?.body ?? [];
     },
-    signal: (wanted) =>
+    endOf: (job) =>
       race(
-        new Promise<void>((resolve) => {
-          listener = (signal) => wanted(signal) && resolve();
-          signals.forEach(listener);
+        new Promise<string>((resolve) => {
+          listener = (one) => void (one.job === job && resolve(one.result));
+          // The end may have been read together with the reply, before the caller runs again.
+          ended.forEach(listener);
         }),
       ),
   };
@@ -177,7 +178,7 @@ function beginAtOnce(stream: Pick<NodeSocket, "write">): void {
 
 function translate(error: unknown): Error {
   if (error instanceof Error && "type" in error && typeof error.type === "string")
-    return new BusError(error.type, "text" in error ? String(error.text) : error.message);
+    return new SystemdError(error.type, "text" in error ? String(error.text) : error.message);
   return new CouldNotAsk(error instanceof Error ? error.message : String(error));
 }
 

@@ -29,7 +29,7 @@ import { configJson } from "./delivery/config-json/config-json.ts";
 import type { Rewrite } from "./delivery/delivery.ts";
 import { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
-import { BusError, RestartRefused } from "./systemd/bus.ts";
+import { SystemdError, RestartRefused } from "./systemd/connection.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 import { firstJournal } from "./journal/journal.ts";
 import { keepJournal } from "./journal/store.ts";
@@ -145,7 +145,7 @@ test("a refused reset does not keep a kubelet from its restart; a reset without 
   mkdirSync(folder);
   const refusing = (type: string): Systemd => ({
     ...hands.systemd,
-    resetFailed: () => Promise.reject(new BusError(type, "Unit kubelet.service not loaded.")),
+    resetFailed: () => Promise.reject(new SystemdError(type, "Unit kubelet.service not loaded.")),
   });
   const steps: readonly Step[] = [
     { ...restart, journal: restarting, unasked: restarting, evenUnrecorded: true },
@@ -176,11 +176,11 @@ test("a restart that systemd refuses is counted, and one that nobody answered is
     ...hands.systemd,
     restart: async (_unit, recorded) => {
       await recorded();
-      return { refused: new BusError(`org.freedesktop.DBus.Error.${type}`, "scripted") };
+      return { refused: new SystemdError(`org.freedesktop.DBus.Error.${type}`, "scripted") };
     },
   });
   const trying = (type: string) => act(step, { ...hands, systemd: answering(type) });
-  await assert.rejects(trying("NoReply"), BusError);
+  await assert.rejects(trying("NoReply"), SystemdError);
   assert.equal(kept(folder).denied, undefined);
   await assert.rejects(trying("AccessDenied"), RestartRefused);
   assert.equal(kept(folder).denied.times, 1);

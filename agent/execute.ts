@@ -13,7 +13,7 @@ import { FileChanged } from "./files/atomic-write.ts";
 import type { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { keepJournal, putJournalBack, setAside } from "./journal/store.ts";
-import { BusError, isAnswer, RestartRefused } from "./systemd/bus.ts";
+import { SystemdError, isAnswer, RestartRefused } from "./systemd/connection.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
 export type Hands = Readonly<{
@@ -26,7 +26,7 @@ export type Hands = Readonly<{
 
 /**
  * Executes a step. Returns what is worth a log line besides the step itself. Throws what the file
- * system or the bus threw.
+ * system or systemd threw.
  */
 export async function act(step: Step, hands: Hands): Promise<string | undefined> {
   switch (step.action) {
@@ -96,7 +96,7 @@ async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands)
   // systemd did not take the request: the attempt does not count.
   if ("refused" in asked) {
     const { refused } = asked;
-    const isNo = refused instanceof BusError && isAnswer(refused);
+    const isNo = refused instanceof SystemdError && isAnswer(refused);
     if (unrecorded === undefined)
       await keep(isNo ? denied(step.unasked, refused.type) : step.unasked, hands);
     throw isNo ? new RestartRefused(refused.message) : refused;
@@ -123,7 +123,7 @@ async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
   try {
     await systemd.resetFailed(unit);
   } catch (error) {
-    if (!(error instanceof BusError && isAnswer(error))) throw error;
+    if (!(error instanceof SystemdError && isAnswer(error))) throw error;
   }
 }
 

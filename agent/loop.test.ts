@@ -133,7 +133,14 @@ test("hints never make a wait longer than it was to be", async () => {
 
 test("a step that ends the container ends the loop with its code, after it was told and done", async () => {
   const order: string[] = [];
-  const end: Step = { action: "end", code: "GPS206", ready: false, again: 0, exit: 3 };
+  const end: Step = {
+    action: "end",
+    code: "GPS206",
+    ready: false,
+    again: 0,
+    exit: 3,
+    word: "unfit",
+  };
   const code = await new Loop(new AbortController().signal, () => performance.now()).run(
     turn(() => end, {
       report: ({ code }) => void order.push(`report ${code}`),

@@ -54,7 +54,7 @@ async function serve(config: Config): Promise<number> {
 
   const delivery = deliveryOf(config);
   const deeds = new Deeds(clock);
-  const systemd = systemdOver(config, stopping.signal);
+  const systemd = systemdOver(config.systemdDirectory, stopping.signal);
   const log = openLog(config.node);
   const status = new Status(log, (line) => writeFileSync(config.terminationLog, line), clock);
   const loop = new Loop(stopping.signal, clock);
@@ -87,6 +87,8 @@ async function serve(config: Config): Promise<number> {
     ).catch((error: unknown) =>
       log({ code: codes.unwatched }, say(codes.unwatched, describe(error))),
     );
+
+  if (config.hiddenFiles === "Skip") log({ code: codes.unsearched }, say(codes.unsearched));
 
   const lock = new Lock(folder);
   let swept = false;
@@ -129,7 +131,7 @@ async function serve(config: Config): Promise<number> {
       );
     },
     act: async (step) => {
-      if (step.action === "end" && step.word !== undefined) word.mark(step.word, observer.seen);
+      if (step.action === "end") word.mark(step.word, observer.seen);
       // The first change on this node. The look was made without the lock, so another one follows.
       if (touches(step) && !lock.held) return void (await lock.acquire(true));
       const outcome = await act(step, { config, systemd, deeds, delivery, lock });

@@ -14,12 +14,12 @@ import type { Document } from "./delivery/mount.ts";
 import { afterProvider, providedBy } from "./delivery/provider/observation.ts";
 import {
   absent,
-  busless,
+  notAsked,
   decide,
   facts,
   idle,
   mounted,
-  noBus,
+  unanswered,
   nothingMounted,
   now,
   restarting,
@@ -94,7 +94,7 @@ class Node {
         journal: journal ?? { kind: "none" },
         grant: eight,
         mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight", desired },
-        unit: busless,
+        unit: notAsked,
         config: { restart: "Never" },
         time: { boot: "b", monotonic: 1_000_000 + 1000 * seconds },
         now: now + 1000 * seconds,
@@ -159,7 +159,7 @@ test("mode Restart after another one leaves what the kubelet is to reread to it,
   for (const grant of ["none", { ...seven, revision: 0, digest: "" }] as const)
     assert.equal(decide(facts({ ...common, grant, mounted: nothingMounted })).action, "wait");
   const unasked = { ...common, grant: "none", mounted: nothingMounted } as const;
-  assert.equal(decide(facts({ ...unasked, unit: noBus })).code, "GPS254");
+  assert.equal(decide(facts({ ...unasked, unit: unanswered })).code, "GPS254");
   assert.equal(decide(facts({ ...common, grant: seven })).action, "restart");
   // Newer content takes its place, as in the other modes.
   const mountedEight: Document = { ...mounted, revision: 8, digest: "eight's" };
@@ -174,7 +174,7 @@ test("a withdrawal empties the answer also where no journal tells of it", () => 
   for (const file of modes)
     for (const journal of [{ kind: "none" } as const, firstJournal({ absent: true })]) {
       const step = decide(
-        facts({ file, journal, mounted: withdrawn, unit: busless, config: { restart: "Never" } }),
+        facts({ file, journal, mounted: withdrawn, unit: notAsked, config: { restart: "Never" } }),
       );
       assert.ok(step.action === "apply");
       assert.deepEqual(step.plan.last?.bytes, answerOf(new Map()));

@@ -9,7 +9,7 @@ import { foundOf } from "./delivery/config-json/observation.ts";
 import type { FoundFile } from "./delivery/delivery.ts";
 import type { Document, Mounted } from "./delivery/mount.ts";
 import type { Facts } from "./facts/facts.ts";
-import { busless, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
+import { notAsked, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
 import { granted, isEmpty, ours } from "./facts/grant.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import type { Step } from "./facts/step.ts";
@@ -100,7 +100,7 @@ export class World {
   get facts(): Facts {
     const { clock, journal, restart } = this;
     const stopwatch = this.#stopwatch;
-    const known = restart === "Never" ? busless : this.unit;
+    const known = restart === "Never" ? notAsked : this.unit;
     const running = "active" in known && known.active === "active" ? known.invocation : undefined;
     const quarantine =
       journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;

@@ -11,18 +11,18 @@ import { decide } from "./decide/decide.ts";
 import { isFound } from "./decide/unreadable-file.ts";
 import { owing } from "./facts/bound-unit.ts";
 import { policyFor } from "./systemd/distributions.ts";
-import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
+import { type Facts, unasked } from "./facts/facts.ts";
 import { isElsewhere } from "./observe/own-pod.ts";
 import { askHides } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
 import { type Former, formerOf, joined } from "./journal/former.ts";
+import { keepFormer, readFormer } from "./journal/former-file.ts";
 import { isIdle, type JournalReading } from "./journal/journal.ts";
 import { failedKey, isOf, type Seen } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
 import type { Delivery, NodeFile } from "./delivery/delivery.ts";
 import { Readings } from "./observe/readings.ts";
 import { isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
-import { codes } from "./facts/problems.ts";
 import { type Deeds, Stopwatch } from "./observe/stopwatch.ts";
 import type { Asked, Step } from "./facts/step.ts";
 import { corruptName } from "./journal/store.ts";
@@ -49,14 +49,14 @@ export class Observer {
   readonly #readings: Readings;
   /** Kept, because people delete a folder that they do not know. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
-  #former: Former = [];
-  #unreachedSince: number | undefined;
+  #former: Former;
   #seen: Seen = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
 
   constructor(senses: Senses) {
     this.#senses = senses;
     this.#stopwatch = new Stopwatch(senses.clock);
     this.#readings = new Readings(senses);
+    this.#former = readFormer(senses.config.podDirectory);
   }
 
   /** What the last look has seen. */
@@ -151,7 +151,6 @@ export class Observer {
       healthy: this.#stopwatch.held("healthy", healthy ? running : undefined),
       silent: this.#stopwatch.held("silent", healthy ? undefined : "silent"),
       busy: this.#stopwatch.held("busy", progress(unit)),
-      unreached: this.#unreached(unit),
     };
     return { ...facts, config: { ...facts.config, restart }, unit, healthy, stopwatch };
   }
@@ -159,13 +158,6 @@ export class Observer {
   /** Where nothing is restarted healthz decides nothing, and may be off. */
   async #isHealthy({ restart }: Pick<Config, "restart">): Promise<boolean> {
     return restart === "Never" || (await this.#senses.healthz());
-  }
-
-  /** How long the bus has been unreachable; a look that does not ask changes nothing. */
-  #unreached(unit: UnitFact): number {
-    const unreached = "unknown" in unit && /\b(ENOENT|ECONNREFUSED)\b/.test(unit.unknown);
-    this.#unreachedSince = unreached ? (this.#unreachedSince ?? this.#senses.clock()) : undefined;
-    return this.#unreachedSince === undefined ? 0 : this.#senses.clock() - this.#unreachedSince;
   }
 
   /** Keeps what was read only while there is nothing to do: a change needs the memory. */
@@ -178,12 +170,11 @@ export class Observer {
       fulfilled: known !== undefined && isIdle(known) && isOf(known, grant),
       failed: failedKey(known),
     };
-    // A node that waits for a grant is Ready although it cannot reach the bus.
-    const isMissed = step.code === codes.systemdUnknown || step.code === codes.noSystemd;
-    if (step.ready && !isMissed) this.#unreachedSince = undefined;
     if (step.action === "leave") {
       const { owned } = this.#journal?.journal ?? {};
       if (owned !== undefined) this.#former = joined(this.#former, formerOf(owned));
+      // Before the folder goes, with the only other record of it.
+      keepFormer(this.#senses.config.podDirectory, this.#former);
       this.#journal = undefined;
     }
     if (step.action !== "nothing") this.#readings.forget();

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import fc from "fast-check";
-import { BusError, CouldNotAsk } from "./systemd/bus.ts";
+import { SystemdError, CouldNotAsk } from "./systemd/connection.ts";
 import { readDocument } from "./delivery/config-json/document.ts";
 import { describe } from "./files/errno.ts";
 import { rivalsIn } from "./delivery/config-json/rivals.ts";
@@ -153,13 +153,13 @@ test("a mounted Secret is refused without a secret from its keys", () => {
 });
 
 test("what we say ourselves, and what the operating system says, is told as it is", () => {
-  const refused = Object.assign(new Error("connect ENOENT /host/dbus/system_bus_socket"), {
+  const refused = Object.assign(new Error("connect ECONNREFUSED /host/systemd/private"), {
     syscall: "connect",
   });
   const errors: readonly (readonly [Error, string])[] = [
     [new CouldNotAsk("no answer within 10 s"), "no answer within 10 s"],
     [
-      new BusError("org.freedesktop.DBus.Error.AccessDenied", "no"),
+      new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "no"),
       "org.freedesktop.DBus.Error.AccessDenied: no",
     ],
     [new FileError("short write: 0 of 100 bytes"), "short write: 0 of 100 bytes"],

@@ -12,6 +12,7 @@ import { createReport, type Report } from "./status/report.ts";
 import { noMemory } from "./rollout/facts.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { NodeListTimer } from "./rollout/nodes.ts";
+import { RootMounts } from "./rollout/root-mount.ts";
 import { Repairs } from "./rollout/write.ts";
 import { unchangedClock, type RemovalContext } from "./withdrawal/withdrawal.ts";
 import type { Extras } from "./sources/extras.ts";
@@ -68,6 +69,7 @@ export function assembleReconciler(
     memory: { grants: noMemory },
     repairs: new Repairs(),
     nodeListTimer: new NodeListTimer(),
+    rootMounts: new RootMounts(),
     times: () => ({ steady: seconds(), api: now().getTime() / 1000 }),
     unchangedSeconds: unchangedClock(seconds),
     platform: platformClock(live, seconds),
@@ -109,4 +111,5 @@ export type Reconciler = RemovalContext &
     /** The API group of another operator that owns the nodes' pull secrets, if there is one. */
     platform: () => Promise<string | undefined>;
     report: Report;
+    rootMounts: Pick<RootMounts, "lacking">;
   }>;

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { agent as agentFixture } from "./objects/agent.fixture.ts";
 import { test } from "node:test";
-import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
+import type { KubernetesObject, V1DaemonSet, V1Node } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
@@ -19,6 +19,7 @@ import type { Reconciler } from "./assembly.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { noMemory } from "./rollout/facts.ts";
 import { NodeListTimer } from "./rollout/nodes.ts";
+import { RootMounts } from "./rollout/root-mount.ts";
 import { Repairs } from "./rollout/write.ts";
 import { annotations } from "./objects/annotations.ts";
 import { readState, stateSecret } from "./objects/state.ts";
@@ -55,14 +56,17 @@ function inMemory() {
     objects.set(path, object);
     return object;
   };
+  const nodes: V1Node[] = [];
   const cluster = {
     get: async (path: string) => objects.get(path),
-    pages: async () => {},
+    pages: async (path: string, _query: object, each: (nodes: readonly V1Node[]) => void) => {
+      if (path === collections.nodes) each(nodes);
+    },
     apply: async (path: string, body: Object) => put(path, body),
     create: async () => {},
     remove: async (path: string) => void objects.delete(path),
   } as unknown as Cluster;
-  return { objects, cluster, put };
+  return { objects, cluster, put, nodes };
 }
 
 const additionalPath = `${collections.secrets}/additional-pull-secret`;
@@ -71,18 +75,20 @@ const text = (pair: string) =>
   JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
 
 function start(graceSeconds: number) {
-  const { objects, cluster, put } = inMemory();
+  const { objects, cluster, put, nodes } = inMemory();
   let seconds = 0;
   let declared: readonly ExtraSource[] = [];
   let managementState: ManagementState = "Managed";
   let withdrawsAt: Date | undefined;
   let kubeletDirectory = agentFixture.kubeletDirectory;
   let keptIn: string | undefined;
+  let unsearched: readonly string[] = [];
   const nothing = async () => {};
   const report: Report = {
     begins: () => {},
     paused: () => {},
     directory: (kept) => void (keptIn = kept),
+    unsearched: (names) => void (unsearched = names),
     unsupported: nothing,
     foreign: nothing,
     verdict: async (verdict) => void ({ withdrawsAt } = verdict),
@@ -130,6 +136,7 @@ function start(graceSeconds: number) {
     memory: { grants: noMemory },
     repairs: new Repairs(),
     nodeListTimer: new NodeListTimer(),
+    rootMounts: new RootMounts(),
     times: () => ({ steady: seconds, api: 1e9 + seconds }),
     now: () => new Date(1e12 + seconds * 1000),
   } as unknown as Reconciler;
@@ -147,6 +154,9 @@ function start(graceSeconds: number) {
     /** The installer names another kubelet directory. */
     move: (directory: string) => (kubeletDirectory = directory),
     keptIn: () => keptIn,
+    nodes,
+    /** The nodes because of which no agent searches for hidden files. */
+    unsearched: () => unsearched,
     /** The agents' kubelet directory. */
     directory: () =>
       (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template.spec?.volumes?.find(
@@ -216,6 +226,28 @@ test("keeps the agents in their kubelet directory until everything is withdrawn"
   on.additional(text("add:1"));
   await on.converge();
   assert.deepEqual([on.directory(), on.keptIn()], ["/data/kubelet", undefined]);
+});
+
+test("lets agents search for hidden files only if every node mounts its root directory recursively read-only", async () => {
+  for (const isAble of [true, false]) {
+    const on = start(0);
+    const features = { recursiveReadOnlyMounts: true };
+    const able = { metadata: { name: "a" }, status: { runtimeHandlers: [{ name: "", features }] } };
+    on.nodes.push(able, ...(isAble ? [] : [{ metadata: { name: "b" } }]));
+    on.additional(text("add:1"));
+    await on.converge();
+    const { spec } = (on.objects.get(owned.daemonSet) as V1DaemonSet).spec?.template ?? {};
+    assert.deepEqual(on.unsearched(), isAble ? [] : ["b"]);
+    assert.equal(spec?.initContainers?.length ?? 0, isAble ? 1 : 0);
+    assert.equal(
+      spec?.volumes?.some(({ name }) => name === "root"),
+      isAble,
+    );
+    assert.ok(spec?.containers[0]?.args?.includes(isAble ? "Look" : "Skip"));
+    on.withdraw();
+    await on.converge();
+    assert.deepEqual(on.left(), []);
+  }
 });
 
 test("changes nothing when a Secret is deleted and created again within the grace period", async () => {

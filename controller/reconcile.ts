@@ -41,14 +41,14 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   if (isAbsent(snapshot, whole) && deletesNext(snapshot))
     snapshot = await observe(live, original, extrasOf(true));
   const known = knownOf(snapshot);
-  const reconciler = withKeptDirectory(whole, snapshot);
-  const inputs = inputsOf(snapshot, reconciler);
-  if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
+  const inputs = inputsOf(snapshot, whole);
+  if (isAbsent(snapshot, whole) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     report.idle();
     if (inputs.some(({ core }) => !core))
       await report.verdict(accept({ inputs, ...known }, policy.merge), snapshot);
     return undefined;
   }
+  const reconciler = await withRootMount(withKeptDirectory(whole, snapshot), snapshot);
   const absences = withdrawals(inputs, snapshot, reconciler);
   const held = holdsWithdrawals(reconciler, snapshot);
   const sources = { inputs: keptOf(inputs, absences, held), ...known };
@@ -96,6 +96,20 @@ function withKeptDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconcil
   report.directory(kept, agent.kubeletDirectory);
   if (kept === undefined) return reconciler;
   return { ...reconciler, agent: { ...agent, kubeletDirectory: kept } };
+}
+
+/** Lets agents search for hidden files only if all nodes can mount their root directory safely. */
+async function withRootMount(reconciler: Reconciler, snapshot: Snapshot): Promise<Reconciler> {
+  const { agent, cluster, pods, report, rootMounts, times } = reconciler;
+  const lacking = await rootMounts.lacking(snapshot, {
+    cluster,
+    agent,
+    pods: pods.view.items.values(),
+    steady: times().steady,
+  });
+  if (lacking.length === 0) return reconciler;
+  report.unsearched(lacking);
+  return { ...reconciler, agent: { ...agent, hiddenFiles: "Skip" } };
 }
 
 /**

@@ -33,7 +33,6 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
     probePort: 20248,
     secretDirectory: "/etc/global-pull-secret",
     kubeletDirectory: "/host/kubelet",
-    dbusDirectory: "/host/dbus",
     systemdDirectory: "/host/systemd",
     podDirectory: "/run/global-pull-secret",
     terminationLog: "/dev/termination-log",
@@ -43,11 +42,11 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
 test("every flag is read", () => {
   const argv =
     "--template ab12 --unit k3s.service --delivery CredentialProvider --scope Annotated --restart Never --restart-control-plane Always --hidden-files Ignore --probation 0s " +
-    "--healthz-port 10250 --healthz-address 10.0.0.1 --probe-port 1234 --secret-directory /s --kubelet-directory /k --dbus-directory /d --systemd-directory /sd " +
+    "--healthz-port 10250 --healthz-address 10.0.0.1 --probe-port 1234 --secret-directory /s --kubelet-directory /k --systemd-directory /sd " +
     "--pod-directory /p --termination-log /t";
   assert.equal(
     Object.values(configOf(...argv.split(" "))).join(" "),
-    "node1 u-1 ab12 k3s.service CredentialProvider Annotated Never Always Ignore 0 10250 10.0.0.1 1234 /s /k /d /sd /p /t",
+    "node1 u-1 ab12 k3s.service CredentialProvider Annotated Never Always Ignore 0 10250 10.0.0.1 1234 /s /k /sd /p /t",
   );
 });
 
@@ -70,7 +69,10 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--restart-control-plane no",
     '--restart-control-plane "no": is not one of the choices; give Always, Never',
   ],
-  ["--hidden-files look", '--hidden-files "look": is not one of the choices; give Look, Ignore'],
+  [
+    "--hidden-files look",
+    '--hidden-files "look": is not one of the choices; give Look, Ignore, Skip',
+  ],
   [
     "--probation -1s",
     '--probation "-1s": is not a duration from 0s to 3600s; give a value such as 5s',
@@ -109,5 +111,5 @@ test("all that is wrong is named at once, flags and variables", () =>
 test("the usage names every flag and variable once", () => {
   const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 19);
+  assert.equal(names.length, 18);
 });

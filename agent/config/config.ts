@@ -40,7 +40,6 @@ function toConfig(given: TableValues<typeof flags>) {
     probePort: given["probe-port"],
     secretDirectory: given["secret-directory"],
     kubeletDirectory: given["kubelet-directory"],
-    dbusDirectory: given["dbus-directory"],
     systemdDirectory: given["systemd-directory"],
     podDirectory: given["pod-directory"],
     terminationLog: given["termination-log"],

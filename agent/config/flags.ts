@@ -56,9 +56,9 @@ export const flags = {
     what: "the same for a unit with a control plane in it",
   },
   "hidden-files": {
-    read: oneOf("Look", "Ignore"),
+    read: oneOf("Look", "Ignore", "Skip"),
     standard: "Look",
-    what: "Look refuses to hide another file of the kubelet's, Ignore does not look",
+    what: "Look refuses to hide another file of the kubelet's, Ignore and Skip do not look",
   },
   // An hour: beyond it a rollout of a few nodes would take days, which nobody means.
   probation: {
@@ -90,11 +90,6 @@ export const flags = {
     read: directory,
     standard: mountPaths.kubelet,
     what: "where the kubelet's root directory is mounted",
-  },
-  "dbus-directory": {
-    read: directory,
-    standard: mountPaths.dbus,
-    what: "where the directory of system_bus_socket is mounted",
   },
   "systemd-directory": {
     read: directory,

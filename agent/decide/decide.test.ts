@@ -20,7 +20,7 @@ import {
   crashed,
   stopped,
   limited,
-  noBus,
+  unanswered,
   written,
   foreign,
   idle,
@@ -33,7 +33,7 @@ import {
   follow,
   check,
   decide,
-  busless,
+  notAsked,
   type FactsChange,
   inTurn,
   ungranted,
@@ -265,7 +265,7 @@ function holding(auths: object, mode = 0o600): FoundFile {
 test("config.json is written only where systemd can be asked", () => {
   check([
     ["all is well", { file: absent }, "apply GPS226 → applying"],
-    ["no bus", { file: absent, unit: noBus }, "wait GPS210"],
+    ["systemd does not answer", { file: absent, unit: unanswered }, "wait GPS210"],
     ["unit not found", { file: absent, unit: { ...unit, load: "not-found" } }, "wait GPS211"],
     ["unit masked", { file: absent, unit: { ...unit, load: "masked" } }, "wait GPS211"],
     ["kubelet down", { file: absent, unit: stopped, healthy: false }, "wait GPS230"],
@@ -282,7 +282,7 @@ test("config.json is written only where systemd can be asked", () => {
     ],
     [
       "policy Never asks nobody",
-      { file: absent, unit: busless, config: { restart: "Never" } },
+      { file: absent, unit: notAsked, config: { restart: "Never" } },
       "apply GPS226 → applying",
     ],
     ["what means the same already is only noted", { file: written }, "record GPS226 → applied"],
@@ -326,8 +326,8 @@ test("config.json is written only where systemd can be asked", () => {
       "record GPS212 → restarting",
     ],
     [
-      "… and the bus is gone",
-      { journal: { ...restarting, phase: "applying" }, unit: noBus },
+      "… and systemd does not answer",
+      { journal: { ...restarting, phase: "applying" }, unit: unanswered },
       "wait GPS210",
     ],
     [
@@ -426,7 +426,7 @@ test("ready never without the file, the proof and the answer", () => {
     rolledBack,
     { ...restarting, phase: "restoring" as const },
   ];
-  const units: Facts["unit"][] = [unit, renewed, crashed, stopped, limited, noBus, busless];
+  const units: Facts["unit"][] = [unit, renewed, crashed, stopped, limited, unanswered, notAsked];
   let seen = 0;
   for (const file of files)
     for (const journal of journals)

@@ -19,7 +19,6 @@ import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
 import { granted, grantedKey, grantedRevision, isEmpty, isOf, ours } from "../facts/grant.ts";
 import { endsFirst, ungranted, waiting } from "./ungranted.ts";
 import { weighed } from "./refusal.ts";
-import { orStale } from "./stale-mount.ts";
 import { isUnaskable, stateOf } from "../facts/kubelet-state.ts";
 import {
   type Answer,
@@ -28,6 +27,7 @@ import {
   fast,
   named,
   record,
+  refuse,
   resync,
   soon,
   type Step,
@@ -38,7 +38,7 @@ import { isFound, restoring, startMeanwhile, unreadable } from "./unreadable-fil
 import { codes } from "../facts/problems.ts";
 
 export function decide(facts: Facts): Answer {
-  return orStale(facts, weighed(facts, chain(facts)));
+  return weighed(facts, chain(facts));
 }
 
 function chain(facts: Facts): Answer {
@@ -90,6 +90,8 @@ function untouched(facts: Facts, document: Document): Answer {
   if (left) return leave;
   const back = cameBack(facts, document);
   if (back !== undefined) return record(codes.toBeWritten, back);
+  // What is in force lies elsewhere: that nothing is left here confirms nothing.
+  if (facts.elsewhere !== undefined) return wait(codes.elsewhere, resync, facts.elsewhere);
   const detail = "note" in file ? file.note : undefined;
   return {
     action: "nothing",
@@ -250,6 +252,8 @@ function proving({ grant }: Facts, { phase, rereads }: Journal): Partial<Journal
 /** config.json is as it should be, and no journal says that anything in it is ours. */
 function withoutJournal(facts: Facts, found: FoundFile, document: Document, planned: Plan): Answer {
   if (document.intent === "release" && found.isUnexplained(document)) return unverified;
+  if (document.intent === "apply" && facts.elsewhere !== undefined)
+    return refuse(codes.elsewhere, resync, facts.elsewhere);
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
   // The lost journal may have owed a restart, and told of what else there is.

@@ -1,6 +1,7 @@
 /** Which nodes are fit, as tables: facts in, the first reason out. */
 import assert from "node:assert/strict";
 import test from "node:test";
+import { firstJournal } from "../journal/journal.ts";
 import type { Facts } from "../facts/facts.ts";
 import {
   absent,
@@ -10,7 +11,7 @@ import {
   follow,
   foreign,
   mounted,
-  noBus,
+  unanswered,
   stopped,
   unit,
   decide,
@@ -20,7 +21,7 @@ import {
   unasked,
   ungranted,
   withdrawn,
-  busless,
+  notAsked,
   written,
 } from "../facts/facts.fixture.ts";
 
@@ -52,7 +53,7 @@ const rows: readonly (readonly [
     { journal: { kind: "newer", why: "version 9", owes: false } },
     "GPS222 refused",
   ],
-  ["the bus does not hear us", { unit: noBus }, "GPS210 refused"],
+  ["systemd does not answer", { unit: unanswered }, "GPS210 refused"],
   ["the directory of another kubelet", { elsewhere: "no pods/u" }, "GPS261 refused"],
   ["no unit is active", { unit: { unfound: "kubelet.service is inactive" } }, "GPS229 refused"],
   ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 refused"],
@@ -81,14 +82,15 @@ test("an unfit node is Ready without a grant, with its reason, also where someth
 /** After the file is written: 305 s later the folder goes, too. */
 const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
 
-test("a withdrawal is never refused: a node that has nothing confirms it, another one waits", () => {
+test("a withdrawal is never refused: a node that has nothing confirms it, unless its folder is elsewhere, and another one waits", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
   const left = { ...idle, revision: 6, digest: "six's", content: "six" };
   for (const [what, change] of rows) {
     if (change.journal !== undefined) continue;
     const at = { stopwatch: { file: 2000 }, ...change, ...release };
-    assert.equal(said(at), "GPS224 ready", what);
-    assert.equal(said({ ...at, refused: key }), "GPS224 ready", what);
+    const says = change.elsewhere === undefined ? "GPS224 ready" : "GPS261";
+    assert.equal(said(at), says, what);
+    assert.equal(said({ ...at, refused: key }), says, what);
     const step = decide(facts({ file: foreign(), ...at, journal: left }));
     assert.ok(!step.ready && !("refused" in step), what);
     const isFile = at.file !== undefined;
@@ -99,6 +101,37 @@ test("a withdrawal is never refused: a node that has nothing confirms it, anothe
   }
   const newer = { kind: "newer", why: "version 9", owes: false } as const;
   assert.equal(said({ ...release, journal: newer }), "GPS222");
+});
+
+test("confirms no withdrawal from the directory of another kubelet, though it empties that", () => {
+  const elsewhere = "there is no pods/u";
+  const release = { elsewhere, mounted: { ...withdrawn, digest: "seven's" } };
+  const empty = firstJournal({ absent: true });
+  const rows: readonly (readonly [string, Parameters<typeof follow>[0], string])[] = [
+    ["nothing of ours", { file: absent }, "wait GPS261"],
+    ["an empty journal", { file: absent, journal: empty }, "leave GPS224, wait GPS261"],
+    ["our folder", { file: absent, left: true }, "leave GPS224, wait GPS261"],
+    ["a file that cannot be read", { file: { kind: "refused", why: "" } }, "wait GPS261"],
+    [
+      "our entries, which were reread",
+      { file: absent, journal: { ...idle, content: "none" } },
+      "leave GPS224, wait GPS261",
+    ],
+  ];
+  for (const [what, change, then] of rows) {
+    const { steps, last } = follow({ ...release, ...change });
+    assert.equal(steps.join(", "), then, what);
+    assert.ok(!("refused" in last), what);
+  }
+});
+
+test("takes nothing in the directory of another kubelet, though its config.json is as wanted", () => {
+  const elsewhere = "there is no pods/u";
+  check([
+    ["in force by an older agent", { elsewhere, journal: idle }, "wait GPS261"],
+    ["as granted, by chance", { elsewhere, file: written }, "wait GPS261"],
+    ["as served, by chance", { elsewhere, file: written, ...unasked }, "wait GPS261 ready"],
+  ]);
 });
 
 test("a node whose Secret lags refuses nothing that it does not know yet", () => {
@@ -137,15 +170,15 @@ test("the same is demanded before each change begins", () => {
 test("with --restart Never systemd is not asked, but healthz must answer and no file be hidden", () => {
   const never = { restart: "Never" } as const;
   check([
-    ["fit", { ...ungranted, config: never, unit: busless }, "record GPS201 → applied"],
+    ["fit", { ...ungranted, config: never, unit: notAsked }, "record GPS201 → applied"],
     [
       "healthz does not answer",
-      { config: never, unit: busless, file: absent, healthy: false },
+      { config: never, unit: notAsked, file: absent, healthy: false },
       "wait GPS221",
     ],
     [
       "a file would be hidden",
-      { config: never, unit: busless, file: absent, hides: hidesFile },
+      { config: never, unit: notAsked, file: absent, hides: hidesFile },
       "wait GPS232",
     ],
     [

@@ -36,7 +36,7 @@ export function unfitness(facts: Facts): Answer | undefined {
 function kubeletAbsent(facts: Facts): Step | undefined {
   const { unit, config } = facts;
   // With --restart Never nobody is asked. A unit that was asked for must run, whatever its policy.
-  if (unit === undefined || !("busless" in unit)) {
+  if (unit === undefined || !("notAsked" in unit)) {
     const missing = unitMissing(facts);
     if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);
   }

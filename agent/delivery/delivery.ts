@@ -54,6 +54,8 @@ export type FoundFile = Readonly<{
   plan: (journal: Journal | undefined, document: Document, lost: boolean) => Plan;
   /** Puts back what the change under way replaced. Without a record of it, nothing changes. */
   planRestore: (journal: Journal) => Rewrite;
+  /** What is ours once that is done. */
+  undone: (journal: Journal) => Owned;
   /** Whether everything that we put there last is there still; needs no Secret. */
   holds: (owned: Owned) => boolean;
   /** Which entries of other programs the kubelet tries before ours, for the report of the node. */

@@ -19,7 +19,7 @@ test("a flag that names another unit in the middle of a change makes that one ow
   assert.equal(rebound(idle, other), idle);
   assert.equal(rebound(restarting, unit), restarting);
   assert.equal(rebound(restarting, { ...other, load: "not-found" }), restarting);
-  assert.equal(rebound(restarting, { unknown: "no bus" }), restarting);
+  assert.equal(rebound(restarting, { unknown: "no answer" }), restarting);
   const { unit: _unit, ...nameless } = restarting;
   assert.deepEqual(rebound(nameless, other), { ...restarting, unit: "k3s.service" });
   for (const [journal, phase] of [

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { type Grant, keyOf } from "#contract/grant.ts";
 import { decide as answer } from "../decide/decide.ts";
-import { type Facts, unasked as notAsked } from "./facts.ts";
+import { type Facts, unasked as nothingAsked } from "./facts.ts";
 import { firstJournal, type Journal } from "../journal/journal.ts";
 import { foundOf } from "../delivery/config-json/observation.ts";
 import type { Document } from "../delivery/mount.ts";
@@ -82,8 +82,8 @@ export const limited: Unit = {
   result: "start-limit-hit",
 };
 /** --restart Never: nobody is asked for the unit. */
-export const busless = { busless: true } as const;
-export const noBus = { unknown: "connect ENOENT" };
+export const notAsked = { notAsked: true } as const;
+export const unanswered = { unknown: "connect ECONNREFUSED" };
 
 const planned = absent.plan(undefined, mounted, false);
 const ours = {
@@ -201,7 +201,6 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
       silent: 0,
       busy: 0,
       quarantine: 0,
-      unreached: 0,
       ...stopwatch,
     },
     writeIn: 0,
@@ -222,7 +221,11 @@ export function decide(all: Facts): Step {
 /** Decides like the agent: what is asked for, in its order, and the step. */
 export function inTurn(
   all: Facts,
-  known: Facts = { ...all, ...notAsked, stopwatch: { ...all.stopwatch, ...notAsked.stopwatch } },
+  known: Facts = {
+    ...all,
+    ...nothingAsked,
+    stopwatch: { ...all.stopwatch, ...nothingAsked.stopwatch },
+  },
   asked: readonly Asked[] = [],
 ): Readonly<{ asked: readonly Asked[]; step: Step }> {
   const answered = answer(known);

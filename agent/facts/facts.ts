@@ -13,13 +13,13 @@ import type { Hides } from "./search.ts";
 import type { Unit } from "../systemd/unit.ts";
 
 /**
- * `busless`: systemd is not asked, under --restart Never. `unknown`: it could not be asked.
+ * `notAsked`: systemd is not asked, under --restart Never. `unknown`: it could not be asked.
  * `outdated`: it does not know a property that we need. `absent`: there is no systemd. `unfound`:
  * none, or several, of the known units may be the kubelet's.
  */
 export type UnitFact =
   | Unit
-  | Readonly<{ busless: true }>
+  | Readonly<{ notAsked: true }>
   | Readonly<{ unknown: string; outdated?: boolean; absent?: boolean }>
   | Readonly<{ unfound: string }>;
 
@@ -45,7 +45,7 @@ export type Facts = Readonly<{
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
-  /** What was ours before the withdrawal that this process has ended. */
+  /** What was ours before a withdrawal that this pod has ended. */
   former: Former;
   /** The journal is not on the disk: it is what this process read there last. */
   vanished: boolean;
@@ -75,8 +75,6 @@ export type Facts = Readonly<{
     busy: number;
     /** The present quarantine. */
     quarantine: number;
-    /** The bus's socket not answering, each time it was tried. */
-    unreached: number;
   }>;
   /**
    * Milliseconds until config.json may be written again, should another program keep changing it.
@@ -96,5 +94,5 @@ export const unasked = {
   unit: undefined,
   healthy: undefined,
   hides: undefined,
-  stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0, unreached: 0 },
+  stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0 },
 } as const;

@@ -52,7 +52,7 @@ export function searched({ workingDirectory, home }: Surroundings): readonly str
 
 /**
  * What a first config.json would hide. `beside`: .dockercfg in the kubelet's directory. Where the
- * kubelet's surroundings are unknown, because there is no bus to ask, every file seen counts.
+ * kubelet's surroundings are unknown, because there is no systemd to ask, every file seen counts.
  */
 export function hidden(sight: Sight, beside: FileContent, around: Surroundings | undefined): Hides {
   if (sight.kind === "unseen") return { kind: "unknown", what: sight.why };

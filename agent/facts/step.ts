@@ -56,7 +56,7 @@ export type Step = StepReason &
     /** Termination message, journal, exit. */
     | Readonly<{ action: "give up"; journal: Journal }>
     /** Termination message, exit with this code: a word that only the container's end can say. */
-    | Readonly<{ action: "end"; exit: number; word?: WordKind }>
+    | Readonly<{ action: "end"; exit: number; word: WordKind }>
     /** The unreadable journal is moved out of the way. */
     | Readonly<{ action: "set aside" }>
     /** Our folder goes: nothing of ours is left on the node. */

@@ -36,9 +36,12 @@ export function formerOf({ entries, former }: Owned): Former {
 }
 
 /** Without those that are not ours after all, because another program had the same before us. */
-export function without(former: Former, theirs: ReadonlySet<string>): Former {
+export function without(
+  former: Former,
+  isTheirs: (key: string, digest: string) => boolean,
+): Former {
   return former
-    .map(({ key, wrote }) => ({ key, wrote: wrote.filter((one) => !theirs.has(one)) }))
+    .map(({ key, wrote }) => ({ key, wrote: wrote.filter((one) => !isTheirs(key, one)) }))
     .filter(({ wrote }) => wrote.length > 0);
 }
 

@@ -30,7 +30,7 @@ export async function askHides(
   systemd: Pick<Systemd, "surroundings">,
   unit: Unit | undefined,
 ): Promise<Hides> {
-  if (hiddenFiles === "Ignore") return { kind: "nothing" };
+  if (hiddenFiles !== "Look") return { kind: "nothing" };
   const beside = contentOf(join(kubeletDirectory, legacyName), true);
   return hidden(
     readSight(join(podDirectory, podFiles.hidden)),

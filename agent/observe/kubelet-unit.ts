@@ -1,6 +1,6 @@
 /** Asks systemd which unit is this node's kubelet, and for its state. */
 import { auto } from "#contract/values.ts";
-import { BusError, NoSystemd } from "../systemd/bus.ts";
+import { SystemdError, NoSystemd } from "../systemd/connection.ts";
 import type { Config } from "../config/config.ts";
 import { owing } from "../facts/bound-unit.ts";
 import { found, kubeletUnits } from "../systemd/distributions.ts";
@@ -19,7 +19,7 @@ export async function askUnit(
   { systemd, config }: AskedUnit,
   reading: JournalReading,
 ): Promise<UnitFact> {
-  if (config.restart === "Never") return { busless: true };
+  if (config.restart === "Never") return { notAsked: true };
   const known = owing(config.unit, reading);
   const underWay =
     reading.kind === "newer" || (reading.kind === "journal" && !isIdle(reading.journal));
@@ -36,7 +36,7 @@ export async function askUnit(
     return {
       unknown: describe(error),
       absent: error instanceof NoSystemd,
-      outdated: error instanceof BusError && error.type.endsWith(".UnknownProperty"),
+      outdated: error instanceof SystemdError && error.type.endsWith(".UnknownProperty"),
     };
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { BusError, CouldNotAsk } from "../systemd/bus.ts";
+import { SystemdError, CouldNotAsk } from "../systemd/connection.ts";
 import { say } from "../facts/problems.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { record, type Step, wait } from "../facts/step.ts";
@@ -114,7 +114,7 @@ test("a word that cannot be left is no word: the end fails, and the word is left
     );
     for (let tries = 0; tries < 2; tries += 1)
       assert.throws(() => status.report(end, seen), /ENOSPC/);
-    status.report({ ...wait("GPS241", 0), action: "end", exit: 0 }, seen);
+    status.report(wait("GPS208", 0), seen);
     disk.full = false;
     status.report(end, seen);
     assert.equal(parseWord(words.at(-1))?.grant.revision, 7);
@@ -124,7 +124,7 @@ test("a word that cannot be left is no word: the end fails, and the word is left
 test("an end leaves a word for the controller behind the line for people", () => {
   const { status, words } = listen();
   const { grant } = seen;
-  status.report({ ...wait("GPS210", 0), action: "end", exit: 0 }, seen);
+  status.report(wait("GPS210", 0), seen);
   status.report({ ...wait("GPS200", 0), action: "end", exit: 0, word: "proved" }, seen);
   const failed = { journal: { revision: 5 } } as never as { journal: Journal };
   status.report({ ...wait("GPS218", 0), action: "give up", ...failed }, seen);
@@ -145,7 +145,7 @@ const keyPartsOf = (grant: Seen["grant"]) => {
 test("an error becomes a reason: not asked, a file operation, another writer, or unforeseen", () => {
   const errors: readonly (readonly [Error, string])[] = [
     [new CouldNotAsk("x"), "GPS210"],
-    [new BusError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
+    [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
     [new FileChanged("x"), "GPS209"],
     [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208"],
     // On a full disk every call succeeded, and the file was too short: told as unforeseen once.

@@ -1,5 +1,5 @@
 /** Reports steps: readiness at once, the log and the termination message when there is news. */
-import { BusError, CouldNotAsk, NoSystemd, RestartRefused } from "../systemd/bus.ts";
+import { SystemdError, CouldNotAsk, NoSystemd, RestartRefused } from "../systemd/connection.ts";
 import { describe } from "../files/errno.ts";
 import { messageOf, type WordKind } from "#contract/word.ts";
 import { grantedRevision, type Seen, spokenKey } from "../facts/grant.ts";
@@ -87,7 +87,7 @@ export function trouble(error: unknown): Step {
   if (error instanceof FileChanged) return failed(codes.changedMeanwhile, 100);
   if (error instanceof RestartRefused) return failed(codes.restartRefused, "back off");
   if (error instanceof NoSystemd) return failed(codes.noSystemd, "back off");
-  if (error instanceof CouldNotAsk || error instanceof BusError)
+  if (error instanceof CouldNotAsk || error instanceof SystemdError)
     return failed(codes.systemdUnknown, "back off");
   if (error instanceof FileError || (error instanceof Error && "syscall" in error))
     return failed(codes.fileFailed, "back off");

@@ -13,7 +13,7 @@ import {
   limited,
   mounted,
   now,
-  noBus,
+  unanswered,
   quarantine,
   renewed,
   restarting,
@@ -26,7 +26,7 @@ import {
   withdrawn,
   written,
   decide,
-  busless,
+  notAsked,
   stepOf,
 } from "../facts/facts.fixture.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -48,7 +48,7 @@ const journals: Readonly<Record<Journal["phase"], Journal>> = {
  * `new`.
  */
 const states: Readonly<Record<KubeletState, (phase: Journal["phase"]) => FactsChange>> = {
-  unknown: () => ({ unit: noBus, healthy: false }),
+  unknown: () => ({ unit: unanswered, healthy: false }),
   gone: () => ({ unit: { ...unit, load: "not-found" }, healthy: false }),
   busy: () => ({ unit: { ...unit, busy: true }, healthy: false }),
   down: () => ({ unit: crashed, healthy: false }),
@@ -177,7 +177,7 @@ const never = { restart: "Never" } as const;
 test("restarts switched off while the old file is being put back: the node is rolled back, and takes a withdrawal", () => {
   const restoring: FactsChange = {
     journal: { ...tried(3, 0), phase: "restoring" },
-    unit: busless,
+    unit: notAsked,
     config: never,
   };
   const { steps, end } = follow(restoring);
@@ -241,7 +241,7 @@ test("restarts switched off while the kubelet is revived: what is withdrawn late
   );
   const config = { ...never, revision: 8, digest: "eight's" };
   const eight = { ...withdrawn, revision: 8, digest: "eight's" };
-  const gone = follow({ journal, file: back.end.file, config, mounted: eight, unit: busless });
+  const gone = follow({ journal, file: back.end.file, config, mounted: eight, unit: notAsked });
   assert.deepEqual(gone.steps.slice(0, 2), ["record GPS218 → applied", "apply GPS226 → applying"]);
   assert.equal(gone.end.file.kind, "absent");
 });
@@ -357,7 +357,7 @@ test("a kubelet that a newer agent left down is started, once a minute, and its 
   assert.equal(seen(down, false), "wait GPS222");
   assert.equal(seen({}), "wait GPS222");
   assert.equal(seen({ ...down, config: never }), "wait GPS222");
-  assert.equal(seen({ ...down, unit: noBus }), "wait GPS222");
+  assert.equal(seen({ ...down, unit: unanswered }), "wait GPS222");
 });
 
 test("a full disk forbids no revival: attempts go on, spaced by what this process knows, and one that runs is not touched", () => {

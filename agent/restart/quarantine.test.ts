@@ -8,7 +8,7 @@ import {
   crashed,
   facts,
   hour,
-  noBus,
+  unanswered,
   now,
   quarantine,
   renewed,
@@ -29,13 +29,13 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
     ["the new file is there still", { journal: restoring }, "restore GPS216"],
     ["the old file is back", { journal: restoring, file: absent }, "record GPS217 → reviving"],
     [
-      "… and the bus is gone",
-      { journal: restoring, file: absent, unit: noBus },
+      "… and systemd does not answer",
+      { journal: restoring, file: absent, unit: unanswered },
       "record GPS217 → reviving",
     ],
     [
       "revive, but nobody can be asked",
-      { journal: reviving, file: absent, unit: noBus },
+      { journal: reviving, file: absent, unit: unanswered },
       "wait GPS210",
     ],
     ["revive", { journal: reviving, file: absent }, "restart GPS217 → reviving"],
@@ -82,6 +82,9 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
   ]);
 });
 
+/** What the change that failed has written: it is recognized in a copy. */
+const former = restarting.owned.entries.map(({ key, wrote }) => ({ key, wrote }));
+
 test("what was ours before the change is ours again when the file is back, and the content's time begins with the proof", () => {
   const four = { entries: [{ key: "four.io", wrote: ["x"], displaced: [] }], rest: [] };
   const undo = {
@@ -98,7 +101,14 @@ test("what was ours before the change is ours again when the file is back, and t
   const { owned, revision, digest, content, phase, owed } = step.journal;
   assert.deepEqual(
     { owned, revision, digest, content, phase, owed },
-    { owned: four, revision: 4, digest: "four's", content: "four", phase: "reviving", owed: "old" },
+    {
+      owned: { ...four, former },
+      revision: 4,
+      digest: "four's",
+      content: "four",
+      phase: "reviving",
+      owed: "old",
+    },
   );
   assert.equal(step.journal.undo, undefined);
   const later = { now: now + hour, unit: renewed, stopwatch: { running: 5000, healthy: 5000 } };
@@ -117,7 +127,7 @@ test("an answer that a rollback leaves where it is stays ours: the withdrawal, i
     const step = decide(facts({ journal, file: absent }));
     return step.action === "record" ? step.journal.owned : assert.fail(step.action);
   };
-  const none = { entries: [], rest: [] };
+  const none = { entries: [], rest: [], former };
   assert.deepEqual(ownedAfter(restoring), { ...none, answer: "seven's answer" });
   const { undo = assert.fail() } = restoring;
   const six = { ...none, answer: "six's answer" };
@@ -135,7 +145,7 @@ test("a revival that an older agent began is ended like any other: what was ours
     }),
   );
   assert.ok(step.action === "record" && step.code === "GPS218");
-  assert.deepEqual(step.journal.owned, { entries: [], rest: [] });
+  assert.deepEqual(step.journal.owned, { entries: [], rest: [], former });
   assert.equal(step.journal.quarantine?.content, "seven");
 });
 

@@ -39,7 +39,8 @@ export function undone(facts: Facts, journal: Journal): Journal {
   if (undo === undefined) return journal;
   const { revision, digest, content } = undo;
   const { answer } = journal.owned;
-  const owned = { ...(answer !== undefined && { answer }), ...undo.owned };
+  const before = "undone" in facts.file ? facts.file.undone(journal) : undo.owned;
+  const owned = { ...(answer !== undefined && { answer }), ...before };
   return { ...rest, revision, digest, content, owned, quarantine: quarantineFor(facts, journal) };
 }
 

@@ -13,10 +13,10 @@ import {
   time,
   unit,
   decide,
-  busless,
+  notAsked,
   idle,
   mounted,
-  noBus,
+  unanswered,
   seven,
   withdrawn,
 } from "../facts/facts.fixture.ts";
@@ -27,13 +27,13 @@ const { owed: _owed, undo: _undo, ...rest } = restarting;
 const waiting: Journal = { ...rest, renamed: time };
 const after = (seconds: number): FactsChange => ({
   config,
-  unit: busless,
+  unit: notAsked,
   journal: waiting,
   time: { ...time, monotonic: time.monotonic + seconds * 1000 },
 });
 
 test("H17: without restarts Ready is not said until the kubelet must have read the file: 305 s after it was in place", () => {
-  const { steps, end } = follow({ config, file: absent, unit: busless });
+  const { steps, end } = follow({ config, file: absent, unit: notAsked });
   assert.deepEqual(steps, ["apply GPS226 → applying", "record GPS254 → restarting", "wait GPS254"]);
   assert.deepEqual(end.journal.kind === "journal" && end.journal.journal.renamed, time);
   check([
@@ -63,7 +63,7 @@ test("a withdrawal that nobody can restart the kubelet for ends when it must hav
   const at = (seconds: number): FactsChange => ({
     mounted: withdrawn,
     file: absent,
-    unit: noBus,
+    unit: unanswered,
     journal: { ...repaired, renamed: time },
     time: { ...time, monotonic: time.monotonic + seconds * 1000 },
   });
@@ -72,17 +72,17 @@ test("a withdrawal that nobody can restart the kubelet for ends when it must hav
     ["in time", at(305), "record GPS200 → applied"],
     ["then", { ...at(305), journal: { ...repaired, rereads: undefined } }, "leave GPS224"],
     [
-      "the bus goes while a restart is owed for an older grant",
-      { mounted: withdrawn, journal: { ...restarting, content: "six" }, unit: noBus },
+      "systemd stops answering while a restart is owed for an older grant",
+      { mounted: withdrawn, journal: { ...restarting, content: "six" }, unit: unanswered },
       "apply GPS226 → applying",
     ],
     [
-      "the bus goes while its restart is owed",
+      "systemd stops answering while its restart is owed",
       {
         mounted: withdrawn,
         journal: { ...restarting, content: "none" },
         file: absent,
-        unit: noBus,
+        unit: unanswered,
       },
       "record GPS254 → applied",
     ],
@@ -92,7 +92,7 @@ test("a withdrawal that nobody can restart the kubelet for ends when it must hav
         mounted: withdrawn,
         journal: { ...restarting, content: "none", owned: { entries: [], rest: [] } },
         file: absent,
-        unit: noBus,
+        unit: unanswered,
         healthy: false,
       },
       "wait GPS210",
@@ -143,7 +143,7 @@ test("what teaches the kubelet nothing is not waited for, and does not begin an 
 });
 
 test("a restart that was owed when restarts were switched off is waited for like a file just written", () => {
-  assert.deepEqual(follow({ config, unit: busless, journal: restarting }).steps, [
+  assert.deepEqual(follow({ config, unit: notAsked, journal: restarting }).steps, [
     "record GPS254 → restarting",
     "wait GPS254",
   ]);
@@ -164,7 +164,7 @@ test("after a repaired drift the node is ready when the kubelet must have read t
     ["a moment too early", later(304.9), "wait GPS254"],
     ["in time", later(305), "record GPS200 → applied"],
     ["another process", later(1, { unit: renewed }), "record GPS200 → applied"],
-    ["systemd does not answer", later(1, { unit: noBus }), "wait GPS254"],
+    ["systemd does not answer", later(1, { unit: unanswered }), "wait GPS254"],
     [
       "the node was booted",
       later(1, { time: { boot: "2", monotonic: 1 } }),

@@ -11,7 +11,7 @@ import {
   hour,
   limited,
   mounted,
-  noBus,
+  unanswered,
   quarantine,
   renewed,
   reviving,
@@ -26,7 +26,7 @@ import {
 test("a restart is owed until a process with another InvocationID answers", () => {
   check([
     ["not made", { journal: restarting }, "restart GPS212 → restarting"],
-    ["no bus", { journal: restarting, unit: noBus }, "wait GPS210"],
+    ["systemd does not answer", { journal: restarting, unit: unanswered }, "wait GPS210"],
     ["a job is queued", { journal: restarting, unit: { ...unit, busy: true } }, "wait GPS213"],
     ["stopping", { journal: restarting, unit: { ...unit, active: "deactivating" } }, "wait GPS213"],
     ["starting", { journal: restarting, unit: { ...crashed, sub: "start" } }, "wait GPS213"],
@@ -167,7 +167,7 @@ test("H18: the agent is not ready before the probation is over, and a kubelet th
       { journal: { ...settling, tried: 3 }, unit: crashed, healthy: false },
       "record GPS216 → restoring",
     ],
-    ["the bus is gone", { journal: settling, unit: noBus }, "wait GPS210"],
+    ["systemd does not answer", { journal: settling, unit: unanswered }, "wait GPS210"],
     [
       "an older pod's revision is not ours",
       {

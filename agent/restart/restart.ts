@@ -29,7 +29,7 @@ export function awaitUnit(facts: Facts): Step {
 /** Why there is no unit to restart; undefined if there is one. */
 export function unitMissing({ unit }: Facts): Step | undefined {
   if (unit === undefined) return wait(codes.systemdUnknown, fast);
-  if ("busless" in unit) return wait(codes.systemdUnknown, fast);
+  if ("notAsked" in unit) return wait(codes.systemdUnknown, fast);
   if ("unknown" in unit)
     return wait(
       unit.absent ? codes.noSystemd : unit.outdated ? codes.systemdTooOld : codes.systemdUnknown,

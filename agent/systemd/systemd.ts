@@ -1,17 +1,8 @@
-/** Units as systemd sees them over D-Bus; the kubelet's is the one that we may restart. */
+/** Units as systemd sees them, over D-Bus; the kubelet's is the one that we may restart. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { type Connection, SystemdError, type Peer, NoSystemd, connectTo } from "./connection.ts";
 import {
-  type Bus,
-  BusError,
-  type BusConnection,
-  NoSystemd,
-  openBus,
-  type Signal,
-  type Socket,
-} from "./bus.ts";
-import {
-  destination,
   manager,
   readStates,
   readSurroundings,
@@ -21,14 +12,14 @@ import {
 } from "./unit.ts";
 
 /**
- * What came of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the bus
- * was lost while it ran), or the error for which there is no job.
+ * What came of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the
+ * connection was lost while it ran), or the error for which there is no job.
  */
 type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 
 /** Questions that follow each other share one connection, until hangUp. */
 export type Systemd = Readonly<{
-  /** A unit's present state. Throws CouldNotAsk or BusError. */
+  /** A unit's present state. Throws CouldNotAsk or SystemdError. */
   unit(name: string): Promise<Unit>;
   /** Which of these are there, and run. Throws like `unit`. */
   states(names: readonly string[]): Promise<UnitState[]>;
@@ -45,78 +36,63 @@ export type Systemd = Readonly<{
   hangUp(): void;
 }>;
 
-const theBus = {
-  destination: "org.freedesktop.DBus",
-  path: "/org/freedesktop/DBus",
-  interface: "org.freedesktop.DBus",
-} as const;
-
 /** Milliseconds for one question or job, from connecting to the last answer. */
 type Deadlines = Readonly<{ question: number; job: number }>;
 
 const usual: Deadlines = {
-  // Answered in a millisecond; an SELinux-denied reply never comes. 10 s leaves a thrashing node
-  // its time.
+  // Answered in a millisecond. 10 s leaves a thrashing node its time.
   question: 10_000,
   // TimeoutStopSec and TimeoutStartSec are 90 s each by default; 30 s for ExecStartPre and a busy
   // node.
   job: 210_000,
 };
 
-type Directories = Readonly<{ dbusDirectory: string; systemdDirectory: string }>;
-
 /**
- * The system bus, or where there is none systemd's own socket, which systemctl uses as root. kind's
- * nodes have no bus. Throws NoSystemd where there is neither.
+ * systemd's own socket, which systemctl uses as root (docs/inside/decisions/systemd-socket.md).
+ * Throws NoSystemd where there is none.
  */
-function socketIn({ dbusDirectory, systemdDirectory }: Directories): Socket {
-  const bus = join(dbusDirectory, "system_bus_socket");
-  if (existsSync(bus)) return { path: bus, isDirect: false };
-  const own = join(systemdDirectory, "private");
-  if (existsSync(own)) return { path: own, isDirect: true };
-  throw new NoSystemd(`connect ENOENT ${bus}, and ${own}`);
+function socketIn(directory: string): string {
+  const socket = join(directory, "private");
+  if (existsSync(socket)) return socket;
+  throw new NoSystemd(`connect ENOENT ${socket}`);
 }
 
-/** `stop` ends whatever is being waited for; a job goes on without us. */
-export function systemdOver(
-  directories: Directories,
-  stop: AbortSignal,
-  deadlines = usual,
-): Systemd {
-  let open: Bus | undefined;
+/**
+ * `directory`: the node's /run/systemd. `stop` ends whatever is being waited for; a job goes on
+ * without us.
+ */
+export function systemdOver(directory: string, stop: AbortSignal, deadlines = usual): Systemd {
+  let open: Connection | undefined;
   const hangUp = () => {
     open?.close();
     open = undefined;
   };
-  const within = async <T>(
-    deadline: number,
-    use: (bus: BusConnection, isDirect: boolean) => Promise<T>,
-  ): Promise<T> => {
+  const within = async <T>(deadline: number, use: (systemd: Peer) => Promise<T>): Promise<T> => {
     if (open?.broken()) hangUp();
-    open ??= await openBus(socketIn(directories), stop);
-    const { isDirect } = open;
+    open ??= await connectTo(socketIn(directory), stop);
     try {
-      return await open.within(deadline, (bus) => use(bus, isDirect));
+      return await open.within(deadline, use);
     } catch (error) {
       hangUp();
       throw error;
     }
   };
   return {
-    unit: (name) => within(deadlines.question, (bus) => readUnit(bus, name)),
-    states: (names) => within(deadlines.question, (bus) => readStates(bus, names)),
-    surroundings: (name) => within(deadlines.question, (bus) => readSurroundings(bus, name)),
+    unit: (name) => within(deadlines.question, (systemd) => readUnit(systemd, name)),
+    states: (names) => within(deadlines.question, (systemd) => readStates(systemd, names)),
+    surroundings: (name) =>
+      within(deadlines.question, (systemd) => readSurroundings(systemd, name)),
     restart: async (name, recorded) => {
       try {
         return await restart(name, recorded, (use) => within(deadlines.job, use));
       } finally {
-        // A connection can subscribe once.
+        // A connection keeps the signals of one job.
         hangUp();
       }
     },
     resetFailed: (name) =>
-      within(deadlines.question, async (bus) => {
-        await bus.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [name] });
+      within(deadlines.question, async (systemd) => {
+        await systemd.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [name] });
       }),
     hangUp,
   };
@@ -125,47 +101,25 @@ export function systemdOver(
 async function restart(
   unit: string,
   recorded: () => Promise<void>,
-  connect: (use: (bus: BusConnection, isDirect: boolean) => Promise<string>) => Promise<string>,
+  connect: (use: (systemd: Peer) => Promise<string>) => Promise<string>,
 ): Promise<Restarted> {
   // From the moment when the request is on its way, an error no longer means that there is no job.
   let sent = false;
   try {
-    const result = await connect(async (bus, isDirect) => {
-      const match = `type='signal',sender='${destination}',interface='${manager.interface}',path='${manager.path}'`;
-      const listen = async () => {
-        if (!isDirect)
-          await bus.call({ ...theBus, member: "AddMatch", signature: "s", body: [match] });
-        await bus.call({ ...manager, member: "Subscribe" });
-      };
-      const listening = listen();
-      // It is awaited below, when what it waits for may have failed already.
-      listening.catch(() => {});
+    const result = await connect(async (systemd) => {
       await recorded();
-      await listening;
       sent = true;
-      const [job] = await bus.call({
+      const [job] = await systemd.call({
         ...manager,
         member: "RestartUnit",
         signature: "ss",
         body: [unit, "replace"],
       });
-      let removed = "";
-      // It may have been read together with the reply, before we run again: those stored are
-      // searched first.
-      await bus.signal((signal) => {
-        if (!isRemovalOf(signal, job)) return false;
-        removed = String(signal.body[3]);
-        return true;
-      });
-      return removed;
+      return await systemd.endOf(job);
     });
     return { result };
   } catch (error) {
     const refused = error instanceof Error ? error : new Error(String(error));
-    return sent && !(refused instanceof BusError) ? { result: "unknown" } : { refused };
+    return sent && !(refused instanceof SystemdError) ? { result: "unknown" } : { refused };
   }
-}
-
-function isRemovalOf({ member, path, body }: Signal, job: unknown): boolean {
-  return member === "JobRemoved" && path === manager.path && body[1] === job;
 }

@@ -1,5 +1,5 @@
 /** What systemd tells of a unit, in one piece. */
-import type { BusConnection } from "./bus.ts";
+import type { Peer } from "./connection.ts";
 
 export type Unit = Readonly<{
   name: string;
@@ -27,7 +27,7 @@ export type Unit = Readonly<{
 /** Enough to tell a unit that runs from a left-over one. */
 export type UnitState = Pick<Unit, "name" | "load" | "active">;
 
-export const destination = "org.freedesktop.systemd1";
+const destination = "org.freedesktop.systemd1";
 const managerPath = "/org/freedesktop/systemd1";
 export const manager = {
   destination,
@@ -40,8 +40,8 @@ export const manager = {
  * Each is asked for by name, all at once. systemd has 400 for a service, reads control groups for
  * many of them, and taking them apart would be most of the work of a look.
  */
-export async function readUnit(bus: BusConnection, name: string): Promise<Unit> {
-  const get = propertiesOf(bus, name);
+export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
+  const get = propertiesOf(systemd, name);
   for (;;) {
     // Answered in this order.
     const [
@@ -94,10 +94,10 @@ export async function readUnit(bus: BusConnection, name: string): Promise<Unit> 
 }
 
 /** All at once; of a handful of units. */
-export function readStates(bus: BusConnection, names: readonly string[]): Promise<UnitState[]> {
+export function readStates(systemd: Peer, names: readonly string[]): Promise<UnitState[]> {
   return Promise.all(
     names.map(async (name) => {
-      const get = propertiesOf(bus, name);
+      const get = propertiesOf(systemd, name);
       const [load, active] = await Promise.all([
         get("Unit", "LoadState"),
         get("Unit", "ActiveState"),
@@ -108,13 +108,13 @@ export function readStates(bus: BusConnection, names: readonly string[]): Promis
 }
 
 /** In what surroundings systemd starts the unit's processes. */
-export async function readSurroundings(bus: BusConnection, name: string) {
-  const get = propertiesOf(bus, name);
+export async function readSurroundings(systemd: Peer, name: string) {
+  const get = propertiesOf(systemd, name);
   const [workingDirectory, user, environment, manager] = await Promise.all([
     get("Service", "WorkingDirectory"),
     get("Service", "User"),
     get("Service", "Environment"),
-    property(bus, managerPath, `${destination}.Manager`, "Environment"),
+    property(systemd, managerPath, `${destination}.Manager`, "Environment"),
   ]);
   return {
     workingDirectory: text(workingDirectory),
@@ -124,19 +124,14 @@ export async function readSurroundings(bus: BusConnection, name: string) {
   };
 }
 
-function propertiesOf(bus: BusConnection, name: string) {
+function propertiesOf(systemd: Peer, name: string) {
   const path = pathOf(name);
   return (kind: "Unit" | "Service", which: string): Promise<unknown> =>
-    property(bus, path, `${destination}.${kind}`, which);
+    property(systemd, path, `${destination}.${kind}`, which);
 }
 
-async function property(
-  bus: BusConnection,
-  path: string,
-  of: string,
-  which: string,
-): Promise<unknown> {
-  const [variant] = await bus.call({
+async function property(systemd: Peer, path: string, of: string, which: string): Promise<unknown> {
+  const [variant] = await systemd.call({
     destination,
     path,
     interface: "org.freedesktop.DBus.Properties",

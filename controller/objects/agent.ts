@@ -5,7 +5,13 @@ import type { AgentPolicy, RolloutPolicy, DeliveryPolicy } from "#controller/pol
 /** The agents' image, and the Secrets of kube-system that it is pulled with. */
 export type AgentImage = Readonly<{ image: string; imagePullSecrets: readonly string[] }>;
 
-export type Agent = AgentPolicy & Pick<RolloutPolicy, "probationSeconds"> & AgentImage;
+export type Agent = Omit<AgentPolicy, "hiddenFiles"> &
+  Pick<RolloutPolicy, "probationSeconds"> &
+  AgentImage &
+  Readonly<{
+    /** `Skip`: some nodes cannot mount their root directory safely, so no agent searches. */
+    hiddenFiles: AgentPolicy["hiddenFiles"] | "Skip";
+  }>;
 
 /**
  * The resources without empty parts. The API server would drop empty parts, and the controller

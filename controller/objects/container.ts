@@ -1,6 +1,7 @@
 /** The containers of the agents' pods, and their volumes. */
 import type {
   V1Container,
+  V1PodSpec,
   V1ProjectedVolumeSource,
   V1SecurityContext,
   V1Volume,
@@ -16,13 +17,22 @@ import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
  * --optimize-for-size, because Node's own code cache is refused then
  * (docs/inside/decisions/agent-cost.md). Node's permission model is a second barrier: the agent may
  * write the kubelet's file, our folder beside it and its termination message, start no process and
- * load no native code.
+ * load no native code. It may read all of the kubelet's directory: a rename is durable only after
+ * the directory is synced, which means to open it, and Node allows a directory with everything
+ * below it or not at all.
  */
 const nodeFlags = [
   "--max-old-space-size=32",
   "--max-semi-space-size=1",
   "--permission",
-  "--allow-fs-read=*",
+  "--allow-fs-read=/app/agent.cjs",
+  `--allow-fs-read=${names.mountPaths.secret}/*`,
+  `--allow-fs-read=${names.mountPaths.kubelet}/*`,
+  `--allow-fs-read=${names.mountPaths.systemd}/private`,
+  `--allow-fs-read=${names.mountPaths.pod}/*`,
+  // The clock that all processes of a boot share, and whether config.json is a mount of its own.
+  "--allow-fs-read=/proc/sys/kernel/random/boot_id",
+  "--allow-fs-read=/proc/self/mountinfo",
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
   // The star is needed. Node treats a path that does not exist yet as a file, and would refuse
   // writes below it.
@@ -90,7 +100,7 @@ export function container(agent: Agent, digest: string): V1Container {
       timeoutSeconds: 1,
     },
     resources: resourcesOf(agent),
-    securityContext: asksSystemd(agent) ? { ...confined, ...withBus(agent) } : confined,
+    securityContext: asksSystemd(agent) ? { ...confined, ...withSystemd(agent) } : confined,
     terminationMessagePath: names.mountPaths.terminationLog,
     terminationMessagePolicy: "File",
     volumeMounts: [
@@ -100,8 +110,13 @@ export function container(agent: Agent, digest: string): V1Container {
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
       ...(asksSystemd(agent)
         ? [
-            { name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true },
-            { name: "systemd", mountPath: names.mountPaths.systemd, readOnly: true },
+            {
+              name: "systemd",
+              mountPath: names.mountPaths.systemd,
+              readOnly: true,
+              // A socket needs no write, and units may have mounts of their own below.
+              recursiveReadOnly: "IfPossible",
+            },
           ]
         : []),
       { name: "pod", mountPath: names.mountPaths.pod },
@@ -109,15 +124,17 @@ export function container(agent: Agent, digest: string): V1Container {
   };
 }
 
-/** AppArmor's default profiles deny access to the bus. Nothing else needs another profile. */
-function withBus({ appArmorProfile }: Agent): V1SecurityContext {
+/**
+ * The runtime's AppArmor profile may deny access to systemd. Nothing else needs another profile.
+ */
+function withSystemd({ appArmorProfile }: Agent): V1SecurityContext {
   const [type = "", localhostProfile] = appArmorProfile.split(/\/(.*)/s);
   return { appArmorProfile: { type, ...(localhostProfile && { localhostProfile }) } };
 }
 
 /**
- * True when agents get the system bus. Root on the bus is root on the node, so agents that restart
- * nothing have no access, and they also run on nodes without a bus.
+ * True when agents get systemd's socket. Root on it is root on the node, so agents that restart
+ * nothing have no access, and they also run on nodes without systemd.
  */
 function asksSystemd(agent: Agent): boolean {
   return restartOf(agent.delivery) === "Always";
@@ -137,12 +154,7 @@ export function volumes(agent: Agent): V1Volume[] {
   return [
     { name: "global-pull-secret", projected: mounted },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
-    ...(asksSystemd(agent)
-      ? [
-          { name: "dbus", hostPath: { path: agent.dbusDirectory, type } },
-          { name: "systemd", hostPath: { path: "/run/systemd", type } },
-        ]
-      : []),
+    ...(asksSystemd(agent) ? [{ name: "systemd", hostPath: { path: "/run/systemd", type } }] : []),
     // Holds what the init container found, and a mark that this pod has exited once to write its
     // termination message.
     { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
@@ -150,6 +162,11 @@ export function volumes(agent: Agent): V1Volume[] {
       ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
       : []),
   ];
+}
+
+/** The kubelet's directory on the node, as a pod or a template mounts it. */
+export function kubeletDirectoryOf(spec: V1PodSpec | undefined): string | undefined {
+  return spec?.volumes?.find(({ name }) => name === "kubelet")?.hostPath?.path;
 }
 
 /**
@@ -188,8 +205,9 @@ const confined: NonNullable<V1Container["securityContext"]> = {
 /**
  * The init container. It looks once, before the agent starts, for other places where the kubelet
  * may have credentials (docs/inside/decisions/untouched-nodes.md). Only this container has the
- * node's root directory, read-only and for a moment. Node allows it to open only these paths and to
- * write to the pod's own directory. Neither limit keeps it from a socket (SECURITY.md).
+ * node's root directory, recursively read-only and for a moment: a container that keeps running
+ * would keep all mounts of the node busy. Node allows it to open only these paths and to write to
+ * the pod's own directory. Neither limit keeps it from a socket (SECURITY.md).
  */
 export function firstContainer(agent: Agent): V1Container {
   const { root, pod } = names.mountPaths;
@@ -216,8 +234,16 @@ export function firstContainer(agent: Agent): V1Container {
     securityContext: confined,
     volumeMounts: [
       // Includes mounts below the root, such as /run. readOnly alone would leave that writable.
-      { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "IfPossible" },
+      { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "Enabled" },
       { name: "pod", mountPath: pod },
     ],
   };
+}
+
+/** True for a pod or a template that mounts the root directory and demands it read-only. */
+export function mountsRoot(spec: V1PodSpec | undefined): boolean {
+  const mounts = spec?.initContainers?.flatMap(({ volumeMounts = [] }) => volumeMounts) ?? [];
+  return mounts.some(
+    ({ name, recursiveReadOnly }) => name === "root" && recursiveReadOnly === "Enabled",
+  );
 }

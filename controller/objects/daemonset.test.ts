@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { agent } from "./agent.fixture.ts";
 import { type Agent, nodesOf } from "./agent.ts";
+import { mountsRoot } from "./container.ts";
 import { daemonSet, templateDigest, role, roleBinding, serviceAccount } from "./daemonset.ts";
 import { globalSecret, newSalt } from "./global-secret.ts";
 
@@ -48,7 +49,7 @@ test("H11: gives ServiceAccount, Role and RoleBinding the promised name and link
 test("never mounts single files, whose mounts would keep the old file after a replacement", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
-    ["global-pull-secret", ...Array(3).fill("DirectoryOrCreate"), "pod", "Directory"],
+    ["global-pull-secret", ...Array(2).fill("DirectoryOrCreate"), "pod", "Directory"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
@@ -198,11 +199,7 @@ const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
 test("lets agents write only in the kubelet's directory: a runtime's configuration is out of reach", () => {
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
-    "/var/lib/kubelet",
-    "/run/dbus",
-    "/run/systemd",
-  ]);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/systemd"]);
   const mark = "--allow-fs-write=";
   const writes = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
   assert.deepEqual(
@@ -218,8 +215,8 @@ test("lets agents write only in the kubelet's directory: a runtime's configurati
   );
 });
 
-test("gives agents that restart nothing no bus: access as root is root on the node, and some nodes have none", () => {
-  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/run/systemd", "/"]);
+test("gives agents that restart nothing no way to systemd: access as root is root on the node, and some nodes have none", () => {
+  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/systemd", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
     ({ name }) => name,
@@ -227,7 +224,7 @@ test("gives agents that restart nothing no bus: access as root is root on the no
   assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
 });
 
-test("relaxes AppArmor only if the bus is mounted, and SELinux as the installer configures", () => {
+test("relaxes AppArmor only if systemd's socket is mounted, and SELinux as the installer configures", () => {
   const contexts = (change: Partial<Agent>) => {
     const { securityContext, containers, initContainers } = podOf(change) ?? assert.fail();
     return {
@@ -253,7 +250,7 @@ const providers = (["All", "Annotated"] as const).map(
   (scope) => ({ mode: "CredentialProvider", scope }) as const,
 );
 for (const delivery of providers)
-  test(`gives agents of mode CredentialProvider the scope ${delivery.scope}, and no bus`, () => {
+  test(`gives agents of mode CredentialProvider the scope ${delivery.scope}, and no way to systemd`, () => {
     const { args = [] } = podOf({ delivery })?.containers[0] ?? {};
     const given = (flag: string) => args[args.indexOf(flag) + 1];
     assert.deepEqual(["--delivery", "--scope", "--restart"].map(given), [
@@ -284,26 +281,27 @@ test("allows agents to write no path that begins with the name of a folder that 
       assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
 });
 
-test("gives only the first container the node's root directory, read-only, and none with --hidden-files Ignore", () => {
+test("gives only the first container the node's root directory, recursively read-only or not at all", () => {
   const [look] = pod?.initContainers ?? [];
   assert.deepEqual(look?.volumeMounts, [
     {
       name: "root",
       mountPath: "/host/root",
       readOnly: true,
-      recursiveReadOnly: "IfPossible",
+      recursiveReadOnly: "Enabled",
     },
     { name: "pod", mountPath: "/run/global-pull-secret" },
   ]);
   const { appArmorProfile: _relaxed, ...confined } = container?.securityContext ?? {};
   assert.deepEqual(look?.securityContext, confined);
   assert.ok(!container?.volumeMounts?.some(({ name }) => name === "root"));
-  assert.equal(podOf({ hiddenFiles: "Ignore" })?.initContainers, undefined);
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), [
-    "/var/lib/kubelet",
-    "/run/dbus",
-    "/run/systemd",
-  ]);
+  for (const hiddenFiles of ["Ignore", "Skip"] as const) {
+    const without = podOf({ hiddenFiles });
+    assert.equal(without?.initContainers, undefined);
+    assert.deepEqual(hostPaths({ hiddenFiles }), ["/var/lib/kubelet", "/run/systemd"]);
+    assert.ok(without?.containers[0]?.args?.join(" ").includes(`--hidden-files ${hiddenFiles}`));
+  }
+  assert.deepEqual([mountsRoot(pod), mountsRoot(podOf({ hiddenFiles: "Skip" }))], [true, false]);
 });
 
 test("lets the first container open only the few files that a kubelet searches, and the journal", () => {

@@ -14,6 +14,7 @@ const states: fc.Arbitrary<RememberedState> = fc.record({
   servedBefore: fc.nat(),
   policy: fc.option(fc.jsonValue(), { nil: undefined }),
   sourcesFrom: fc.option(fc.uuid(), { nil: undefined }),
+  directory: fc.constantFrom(undefined, "/var/lib/kubelet", "/data/kübelet"),
   absentSince: fc
     .dictionary(
       fc.constantFrom("additional", "team-a", "constructor"),
@@ -34,6 +35,7 @@ test("law: reads back its own writes, byte for byte", () => {
       assert.deepEqual(read.absentSince, state.absentSince);
       assert.deepEqual(plain(read.policy), plain(state.policy));
       assert.equal(read.sourcesFrom, state.sourcesFrom);
+      assert.equal(read.directory, state.directory);
     }),
   );
 });

@@ -33,6 +33,8 @@ export type RememberedState = Readonly<{
   policy: unknown;
   /** The uid of the object that named the sources in that spec. */
   sourcesFrom: string | undefined;
+  /** The kubelet directory where a node first proved content, until all of it is withdrawn. */
+  directory: string | undefined;
 }>;
 
 /** A state without any record. */
@@ -43,6 +45,7 @@ export const noState: RememberedState = {
   absentSince: new Map(),
   policy: undefined,
   sourcesFrom: undefined,
+  directory: undefined,
 };
 
 const keys = {
@@ -52,6 +55,7 @@ const keys = {
   absentSince: "absent-since",
   policy: "policy",
   sourcesFrom: "policy.sources-from",
+  directory: "kubelet-directory",
 } as const;
 
 /** Written until 0.2. */
@@ -80,6 +84,7 @@ export function readState(secret: V1Secret | undefined): RememberedState {
     absentSince,
     policy: json(text(keys.policy)),
     sourcesFrom: text(keys.sourcesFrom),
+    directory: text(keys.directory),
   };
 }
 
@@ -110,7 +115,7 @@ export async function writeState(
 
 /** The declared Secret. */
 export function stateSecret(state: RememberedState): V1Secret {
-  const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom } = state;
+  const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom, directory } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
@@ -120,6 +125,7 @@ export function stateSecret(state: RememberedState): V1Secret {
   for (const [id, since] of absentSince) data[absentKey(id)] = encode(since.toISOString());
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
   if (sourcesFrom !== undefined) data[keys.sourcesFrom] = encode(sourcesFrom);
+  if (directory !== undefined) data[keys.directory] = encode(directory);
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -141,6 +147,7 @@ const single: ReadonlySet<string> = new Set([
   keyBefore,
   keys.policy,
   keys.sourcesFrom,
+  keys.directory,
 ]);
 
 const isOurKey = (key: string) =>

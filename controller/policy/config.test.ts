@@ -20,7 +20,6 @@ test("has the defaults of the design", () => {
           hiddenFiles: "Look",
           kubeletUnit: "auto",
           kubeletDirectory: "/var/lib/kubelet",
-          dbusDirectory: "/run/dbus",
           probePort: 20248,
           healthzPort: 10248,
           healthzAddress: "auto",
@@ -61,7 +60,7 @@ test("reads every flag", () => {
     "--original ns/pull --original-kubeconfig /k --guest-kubeconfig /g --namespace clusters-a --protect quay.io --protect gcr.io " +
     "--delivery-modes Reread --max-unavailable-limit 3 " +
     "--restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service " +
-    "--kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --probe-port 1234 --healthz-port 10250 " +
+    "--kubelet-directory /var/lib/rancher/k3s --probe-port 1234 --healthz-port 10250 " +
     "--healthz-address ::1 --selinux-type super_t --apparmor-profile RuntimeDefault " +
     "--agent-label a=b --agent-label example.com/c= --agent-annotation d=e,f=g --agent-priority-class low " +
     "--agent-image-pull-secret x --agent-image-pull-secret y --agent-node-selector !a,b " +
@@ -79,7 +78,6 @@ test("reads every flag", () => {
           hiddenFiles: "Ignore",
           kubeletUnit: "k3s.service",
           kubeletDirectory: "/var/lib/rancher/k3s",
-          dbusDirectory: "/run/d",
           probePort: 1234,
           healthzPort: 10_250,
           healthzAddress: "::1",
@@ -150,10 +148,6 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   [
     "--kubelet-directory /",
     '--kubelet-directory "/": is not an absolute path of a directory without . and ..',
-  ],
-  [
-    "--dbus-directory /run/../x",
-    '--dbus-directory "/run/../x": is not an absolute path of a directory without . and ..',
   ],
   ["--probe-port 1023", '--probe-port "1023": is not a whole number from 1024 to 65535'],
   [
@@ -286,7 +280,7 @@ test("reports all errors at once", () =>
 test("names every flag once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 28);
+  assert.equal(names.length, 27);
 });
 
 const fields: readonly (readonly [flag: string, field: string])[] = [

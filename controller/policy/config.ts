@@ -84,7 +84,6 @@ function installedOf(given: TableValues<typeof flags>): Installed {
       hiddenFiles: given["hidden-files"],
       kubeletUnit: given["kubelet-unit"],
       kubeletDirectory: given["kubelet-directory"],
-      dbusDirectory: given["dbus-directory"],
       probePort: given["probe-port"],
       healthzPort: given["healthz-port"],
       healthzAddress: given["healthz-address"],

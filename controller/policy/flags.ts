@@ -73,11 +73,6 @@ export const flags = {
     standard: "/var/lib/kubelet",
     what: "the kubelet's root directory on the nodes",
   },
-  "dbus-directory": {
-    read: directory,
-    standard: "/run/dbus",
-    what: "directory of system_bus_socket on the nodes",
-  },
   "agent-image": { read: text, what: "image of the agents (the controller's own, by digest)" },
   ...podFlags,
   "probe-port": {
@@ -103,7 +98,7 @@ export const flags = {
   "apparmor-profile": {
     read: appArmorProfile,
     standard: "Unconfined",
-    what: "AppArmor profile of agents that use the system bus",
+    what: "AppArmor profile of agents that use systemd's socket",
   },
   ...common,
 } as const satisfies Table;

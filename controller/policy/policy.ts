@@ -61,14 +61,13 @@ export type AgentPolicy = Readonly<{
   /** `auto`: each node's own unit. */
   kubeletUnit: string;
   kubeletDirectory: string;
-  dbusDirectory: string;
   probePort: number;
   healthzPort: number;
   /** `auto`: 127.0.0.1, then ::1. */
   healthzAddress: string;
   /** Empty: the container runtime's default. */
   seLinuxType: string;
-  /** For agents that use the system bus. */
+  /** For agents that use systemd's socket. */
   appArmorProfile: string;
   pod: PodPolicy;
 }>;
@@ -147,7 +146,7 @@ export function deliveryOf(
   return { mode, ...providerDefaults, ...asked?.credentialProvider };
 }
 
-/** Whether agents restart kubelets. Agents that never do so get no system bus. */
+/** Whether agents restart kubelets. Agents that never do so get no access to systemd. */
 export function restartOf({ mode }: DeliveryPolicy): "Always" | "Never" {
   return mode === "Restart" ? "Always" : "Never";
 }

@@ -1,44 +1,122 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { DeliveryMode } from "#contract/names.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
-import { daemonSet } from "#controller/objects/daemonset.ts";
-import { noState, stateSecret } from "#controller/objects/state.ts";
-import { secretKeys, servedKeys } from "#contract/names.ts";
+import { kubeletDirectoryOf } from "#controller/objects/container.ts";
+import { readState, writeState } from "#controller/objects/state.ts";
+import { observe } from "#controller/sources/snapshot.ts";
+import { owned } from "#kube/client/paths.ts";
 import { keptDirectory } from "./observe.ts";
+import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";
 
-const old = "/var/lib/kubelet";
+const old = agent.kubeletDirectory;
+const other = "/data/kubelet";
 
-function secret(intent: string, served: number) {
-  const data = { [secretKeys.revision]: "3", [secretKeys.intent]: intent };
-  return Object.fromEntries(
-    Object.entries({ ...data, [servedKeys.revision]: String(served) }).map(([key, value]) => [
-      key,
-      Buffer.from(value).toString("base64"),
-    ]),
-  );
+/** Where the guard keeps the agents, if another directory is wanted. */
+const keptIn = async ({ cluster }: World) =>
+  keptDirectory(await observe(cluster, undefined), other);
+
+const recorded = (world: World) => readState(world.api.object<V1Secret>(owned.state)).directory;
+
+function use(world: World, changes: Partial<typeof agent>): void {
+  Object.assign(world.remover, { agent: { ...world.remover.agent, ...changes } });
 }
 
-test("keeps the agents' directory while entries may be in force there", () => {
-  const live = daemonSet({ ...agent, kubeletDirectory: old });
-  const rows: readonly (readonly [
-    what: string,
-    intent: string,
-    served: number,
-    word: boolean,
-    kept: boolean,
-  ])[] = [
-    ["no node has proved the content", "apply", 0, false, false],
-    ["the canary has proved the content", "apply", 0, true, true],
-    ["the content is served", "apply", 3, false, true],
-    ["a withdrawal is under way", "release", 0, false, true],
-  ];
-  for (const [what, intent, served, word, kept] of rows) {
-    const global = { data: secret(intent, served) };
-    const state = stateSecret({ ...noState, rollout: { revision: 3, word } });
-    const snapshot = { daemonSet: live, global, state };
-    assert.equal(keptDirectory(snapshot, "/data/kubelet"), kept ? old : undefined, what);
-    assert.equal(keptDirectory(snapshot, old), undefined, what);
-    assert.equal(keptDirectory({ ...snapshot, daemonSet: undefined }, "/data/kubelet"), undefined);
-    assert.equal(keptDirectory({ ...snapshot, global: undefined }, "/data/kubelet"), undefined);
-  }
+const deliveries = {
+  Restart: { mode: "Restart" },
+  Reread: { mode: "Reread" },
+  CredentialProvider: { mode: "CredentialProvider", scope: "All" },
+} as const satisfies Record<DeliveryMode, (typeof agent)["delivery"]>;
+
+test("records the directory of the first node that proves content, and not earlier", async () => {
+  const world = await World.of({ a: "ignores", b: "ignores" });
+  await world.until(one, () => world.granted["a"] === 1);
+  for (let seconds = 0; seconds < 5; seconds += 1) await world.step(one);
+  assert.deepEqual([recorded(world), await keptIn(world)], [undefined, undefined]);
+  world.nodes.set("a", "proves");
+  await world.until(one, ({ state }) => state.word);
+  assert.deepEqual([recorded(world), await keptIn(world)], [old, old]);
+});
+
+test("records the directory of a node that proves content without a canary", async () => {
+  const world = await World.of({ a: "proves", b: "ignores", c: "ignores" });
+  const { policy } = world.remover;
+  const rollout = { ...policy.rollout, maxUnavailable: "100%" };
+  Object.assign(world.remover, { policy: { ...policy, rollout } });
+  const { served } = await world.until(one, () => recorded(world) !== undefined);
+  assert.deepEqual([served, recorded(world)], [0, old]);
+});
+
+test("records the directory of a node where content has failed", async () => {
+  const world = await World.of({ a: "fails" });
+  await world.until(one, ({ view }) => (view?.failures ?? 0) > 0);
+  await world.step(one);
+  assert.equal(recorded(world), old);
+});
+
+test("records the directory of the pod that proves content, although another one is declared", async () => {
+  const world = await World.of({ a: "ignores" });
+  await world.until(one, () => world.granted["a"] === 1);
+  use(world, { kubeletDirectory: other });
+  await world.step(one);
+  assert.equal(kubeletDirectoryOf(world.daemonSet?.spec?.template.spec), other);
+  world.nodes.set("a", "proves");
+  await world.until(one, () => recorded(world) !== undefined);
+  assert.equal(recorded(world), old);
+});
+
+for (const [from, to] of [
+  ["Restart", "Reread"],
+  ["Reread", "Restart"],
+  ["Restart", "CredentialProvider"],
+  ["CredentialProvider", "Reread"],
+] as const)
+  test(`keeps the directory from ${from} to ${to}, before any node has proved the new mode`, async () => {
+    const world = await World.of({ a: "proves", b: "proves" });
+    use(world, { delivery: deliveries[from] });
+    await world.until(one, isServed);
+    for (const node of ["a", "b"]) world.nodes.set(node, "ignores");
+    use(world, { delivery: deliveries[to] });
+    const { state, served } = await world.until(one, ({ revision }) => revision > 1);
+    assert.deepEqual([state.word, served, world.published?.mode], [false, 0, to]);
+    assert.equal(await keptIn(world), old);
+  });
+
+for (const [what, lose] of Object.entries({
+  "the DaemonSet": (world: World) => world.delete(owned.daemonSet),
+  "the Secret": (world: World) => world.delete(owned.global),
+}))
+  test(`keeps the directory when someone deletes ${what}`, async () => {
+    const world = await deployed();
+    lose(world);
+    assert.equal(await keptIn(world), old);
+  });
+
+test("keeps the directory through newer content and a withdrawal, and forgets it at the end", async () => {
+  const world = await deployed();
+  await world.until(two, isServed);
+  assert.equal(await keptIn(world), old);
+  for (const node of world.nodes.keys()) world.nodes.set(node, "ignores");
+  await world.until(nothingLeft, ({ intent }) => intent === "release");
+  assert.equal(await keptIn(world), old);
+});
+
+test("allows a correction of the directory during a withdrawal if no node has proved anything", async () => {
+  const world = await World.of({ a: "ignores" });
+  await world.until(one, () => world.granted["a"] === 1);
+  await world.until(nothingLeft, ({ intent }) => intent === "release");
+  world.nodes.set("a", "proves");
+  await world.until(nothingLeft, ({ completed }) => completed !== undefined);
+  assert.deepEqual([recorded(world), await keptIn(world)], [undefined, undefined]);
+});
+
+test("records the present directory of an installation that is older than the record", async () => {
+  const world = await deployed();
+  const state = world.api.object<V1Secret>(owned.state);
+  const known = { ...readState(state), directory: undefined };
+  await writeState(world.cluster, state, known);
+  assert.equal(await keptIn(world), old);
+  await world.step(one);
+  assert.equal(recorded(world), old);
 });

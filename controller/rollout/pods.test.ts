@@ -68,7 +68,15 @@ const pod = ({ metadata, spec, status }: Changes = {}): KubernetesObject =>
       ownerReferences: [owner],
       ...metadata,
     },
-    spec: { nodeName: "node-a", containers: [{ name: "agent" }], ...spec },
+    spec: {
+      nodeName: "node-a",
+      containers: [{ name: "agent" }],
+      volumes: [
+        { name: "systemd", hostPath: { path: "/run/systemd" } },
+        { name: "kubelet", hostPath: { path: "/var/lib/kubelet" } },
+      ],
+      ...spec,
+    },
     status: {
       phase: "Running",
       conditions: [
@@ -93,6 +101,7 @@ test("keeps what decisions need of a pod", () => {
     resourceVersion: "4711",
     isDeleting: false,
     template: "0123456789abcdef",
+    directory: "/var/lib/kubelet",
     mode: "Restart",
     grant,
     ready: { is: true, since: at(5) },

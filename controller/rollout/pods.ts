@@ -5,6 +5,7 @@ import { agentContainer, agentName, deliveryModes, type DeliveryMode } from "#co
 import { lineOf, parseWord } from "#contract/word.ts";
 import type { PodFacts } from "./facts.ts";
 import { annotations } from "#controller/objects/annotations.ts";
+import { kubeletDirectoryOf } from "#controller/objects/container.ts";
 import { restartedAt } from "#controller/objects/daemonset.ts";
 
 /** The reduced pod. */
@@ -13,6 +14,8 @@ export type AgentPod = Omit<PodFacts, "isCurrent"> &
     name: string;
     /** The template's digest, and the time of the last `kubectl rollout restart`. */
     template: string;
+    /** The kubelet directory that it mounts. */
+    directory: string | undefined;
     /** The termination message of the agent's container, without its machine-readable part. */
     message: string | undefined;
   }>;
@@ -52,6 +55,7 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
     resourceVersion: metadata.resourceVersion ?? "",
     isDeleting: metadata.deletionTimestamp !== undefined,
     template: templateOf(metadata.annotations),
+    directory: kubeletDirectoryOf(spec),
     mode: modeOf(metadata.annotations),
     grant: grantOf(metadata.annotations),
     ready: { is: isReady, since: textOf(containersReady?.lastTransitionTime) ?? "none" },

@@ -23,7 +23,14 @@ import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import { type RolloutContext, forgetUnsent, isPodAction, writePods } from "./write.ts";
-import { factsOf, type Observed, contentHash, readRollout, retryOf } from "./observe.ts";
+import {
+  factsOf,
+  type Observed,
+  contentHash,
+  newDirectory,
+  readRollout,
+  retryOf,
+} from "./observe.ts";
 import { lacksNodes, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 
@@ -158,6 +165,7 @@ class Step {
     this.#decision = decision;
     memory.view = { view: decision.view, revision: this.#published?.revision ?? 0 };
     memory.grants = decision.memory;
+    await this.#recordDirectory();
     await this.#write(decision.actions);
     return decision.actions.some((action) => !isPodAction(action) && action.kind !== "complete");
   }
@@ -315,6 +323,16 @@ class Step {
     this.#objects = { ...this.#objects, state: written };
     if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#ended = true;
     this.#state = state;
+  }
+
+  /** Records the directory where content is in force, before anything may change that. */
+  async #recordDirectory(): Promise<void> {
+    const { cluster, memory, pods } = this.#context;
+    const directory = newDirectory(this.#objects, pods.view.items.values(), memory.grants);
+    if (directory === undefined) return;
+    const { state: live } = this.#objects;
+    const state = await writeState(cluster, live, { ...readState(live), directory });
+    this.#objects = { ...this.#objects, state };
   }
 
   /** If one of these writes is refused, the others are still made. */

@@ -251,7 +251,11 @@ export class World {
       apiVersion: "v1",
       kind: "Pod",
       metadata,
-      spec: { nodeName: node, containers: [{ name: agentContainer }] },
+      spec: {
+        nodeName: node,
+        containers: [{ name: agentContainer }],
+        volumes: spec?.template.spec?.volumes ?? [],
+      },
     });
     await this.#report(pod, undefined);
   }

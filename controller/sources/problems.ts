@@ -93,6 +93,11 @@ export const catalogue = {
     "is {}; agents stay there, because they could not remove those entries from another directory",
     "set spec.managementState: Withdrawn until nothing is left, or set the flag to the old directory",
   ],
+  unsearched: [
+    "GPS332",
+    "is skipped: the container runtimes of {} cannot mount the root directory recursively read-only",
+    "search yourself for the files that docs/reference/errors.md names, or update the runtimes and restart the controller; --hidden-files Ignore ends this report",
+  ],
   unanswered: [
     "GPS325",
     "{}",

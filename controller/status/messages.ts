@@ -95,6 +95,13 @@ export function directoryInUse(kept: string, wanted: string): Notice {
   return lasting("notAllowed", line(found), detail);
 }
 
+/** No agent searches for hidden files, because of these nodes. */
+export function unsearched(names: readonly string[]): Notice {
+  const found = finding("unsearched", "controller", "--hidden-files", list(names));
+  // Reported once: another list of nodes is no news.
+  return { type: "Warning", reason: "HiddenFilesUnsearched", message: line(found), subject: "" };
+}
+
 /** `objects`: kind and name of each. */
 export function foreign(objects: readonly string[], subject: string): Notice {
   const problems = objects.map((object) => finding("foreign", object, "metadata.labels"));

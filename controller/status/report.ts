@@ -147,6 +147,8 @@ export function createReport({
       );
     },
 
+    unsearched: (nodes) => announce(messages.unsearched(nodes), secret),
+
     async unsupported(group, snapshot) {
       secret = snapshot.additional?.metadata;
       setTroubles(
@@ -309,6 +311,8 @@ export type Report = Readonly<{
   begins: (policyReading: ReportedPolicy) => void;
   /** `kept`: the directory where the agents stay, although the installer wants another one. */
   directory: (kept: string | undefined, wanted: string) => void;
+  /** The nodes because of which no agent searches for files that config.json would hide. */
+  unsearched: (nodes: readonly string[]) => void;
   /** `group`: undefined if no other operator owns the nodes' pull secrets. */
   unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;

@@ -60,6 +60,7 @@ export async function release(
       ...readState(stateSecret),
       rollout: undefined,
       servedBefore: 0,
+      directory: undefined,
     });
   if (global !== undefined)
     await remember(context.cluster, global, { ...recall(global), released: revision });

@@ -94,6 +94,7 @@ export const newsReasons = {
   WithdrawalAwaited: "The Secret is deleted; its entries are removed after the grace period.",
   Removing: "A revision removes the entries from every node.",
   Removed: "Our entries are gone from all nodes, and our objects are deleted.",
+  HiddenFilesUnsearched: "Nodes are not searched for files that config.json would hide.",
   NodesLeftBehind: "The removal ended without nodes that may keep the entries.",
 } as const;
 

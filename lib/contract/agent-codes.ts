@@ -134,15 +134,15 @@ export const catalogue = {
     "another program uses the probe port, so the kubelet cannot check whether the node is ready",
     "all other work is done; the port is tried again, at most every 10 s; choose another with --probe-port",
   ],
-  busLost: [
-    "GPS241",
-    "systemd's bus could not be reached for 5 minutes",
-    "the agent exits: only a new container gets a new mount of the bus's directory",
-  ],
   unwatched: [
     "GPS242",
     "the node does not allow watching files",
     "checks them whenever the kubelet probes the agent",
+  ],
+  unsearched: [
+    "GPS243",
+    "no search for files that config.json would hide, because a node of the cluster cannot mount its root directory safely",
+    "all other work is done; search yourself, or update the container runtimes",
   ],
   withdrawnInDoubt: [
     "GPS250",

@@ -149,8 +149,6 @@ export const mountPaths = {
   secret: "/etc/global-pull-secret",
   /** The kubelet's root directory, /var/lib/kubelet unless configured. */
   kubelet: "/host/kubelet",
-  /** The directory that holds system_bus_socket. */
-  dbus: "/host/dbus",
   /** The directory of systemd's own socket, /run/systemd. */
   systemd: "/host/systemd",
   /** An emptyDir of the pod's own: it outlives the container, and no other pod can write to it. */

@@ -22,7 +22,6 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import test from "node:test";
 import { AgentProcess, encode, keeping, NodeDirectory, inTime } from "../harness/agent/agent.ts";
-import { startBus } from "../harness/agent/bus.ts";
 import { answeredPasswords, installProvider } from "./provider.ts";
 import { until } from "../cluster/await.ts";
 import { sample } from "../sample.ts";
@@ -58,13 +57,11 @@ class Disk implements AsyncDisposable {
     const [command, ...args] = mount;
     if (command !== undefined)
       run(command, ...args, ...(args.includes("--bind") ? [node.kubelet] : []), node.kubelet);
-    const bus = await startBus(node.dbus);
-    const systemd = await ScriptedSystemd.start(bus.address);
+    const systemd = await ScriptedSystemd.start(node.systemd);
     writeFileSync(node.config, theirs);
     node.mount(1, { additional: { "a.io": long } });
     return new Disk(node, systemd, [
       () => systemd[Symbol.asyncDispose](),
-      () => bus[Symbol.asyncDispose](),
       () => command && run("umount", node.kubelet),
       () => node[Symbol.dispose](),
     ]);

@@ -1,4 +1,4 @@
-/** A kubelet's healthz that answers before there is a bus on which the kubelet could be faked. */
+/** A kubelet's healthz that answers before there is a systemd that could fake the kubelet. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 

@@ -1,6 +1,6 @@
 /**
  * The bundled agent inside a real node of the test cluster: the DaemonSet's flags and environment,
- * no capabilities, the node's own systemd, kubelet and bus.
+ * no capabilities, the node's own systemd and kubelet.
  */
 import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -42,10 +42,9 @@ export class Inside {
     return new Inside(machine, new NodeDirectory(root, join(machine.rootfs, "var/lib/kubelet")));
   }
 
-  /** Resets the node to one that has never seen an agent, with a running bus and kubelet. */
+  /** Resets the node to one that has never seen an agent, with a running kubelet. */
   async fresh(): Promise<void> {
     await this.kill("SIGKILL");
-    await this.machine.exec(["systemctl", "start", "dbus.socket"]);
     this.machine.writeFile("config.json", undefined);
     await this.machine.exec(["rm", "-rf", ...ours]);
     await this.machine.healKubelet();
@@ -70,6 +69,7 @@ export class Inside {
     const mounts = {
       kubelet: "/var/lib/kubelet",
       secret: `/${place}/secret`,
+      systemd: "/run/systemd",
       pod: `/${place}/pod`,
       terminationLog: `/${place}/termination-log`,
       flags,
@@ -87,9 +87,9 @@ export class Inside {
       `/${place}/agent.cjs`,
       `--secret-directory=${mounts.secret}`,
       `--kubelet-directory=${mounts.kubelet}`,
-      ...(flags.some((flag) => flag.startsWith("--dbus-directory"))
+      ...(flags.some((flag) => flag.startsWith("--systemd-directory"))
         ? []
-        : ["--dbus-directory=/run/dbus"]),
+        : ["--systemd-directory=/run/systemd"]),
       `--pod-directory=${mounts.pod}`,
       `--termination-log=${mounts.terminationLog}`,
       ...withProbation(3, flags),

@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { encode, inTime } from "../harness/agent/agent.ts";
-import { configure } from "../harness/agent/bus.ts";
 import { ours, AgentPlace } from "./place.ts";
 import {
   comesBack,
@@ -89,28 +88,6 @@ test("changes nothing while the unit is masked, missing, or cannot be loaded", a
   await agent.shows("5nn", "GPS211");
   place.systemd.load = "loaded";
   await agent.shows(200, "GPS200");
-  assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
-});
-
-test("changes nothing if the bus forbids us to talk to systemd, and owes the restart if it forbids only that", async () => {
-  await using place = await AgentPlace.make();
-  const forbid = async (rule: string) => {
-    configure(place.bus.directory, rule);
-    await place.bus.signal("SIGHUP");
-  };
-  await forbid('<deny send_destination="org.freedesktop.systemd1"/>');
-  await using agent = await place.agent();
-  await agent.shows("5nn", "AccessDenied");
-  await place.node.says(/^GPS210 /);
-  assert.deepEqual([place.node.file, place.systemd.calls], [undefined, []]);
-  await forbid(
-    '<deny send_destination="org.freedesktop.systemd1" send_interface="org.freedesktop.systemd1.Manager" send_member="RestartUnit"/>',
-  );
-  assert.ok(await inTime(() => place.node.file === ours, 40_000), agent.output);
-  await agent.shows("5nn", "AccessDenied");
-  assert.equal(place.systemd.restartCalls, 0);
-  await forbid("");
-  await agent.shows(200, "GPS200", 40_000);
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 

@@ -1,4 +1,4 @@
-/** A real node as users have it, where the bus or the restart of a kubelet is missing. */
+/** A real node as users have it, where D-Bus, systemd or the restart of a kubelet is missing. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import test from "node:test";
@@ -6,8 +6,8 @@ import { until } from "../cluster/await.ts";
 import { fresh, sharedNode } from "./machine.ts";
 import { ours } from "./place.ts";
 
-/** As on kind, whose nodes have no D-Bus daemon. */
-const noBus = ["--dbus-directory=/nowhere", "--systemd-directory=/run/systemd"];
+/** As on k3d and Talos, whose nodes have no systemd. */
+const nowhere = "--systemd-directory=/nowhere";
 
 /** Grants a withdrawal to the running agent. */
 function withdraw(): void {
@@ -17,10 +17,12 @@ function withdraw(): void {
   node.inside.node.grant(node.revision);
 }
 
-test("restarts, rolls back and withdraws over systemd's own socket, without a bus and without capabilities", async () => {
+test("restarts, rolls back and withdraws without a D-Bus daemon, as on kind, and without capabilities", async (t) => {
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
-  await inside.start(revision, ...noBus);
+  await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
+  t.after(() => inside.machine.exec(["systemctl", "start", "dbus.socket"]));
+  await inside.start(revision);
   await inside.shows(200, "GPS200");
   const now = await inside.kubelet();
   assert.notEqual(now.InvocationID, old.InvocationID);
@@ -35,7 +37,7 @@ test("restarts, rolls back and withdraws over systemd's own socket, without a bu
   await inside.machine.breakKubelet(
     "[Service]\nRestart=no\nExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n",
   );
-  await inside.start(again.revision, ...noBus);
+  await inside.start(again.revision);
   assert.equal(await inside.ended(), "1");
   assert.deepEqual(await inside.jobs(again.revision), ["failed", "failed", "failed", "done"]);
   assert.equal(inside.node.file, undefined);
@@ -43,21 +45,20 @@ test("restarts, rolls back and withdraws over systemd's own socket, without a bu
 
 test("reports a node without systemd, and accepts nothing on it", async () => {
   const { inside, revision } = await fresh();
-  await inside.start(revision, "--dbus-directory=/nowhere", "--systemd-directory=/nowhere");
+  await inside.start(revision, nowhere);
   await inside.shows("5nn", "GPS262");
   assert.ok(!existsSync(inside.node.folder));
 });
 
 test("serves a kubelet that no unit runs and that has no healthz, in mode Reread", async () => {
   const { inside, revision } = await fresh();
-  const nowhere = ["--dbus-directory=/nowhere", "--systemd-directory=/nowhere"];
   const { ExecStart } = await inside.machine.unit(["ExecStart"]);
   const command = /argv\[\]=(.+?) ;/.exec(ExecStart)?.[1] ?? "";
   await inside.machine.exec(["systemctl", "stop", "kubelet"]);
   const shell = `setsid ${command} --healthz-port=0 >/dev/null 2>&1 & echo $!`;
   const pid = (await inside.machine.exec(["sh", "-c", shell])).trim();
   try {
-    await inside.start(revision, "--restart=Never", ...nowhere);
+    await inside.start(revision, "--restart=Never", nowhere);
     await inside.shows("5nn", "GPS254");
     assert.equal(inside.node.file, ours);
     withdraw();
@@ -80,8 +81,9 @@ test("removes a credential if systemd cannot be asked", async () => {
   await inside.shows(200, "GPS200");
   assert.equal(inside.node.file, ours);
   const { InvocationID } = await inside.kubelet();
-  await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
+  await inside.kill("SIGTERM");
   withdraw();
+  await inside.start(sharedNode().revision, nowhere);
   await inside.shows("5nn", "GPS254");
   await until("the credential is gone", async () => inside.node.file === undefined);
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);

@@ -9,14 +9,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
-import { startBus } from "../harness/agent/bus.ts";
 import { many, nodeFlags } from "../harness/agent/deployed.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 test("applies, repairs and leaves no trace under the DaemonSet's flags", async () => {
   using node = new NodeDirectory();
-  await using bus = await startBus(node.dbus);
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  await using systemd = await ScriptedSystemd.start(node.systemd);
   const options = { healthzPort: systemd.healthzPort };
   node.mount(1, { additional: { "a.io": "ours" } });
   {
@@ -25,6 +23,7 @@ test("applies, repairs and leaves no trace under the DaemonSet's flags", async (
     writeFileSync(node.config, "{}");
     await agent.shows("5nn", "GPS254");
     assert.match(node.file ?? "", new RegExp(encode("ours")));
+    assert.doesNotMatch(agent.output, /GPS242/, "it may not watch its directories");
   }
   node.mount(2, {});
   node.newPod();
@@ -39,11 +38,16 @@ test("applies, repairs and leaves no trace under the DaemonSet's flags", async (
   assert.ok(!existsSync(node.folder));
 });
 
-test("can write nothing else and start no process under the DaemonSet's flags", () => {
+test("can read and write nothing else and start no process under the DaemonSet's flags", () => {
   using node = new NodeDirectory();
   const elsewhere = mkdtempSync(join(tmpdir(), "gps-permission-"));
   const script = join(elsewhere, "try.cjs");
   const attempts = [
+    `fs.readdirSync(${JSON.stringify(node.root)})`,
+    `fs.readFileSync(${JSON.stringify(node.terminationLog)})`,
+    `fs.readdirSync(${JSON.stringify(node.systemd)})`,
+    'fs.readFileSync("/etc/passwd")',
+    'fs.readFileSync("/proc/self/environ")',
     `fs.writeFileSync(${JSON.stringify(join(node.root, "word"))}, "")`,
     `fs.writeFileSync(${JSON.stringify(join(node.kubelet, "other"))}, "")`,
     `fs.writeFileSync(${JSON.stringify(join(node.kubelet, "config.json.tmp"))}, "")`,
@@ -69,8 +73,7 @@ console.log(JSON.stringify(got));`,
 
 test("fits a Secret and a node's file of nearly 1 MiB each into the heap that the DaemonSet allows", async () => {
   using node = new NodeDirectory();
-  await using bus = await startBus(node.dbus);
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  await using systemd = await ScriptedSystemd.start(node.systemd);
   const theirs = Object.entries(many("n")).map(
     ([key, one]) => [key, { auth: encode(one) }] as const,
   );

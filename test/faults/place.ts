@@ -1,7 +1,6 @@
-/** A node with revision 1 mounted, a private bus and a scripted systemd. */
+/** A node with revision 1 mounted and a scripted systemd. */
 import { join } from "node:path";
 import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
-import { type TestBus, startBus } from "../harness/agent/bus.ts";
 import { type Cut, Relay } from "./relay.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
@@ -11,29 +10,22 @@ export const content = { additional: { "a.io": "ours" } };
 
 export class AgentPlace implements AsyncDisposable {
   readonly node: NodeDirectory;
-  readonly bus: TestBus;
   readonly systemd: ScriptedSystemd;
-  /** Between the node and its bus; only with `cut`. */
+  /** Between the agent and systemd; only with `cut`. */
   readonly relay: Relay | undefined;
-  private constructor(
-    node: NodeDirectory,
-    bus: TestBus,
-    systemd: ScriptedSystemd,
-    relay: Relay | undefined,
-  ) {
+  private constructor(node: NodeDirectory, systemd: ScriptedSystemd, relay: Relay | undefined) {
     this.node = node;
-    this.bus = bus;
     this.systemd = systemd;
     this.relay = relay;
   }
-  /** `cut`: how a relay before the bus interrupts a conversation. */
+  /** `cut`: how a relay before systemd interrupts a conversation. */
   static async make(cut?: Cut): Promise<AgentPlace> {
     const node = new NodeDirectory();
     node.mount(1, content);
-    const bus = await startBus(cut === undefined ? node.dbus : join(node.root, "bus"));
-    const systemd = await ScriptedSystemd.start(bus.address);
-    const relay = cut && (await Relay.between(node.dbus, bus.directory, cut));
-    return new AgentPlace(node, bus, systemd, relay);
+    const behind = cut === undefined ? node.systemd : join(node.root, "behind");
+    const systemd = await ScriptedSystemd.start(behind);
+    const relay = cut && (await Relay.between(node.systemd, behind, cut));
+    return new AgentPlace(node, systemd, relay);
   }
   agent(flags: readonly string[] = [], revision = 1): Promise<AgentProcess> {
     return AgentProcess.start(this.node, {
@@ -43,7 +35,7 @@ export class AgentPlace implements AsyncDisposable {
     });
   }
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const part of [this.relay, this.systemd, this.bus]) await part?.[Symbol.asyncDispose]();
+    for (const part of [this.relay, this.systemd]) await part?.[Symbol.asyncDispose]();
     this.node[Symbol.dispose]();
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Sits between the agent and a real bus. Hangs up or falls silent after a number of the agent's
+ * Sits between the agent and systemd. Hangs up or falls silent after a number of the agent's
  * messages, or spoils the answers.
  */
 import { once } from "node:events";
@@ -13,38 +13,38 @@ export class Relay implements AsyncDisposable {
   /**
    * The message, counted over all connections, after which the connection is cut. The message is
    * passed on, its answer is not. Later connections are not cut. dbus-next writes each message by
-   * itself; the first ones are those of the authentication.
+   * itself; the first one is that of the authentication.
    */
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;
   connections = 0;
-  /** Transforms the bytes that the bus sends. */
+  /** Transforms the bytes that systemd sends. */
   spoil: (data: Buffer) => Buffer = (data) => data;
   readonly #cut: Cut;
-  readonly #bus: string;
+  readonly #systemd: string;
   readonly #server = createServer((agent) => this.#pass(agent));
   readonly #sockets = new Set<Socket>();
 
-  private constructor(bus: string, cut: Cut) {
-    this.#bus = bus;
+  private constructor(systemd: string, cut: Cut) {
+    this.#systemd = systemd;
     this.#cut = cut;
   }
 
-  /** Listens as the `system_bus_socket` of `directory` for the one of `behind`. */
+  /** Listens as the socket of `directory` for the one of `behind`. */
   static async between(directory: string, behind: string, cut: Cut): Promise<Relay> {
-    const relay = new Relay(join(behind, "system_bus_socket"), cut);
+    const relay = new Relay(join(behind, "private"), cut);
     mkdirSync(directory, { recursive: true });
-    relay.#server.listen(join(directory, "system_bus_socket"));
+    relay.#server.listen(join(directory, "private"));
     await once(relay.#server, "listening");
     return relay;
   }
 
   #pass(agent: Socket): void {
     this.connections += 1;
-    const bus = connect(this.#bus);
+    const systemd = connect(this.#systemd);
     for (const [one, other] of [
-      [agent, bus],
-      [bus, agent],
+      [agent, systemd],
+      [systemd, agent],
     ] as const) {
       this.#sockets.add(one);
       one.on("error", () => {});
@@ -54,9 +54,9 @@ export class Relay implements AsyncDisposable {
       });
     }
     let silent = false;
-    bus.on("data", (data) => void (silent || agent.write(this.spoil(data))));
+    systemd.on("data", (data) => void (silent || agent.write(this.spoil(data))));
     agent.on("data", (data) => {
-      bus.write(data);
+      systemd.write(data);
       this.passed += 1;
       if (this.passed !== this.cutAfter) return;
       silent = true;

@@ -3,8 +3,8 @@
  *
  * Half of the time agents come and go: rotations, kills, kubelets that fail, withdrawals. In the
  * other half one agent stays and must not grow: neither its memory, once it is warm, nor its
- * descriptors. The agent is the bundled one with the DaemonSet's flags, on a real dbus-daemon and
- * file system. systemd is scripted, so that a kubelet fails on demand.
+ * descriptors. The agent is the bundled one with the DaemonSet's flags, on a real file system.
+ * systemd is scripted, so that a kubelet fails on demand.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -219,7 +219,7 @@ function assertNoGrowth(): void {
   console.log(
     `the agent that stayed: ${first.kib} to ${last.kib} KiB, ${first.descriptors} to ${last.descriptors} descriptors, at most ${most}`,
   );
-  // One connection to the bus, one to healthz, one file, and a probe of ours.
+  // One connection to systemd, one to healthz, one file, and a probe of ours.
   assert.ok(last.descriptors <= first.descriptors + 4, "descriptors were left open");
   if (last.minutes - first.minutes < longEnough)
     return console.log("too short to judge the slope of its memory");

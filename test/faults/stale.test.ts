@@ -1,4 +1,7 @@
-/** The bus's directory is a mount. Its content is replaced, or its source directory disappears. */
+/**
+ * The directory of systemd's socket is a mount. Its content is replaced, or its source directory
+ * disappears.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -6,8 +9,6 @@ import { join } from "node:path";
 import test from "node:test";
 import { stays } from "../cluster/await.ts";
 import { AgentProcess, NodeDirectory, inTime } from "../harness/agent/agent.ts";
-import { type TestBus, startBus } from "../harness/agent/bus.ts";
-import { servedFilesFor } from "../harness/agent/mounted.ts";
 import { content, ours } from "./place.ts";
 import { startHealthz } from "./healthz.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
@@ -17,33 +18,32 @@ function mount(...args: readonly string[]): void {
   assert.equal(status, 0, stderr);
 }
 
-/** A node whose bus directory is a mount of `host`, as the pod's is of /run/dbus. */
+/** A node whose systemd directory is a mount of `host`, as the pod's is of /run/systemd. */
 function mounted() {
   const node = new NodeDirectory();
-  const host = join(node.root, "run-dbus");
-  for (const directory of [host, node.dbus]) mkdirSync(directory);
-  mount("--bind", host, node.dbus);
+  const host = join(node.root, "run-systemd");
+  for (const directory of [host, node.systemd]) mkdirSync(directory);
+  mount("--bind", host, node.systemd);
   node.mount(1, content);
   const end = () => {
-    for (const directory of [node.dbus, host]) spawnSync("umount", ["--lazy", directory]);
+    for (const directory of [node.systemd, host]) spawnSync("umount", ["--lazy", directory]);
     node[Symbol.dispose]();
   };
   return { node, host, [Symbol.dispose]: end };
 }
 
-test("finds a new daemon's socket with the next connection when it replaces the old one's", async () => {
+test("finds a new socket with the next connection when it replaces the old one, as after daemon-reexec", async () => {
   using place = mounted();
   const { node, host } = place;
-  await using before = await startBus(host);
-  await using early = await ScriptedSystemd.start(before.address);
+  await using early = await ScriptedSystemd.start(host);
   await using agent = await AgentProcess.start(node, {
     revision: 1,
     healthzPort: early.healthzPort,
   });
   await agent.shows(200, "GPS200");
-  await before.signal("SIGKILL");
-  await using after = await startBus(host);
-  await using late = await ScriptedSystemd.start(after.address);
+  early.die();
+  rmSync(join(host, "private"));
+  await using late = await ScriptedSystemd.start(host);
   node.mount(2, { additional: { "a.io": "newer" } });
   node.grant(2);
   assert.ok(await inTime(() => late.restartCalls === 1));
@@ -52,17 +52,17 @@ test("finds a new daemon's socket with the next connection when it replaces the 
 });
 
 /**
- * `goes`: what happens to the host's directory. `comesBack`: how a bus gets into the mounted
+ * `goes`: what happens to the host's directory. `comesBack`: how systemd gets into the mounted
  * directory again.
  */
 async function stale(
   goes: (host: string) => void,
-  comesBack: (host: string, dbus: string) => Promise<TestBus>,
+  comesBack: (host: string, inPod: string) => Promise<ScriptedSystemd>,
 ) {
   using place = mounted();
   const { node, host } = place;
-  await using lost = await startBus(host);
-  await lost.signal("SIGKILL");
+  await using lost = await ScriptedSystemd.start(host);
+  lost.die();
   goes(host);
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
@@ -70,8 +70,7 @@ async function stale(
   await agent.shows("5nn", "GPS2");
   await node.says(/^(GPS210 .*ECONNREFUSED|GPS262 .*ENOENT)/);
   assert.equal(node.file, "{}");
-  await using bus = await comesBack(host, node.dbus);
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  await using systemd = await comesBack(host, node.systemd);
   assert.ok(await inTime(() => systemd.restartCalls === 1, 40_000));
   assert.equal(node.file, ours);
 }
@@ -80,59 +79,41 @@ test("changes nothing when the host's directory is mounted over, and recovers wi
   stale(
     // Our mount still shows the old directory, with a dead socket.
     (host) => mount("-t", "tmpfs", "tmpfs", host),
-    (_host, dbus) => startBus(dbus),
+    (_host, inPod) => {
+      rmSync(join(inPod, "private"));
+      return ScriptedSystemd.start(inPod);
+    },
   ));
-
-/** The agent's clock runs an hour in a minute. The agent waits five minutes. */
-const fastClock =
-  "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
-
-test("ends the container after five minutes when the host's directory is removed, once the kubelet answers, and the next container recovers", async () => {
-  using place = mounted();
-  const { node, host } = place;
-  // Served content is not refused by a termination message, unlike a grant after ten seconds.
-  node.mount(1, content, servedFilesFor(1, "same"));
-  await using lost = await startBus(host);
-  await using kubelet = await ScriptedSystemd.start(lost.address);
-  await lost.signal("SIGKILL");
-  rmSync(host, { recursive: true });
-  {
-    kubelet.healthy = false;
-    await using agent = await AgentProcess.start(node, {
-      healthzPort: kubelet.healthzPort,
-      nodeFlags: [fastClock],
-    });
-    await agent.shows(200, "GPS262");
-    // Its clock, sixty times as fast, passes seven minutes in these seven seconds.
-    await stays(
-      "the agent runs, as a kubelet that is down would start no container",
-      () => agent.child.exitCode === null,
-      7000,
-    );
-    kubelet.healthy = true;
-    assert.equal(await agent.ended(), 0);
-    assert.match(node.message, /^GPS241 .*ENOENT/);
-    assert.equal(node.file, undefined);
-  }
-  mkdirSync(host);
-  assert.equal(spawnSync("umount", [node.dbus]).status, 0);
-  mount("--bind", host, node.dbus);
-  await using bus = await startBus(host);
-  await using systemd = await ScriptedSystemd.start(bus.address);
-  await using agent = await AgentProcess.start(node, { healthzPort: systemd.healthzPort });
-  await agent.shows(200, "GPS200");
-  assert.deepEqual([node.file, systemd.restartCalls], [ours, 1]);
-});
 
 test("changes nothing when the host's directory is removed, and recovers with a new mount", () =>
   stale(
     (host) => rmSync(host, { recursive: true }),
     // A removed directory cannot get new files. It takes a new mount, which a restarted container
     // gets.
-    async (host, dbus) => {
+    async (host, inPod) => {
       mkdirSync(host);
-      assert.equal(spawnSync("umount", [dbus]).status, 0);
-      mount("--bind", host, dbus);
-      return await startBus(host);
+      assert.equal(spawnSync("umount", [inPod]).status, 0);
+      mount("--bind", host, inPod);
+      return await ScriptedSystemd.start(host);
     },
   ));
+
+/** The agent's clock runs an hour in a minute. */
+const fastClock =
+  "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
+
+test("does not end without systemd, in either mode, long after the kubelet has read its files again", async () => {
+  for (const flags of [[], ["--restart=Never"]]) {
+    using node = new NodeDirectory();
+    node.mount(1, content);
+    await using healthz = await startHealthz();
+    await using agent = await AgentProcess.start(node, {
+      healthzPort: healthz.port,
+      nodeFlags: [fastClock],
+      flags,
+    });
+    await agent.shows(200);
+    // Its clock passes twelve minutes in these twelve seconds.
+    await stays("the agent runs", () => agent.child.exitCode === null, 12_000);
+  }
+});

@@ -23,12 +23,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { execFileSync, spawnSync } from "node:child_process";
 import { stays } from "../cluster/await.ts";
 import { AgentProcess, encode, NodeDirectory, inTime } from "../harness/agent/agent.ts";
-import { startBus } from "../harness/agent/bus.ts";
 import { startHealthz } from "./healthz.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
-test("changes nothing without a bus, reports the reason, and recovers when the bus comes", async () => {
+test("changes nothing without systemd, reports the reason, and recovers when systemd comes", async () => {
   using node = new NodeDirectory();
   node.mount(1, content);
   writeFileSync(node.config, "{}");
@@ -37,8 +36,7 @@ test("changes nothing without a bus, reports the reason, and recovers when the b
   await agent.shows("5nn", "GPS262");
   assert.equal(node.file, "{}");
   await node.says(/^GPS262 .*ENOENT/);
-  await using bus = await startBus(node.dbus);
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  await using systemd = await ScriptedSystemd.start(node.systemd);
   assert.ok(await inTime(() => systemd.restartCalls === 1, 20_000));
   assert.equal(node.file, ours);
 });
@@ -77,7 +75,7 @@ test("is ready on a node without a grant, and leaves only a record there", async
 /** Another pod on the same node, with revision 2 mounted. */
 function besides({ node }: AgentPlace): NodeDirectory {
   const other = new NodeDirectory(undefined, node.kubelet);
-  symlinkSync(node.dbus, other.dbus);
+  symlinkSync(node.systemd, other.systemd);
   other.mount(2, { additional: { "a.io": "newer" } });
   return other;
 }
@@ -318,14 +316,14 @@ test("ends a wait for a job at once on SIGTERM, and the next agent does not rest
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts the restart as made when systemd reports it after the bus died in the middle of the job, and does not repeat it", async () => {
+test("counts the restart as made when systemd reports it after it hung up in the middle of the job, and does not repeat it", async () => {
   await using place = await AgentPlace.make();
-  place.systemd.onCall = (member) => void (member === "RestartUnit" && place.bus.signal("SIGKILL"));
+  place.systemd.onCall = (member) => void (member === "RestartUnit" && place.systemd.die());
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS210");
   place.systemd.started();
-  await using bus = await startBus(place.node.dbus);
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  rmSync(join(place.node.systemd, "private"));
+  await using systemd = await ScriptedSystemd.start(place.node.systemd);
   systemd.invocation = place.systemd.invocation;
   await agent.shows(200, "GPS200", 20_000);
   assert.equal(systemd.restartCalls, 0);

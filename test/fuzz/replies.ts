@@ -1,15 +1,14 @@
 /**
- * Properties of the bus adapter that must hold for any answer: real answers of a real bus, damaged
- * on the way.
+ * Properties of the connection to systemd that must hold for any answer: real answers, damaged on
+ * the way.
  */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
+import { SystemdError, CouldNotAsk } from "#agent/systemd/connection.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { Random } from "../random.ts";
 import { NodeDirectory, inTime } from "../harness/agent/agent.ts";
-import { startBus } from "../harness/agent/bus.ts";
 import { Relay } from "../faults/relay.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
@@ -55,18 +54,14 @@ function damage(random: Random, data: Buffer): Buffer {
  */
 export async function fuzzReplies(cases: number, from: number): Promise<void> {
   using node = new NodeDirectory();
-  await using bus = await startBus(join(node.root, "bus"));
-  await using _systemd = await ScriptedSystemd.start(bus.address);
-  await using relay = await Relay.between(node.dbus, bus.directory, "hangs up");
+  const behind = join(node.root, "behind");
+  await using _systemd = await ScriptedSystemd.start(behind);
+  await using relay = await Relay.between(node.systemd, behind, "hangs up");
   const deadline = 60;
-  const open = systemdOver(
-    { dbusDirectory: node.dbus, systemdDirectory: node.systemd },
-    new AbortController().signal,
-    {
-      question: deadline,
-      job: deadline,
-    },
-  );
+  const open = systemdOver(node.systemd, new AbortController().signal, {
+    question: deadline,
+    job: deadline,
+  });
   const descriptors = () => readdirSync("/proc/self/fd").length;
   const before = descriptors();
   const seen = { read: 0, thrown: 0 };
@@ -82,7 +77,7 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
       seen.read += 1;
     } catch (error) {
       assert.ok(
-        error instanceof CouldNotAsk || error instanceof BusError,
+        error instanceof CouldNotAsk || error instanceof SystemdError,
         `SEED=${seed} ${String(error)}`,
       );
       seen.thrown += 1;
@@ -90,7 +85,7 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
     const answer = await open.restart("kubelet.service", async () => {});
     if ("refused" in answer)
       assert.ok(
-        answer.refused instanceof CouldNotAsk || answer.refused instanceof BusError,
+        answer.refused instanceof CouldNotAsk || answer.refused instanceof SystemdError,
         `SEED=${seed} ${answer.refused}`,
       );
     assert.ok(performance.now() - began < 10_000, `SEED=${seed}`);

@@ -1,14 +1,11 @@
 /**
  * The life of one node, with the shipped agent as a real process on real files. Each step continues
- * from the one before. systemd is scripted. The story runs twice: the agent connects to a server in
- * this process, which works on any Linux, and to a real dbus-daemon, which is the reference.
+ * from the one before. systemd is scripted.
  */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { AgentProcess, digestFor, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
-import { startBus } from "../harness/agent/bus.ts";
 import { nodeFlags, withoutCapabilities } from "../harness/agent/deployed.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 import { steps } from "../harness/agent/steps.ts";
@@ -26,41 +23,20 @@ const fileOf = (password: string, others: object = {}) => ({
 
 const theirs = { "theirs.io": { auth: encode(`${planted}-theirs`) } };
 const notLinux = process.platform !== "linux" && "the agent needs Linux's /proc";
-const noDaemon =
-  spawnSync("dbus-daemon", ["--version"]).status !== 0 && "dbus-daemon is not installed";
 const keepsCapabilities = withoutCapabilities.length === 0 && "needs root and util-linux's setpriv";
 
 /** Milliseconds: the longest is that of three failed restarts, some 3 s on an idle machine. */
 const endsWithin = 30_000;
 
-type Served = Readonly<{ systemd: ScriptedSystemd; stop: () => Promise<void> }>;
-
-async function served(systemd: ScriptedSystemd, bus?: AsyncDisposable): Promise<Served> {
-  const stop = async () => {
-    await systemd[Symbol.asyncDispose]();
-    await bus?.[Symbol.asyncDispose]();
-  };
-  return { systemd, stop };
-}
-
-async function servedByDaemon(directory: string): Promise<Served> {
-  const bus = await startBus(directory);
-  return await served(await ScriptedSystemd.start(bus.address), bus);
-}
-
-const servedDirectly = async (directory: string) =>
-  await served(await ScriptedSystemd.startDirectly(directory));
-
-function story(serve: (directory: string) => Promise<Served>): void {
+function story(): void {
   const node = new NodeDirectory();
   let systemd: ScriptedSystemd;
-  let stop = async () => {};
   /** Every line and termination message of all agents. */
   let told = "";
 
-  before(async () => ({ systemd, stop } = await serve(node.dbus)));
+  before(async () => void (systemd = await ScriptedSystemd.start(node.systemd)));
   after(async () => {
-    await stop();
+    await systemd[Symbol.asyncDispose]();
     node[Symbol.dispose]();
   });
 
@@ -244,8 +220,7 @@ function unless(skip: string | false, name: string, concurrency: number, tests: 
 }
 
 unless(notLinux, "one agent on one node", 2, () => {
-  unless(false, "over a socket of the test", 1, () => story(servedDirectly));
-  unless(noDaemon, "over dbus-daemon", 1, () => story(servedByDaemon));
+  unless(false, "its life", 1, story);
 
   test(
     "runs as the DaemonSet's container: no capability, its flags",

@@ -15,7 +15,7 @@ const skip = process.platform !== "linux" && "the agent needs Linux's /proc";
 async function place(t: TestContext, ...nodeFlags: readonly string[]) {
   const node = new NodeDirectory();
   node.newPod();
-  const systemd = await ScriptedSystemd.startDirectly(node.dbus);
+  const systemd = await ScriptedSystemd.start(node.systemd);
   t.after(async () => {
     await systemd[Symbol.asyncDispose]();
     node[Symbol.dispose]();

@@ -33,7 +33,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   };
   before(async () => {
     node.newPod();
-    systemd = await ScriptedSystemd.startDirectly(node.dbus);
+    systemd = await ScriptedSystemd.start(node.systemd);
     node.mount(1, secret("1"));
     await start();
   });

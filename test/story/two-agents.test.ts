@@ -19,7 +19,7 @@ const skip = process.platform !== "linux" && "the agent needs Linux's /proc";
 async function place(t: TestContext) {
   const node = new NodeDirectory();
   t.after(() => node[Symbol.dispose]());
-  const systemd = await ScriptedSystemd.startDirectly(node.dbus);
+  const systemd = await ScriptedSystemd.start(node.systemd);
   t.after(() => systemd[Symbol.asyncDispose]());
   const start = () =>
     AgentProcess.start(node, { revision: 1, digest, healthzPort: systemd.healthzPort });

@@ -43,7 +43,7 @@ export const clusterFiles: readonly string[] = [
   "test/controller/objects.test.ts",
   "test/fleet/page.test.ts",
   "test/faults/interruptions.test.ts",
-  "test/faults/bus.test.ts",
+  "test/faults/connection.test.ts",
   "test/faults/disk.test.ts",
   "test/faults/input.test.ts",
   "test/faults/reboot.test.ts",

@@ -11,7 +11,6 @@ import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
 
 const kubeletDirectory = "/KUBELET-DIRECTORY";
-const dbusDirectory = "/DBUS-DIRECTORY";
 const seLinuxType = "SELINUX-TYPE";
 const appArmorProfile = "APPARMOR-PROFILE";
 const probePath = "/PROBE-PATH";
@@ -20,7 +19,6 @@ const probePort = 65_535;
 /** What an installer or the agent's arguments decide → the policy's expression of its value. */
 export const places = {
   [kubeletDirectory]: "variables.kubeletDirectory",
-  [dbusDirectory]: "variables.dbusDirectory",
   [seLinuxType]: "variables.seLinuxType",
   [JSON.stringify({ type: appArmorProfile })]: "variables.appArmor",
   [probePath]: "'/readyz?template=' + c.args[1]",
@@ -122,7 +120,6 @@ function variants(): V1PodSpec[] {
   const { agent, rollout } = made.policy;
   const installed = {
     kubeletDirectory,
-    dbusDirectory,
     appArmorProfile,
     probePort,
     image: "image",

@@ -92,7 +92,6 @@ export const installed = {
   "agent-annotation": "",
   "agent-label": "",
   "apparmor-profile": flags["apparmor-profile"].standard,
-  "dbus-directory": flags["dbus-directory"].standard,
   "healthz-address": flags["healthz-address"].standard,
   "kubelet-directory": flags["kubelet-directory"].standard,
   "kubelet-unit": flags["kubelet-unit"].standard,
@@ -175,7 +174,6 @@ const daemonSet: Bounds = {
   variables: [
     { name: "image", expression: given("agent-image") },
     { name: "kubeletDirectory", expression: given("kubelet-directory") },
-    { name: "dbusDirectory", expression: given("dbus-directory") },
     { name: "seLinuxType", expression: given("selinux-type") },
     { name: "appArmorProfile", expression: given("apparmor-profile") },
     {

@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import test from "node:test";
+import type { V1Container } from "@kubernetes/client-node";
 import { daemonSet } from "#controller/objects/daemonset.ts";
+import { allModes, deliveryOf, type DeliveryPolicy } from "#controller/policy/policy.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 
 const page = readFileSync("SECURITY.md", "utf8");
@@ -19,20 +21,71 @@ function table(header: string): string[][] {
     .map((cells) => cells.map((cell) => cell.trim()));
 }
 
-test("SECURITY.md names every path that agents may write, in every mode", () => {
+const podOf = (delivery: DeliveryPolicy) => {
   const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };
-  const { agent } = policyWith();
-  const named = table("the agent may write").map(([path = ""]) => path.replaceAll("`", ""));
-  const mark = "--allow-fs-write=";
-  for (const mode of ["Restart", "Reread"] as const) {
-    const pod = daemonSet({ ...agent, ...run, delivery: { mode } }).spec?.template.spec;
-    const flags = pod?.containers[0]?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
-    assert.deepEqual(
-      named.toSorted(),
-      flags.map((flag) => flag.slice(mark.length)).toSorted(),
-      mode,
+  return daemonSet({ ...policyWith().agent, ...run, delivery }).spec?.template.spec;
+};
+const modes = allModes.map((mode) => deliveryOf({ mode }, mode));
+
+/** What Node lets the container read or write. */
+function allowed(container: V1Container | undefined, what: "read" | "write"): string[] {
+  const mark = `--allow-fs-${what}=`;
+  const flags = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
+  return flags.map((flag) => flag.slice(mark.length)).toSorted();
+}
+
+for (const what of ["read", "write"] as const)
+  test(`SECURITY.md names every path that agents may ${what}, in every mode`, () => {
+    const rows = table(`the agent may ${what}`);
+    const named = rows.map(([path = ""]) => path.replaceAll("`", "")).toSorted();
+    for (const delivery of modes)
+      assert.deepEqual(named, allowed(podOf(delivery)?.containers[0], what), delivery.mode);
+  });
+
+test("SECURITY.md names what of the node each container mounts, and how, in every mode", () => {
+  const rows = table("mount of the node");
+  for (const delivery of modes) {
+    const { containers = [], initContainers = [], volumes = [] } = podOf(delivery) ?? {};
+    const hostPath = (name: string) => volumes.find((one) => one.name === name)?.hostPath?.path;
+    const found = [...initContainers, ...containers].flatMap(({ name, volumeMounts = [] }) =>
+      volumeMounts.flatMap((mount) => {
+        const path = hostPath(mount.name);
+        const how = mount.readOnly ? "read-only" : "writable";
+        return path === undefined ? [] : [`${path} ${name} ${how}`];
+      }),
     );
+    const named = rows.flatMap(([path = "", container = "", how = "", when = ""]) =>
+      when === "every mode" || when.includes(delivery.mode)
+        ? [`${path} ${container} ${how}`.replaceAll("`", "")]
+        : [],
+    );
+    assert.deepEqual(named.toSorted(), found.toSorted(), delivery.mode);
   }
+});
+
+test("SECURITY.md says of each container what its security context says", () => {
+  for (const delivery of modes) {
+    const pod = podOf(delivery);
+    const { hostNetwork, hostPID, hostIPC, automountServiceAccountToken } = pod ?? {};
+    assert.deepEqual(
+      [hostNetwork, hostPID, hostIPC, automountServiceAccountToken],
+      [true, undefined, undefined, false],
+    );
+    for (const { securityContext } of [...(pod?.containers ?? []), ...(pod?.initContainers ?? [])])
+      assert.partialDeepStrictEqual(securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+  }
+  for (const words of [
+    "with **no** capabilities",
+    "`allowPrivilegeEscalation: false`",
+    "read-only root file system",
+    "no host PID or IPC namespace, no API token",
+    "host's network",
+  ])
+    assert.ok(page.replaceAll(/\s+/g, " ").includes(words), words);
 });
 
 test("SECURITY.md names every call over D-Bus, and every property that is read", () => {

@@ -1,7 +1,7 @@
 /** config.json as it was found, with what would become of it: the pure half of the delivery. */
 import type { FoundFile } from "../delivery.ts";
 import type { Present } from "./file.ts";
-import { healed, isUnexplained, plan, planRestore, previous } from "./plan.ts";
+import { healed, isUnexplained, plan, planRestore, previous, undone } from "./plan.ts";
 import { rivalsIn } from "./rivals.ts";
 import { holds } from "./threeway.ts";
 
@@ -16,6 +16,7 @@ export function foundOf(file: Present): FoundFile {
     now: previous(file),
     plan: (journal, document, lost) => plan(file, journal, document, lost),
     planRestore: (journal) => planRestore(file, journal),
+    undone,
     holds: (owned) => holds(file.document, owned),
     rivals: (owned) => rivalsIn(file.document, owned),
     isUnexplained: (document) => isUnexplained(file, document),

@@ -14,7 +14,7 @@ import { type File, firstJournal, type Journal } from "#agent/journal/journal.ts
 import type { Rewrite } from "../delivery.ts";
 import type { Document } from "../mount.ts";
 import type { Present } from "./file.ts";
-import { isUnexplained, plan, planRestore, previous } from "./plan.ts";
+import { isUnexplained, plan, planRestore, previous, undone } from "./plan.ts";
 
 const hubKey = "https://index.docker.io/v1/";
 // Each registry in spellings that serve the same images; the first is ours.
@@ -467,6 +467,28 @@ test("an older copy that another program writes back brings no credential of our
     const third = apply(copy, second.journal, onlyAdditional({ "b.io": "x" }));
     assert.deepEqual(JSON.parse(third.bytes ?? ""), JSON.parse(second.bytes ?? ""));
     const gone = apply(copy, third.journal, nothing);
+    assert.deepEqual(JSON.parse(gone.bytes ?? ""), { auths: theirs });
+  }
+});
+
+test("a copy of what was rolled back brings no credential of ours back", () => {
+  const theirs = { "z.io": theirEntry, "c.io": auth("x") };
+  const text = (auths: object) => JSON.stringify({ auths: { ...theirs, ...auths } });
+  const first = apply(text({}), undefined, onlyAdditional({ "a.io": "x" }));
+  const failed = apply(
+    first.bytes,
+    first.journal,
+    // c.io has the password that its entry had before us.
+    onlyAdditional({ "a.io": "y", "b.io": "x", "c.io": "x" }),
+  );
+  const { revision, content, owned } = first.journal;
+  const undo = { file: previous(found(first.bytes)), owned, revision, content };
+  const journal = { ...first.journal, owned: undone({ ...failed.journal, undo }) };
+  const copies = [failed.bytes, text({ "https://a.io": auth("y"), "b.io": auth("x") })];
+  for (const copy of copies) {
+    const again = apply(copy, journal, onlyAdditional({ "a.io": "x" }));
+    assert.deepEqual(JSON.parse(again.bytes ?? ""), JSON.parse(first.bytes ?? ""));
+    const gone = apply(copy, again.journal, nothing);
     assert.deepEqual(JSON.parse(gone.bytes ?? ""), { auths: theirs });
   }
 });

@@ -5,7 +5,7 @@ import { type File, type Journal, nothingOwned, type Owned } from "#agent/journa
 import type { Plan, Rewrite } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
 import type { Present } from "./file.ts";
-import { either, put, release, restore } from "./threeway.ts";
+import { either, ownedBefore, put, release, restore } from "./threeway.ts";
 import { excess } from "./weight.ts";
 
 /** See Found.plan. */
@@ -73,6 +73,11 @@ export function planRestore(found: Present, { undo, owned, left }: Journal): Rew
   const was = "absent" in undo.file || left === undefined ? {} : { was: undo.file.mode };
   const document = restore(found.document, owned, former, undo.owned);
   return back(found, document, undo.file, left && { ...left, ...was });
+}
+
+/** See Found.undone. */
+export function undone({ undo, owned }: Journal): Owned {
+  return undo === undefined ? owned : ownedBefore(owned, undo.owned);
 }
 
 /** The file as it is now. */

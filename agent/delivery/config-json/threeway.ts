@@ -115,14 +115,39 @@ function withoutOld(document: NodeDocument, isOld: IsOld, desired: Desired): Nod
 
 /** What was ours and is no longer: registries that left, and values before the last eight. */
 function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Former {
-  const now = new Map(entries.map(({ key, wrote }) => [key, new Set(wrote)]));
-  const left = owned.entries.map(({ key, wrote }) => ({
+  return without(joined(owned.former, leftOf(owned.entries, entries)), restoredBy(gone.entries));
+}
+
+/** What the first list has written, and the second does not know of. */
+function leftOf(entries: readonly Own[], now: readonly Own[]): Former {
+  const known = new Map(now.map(({ key, wrote }) => [key, new Set(wrote)]));
+  return entries.map(({ key, wrote }) => ({
     key,
-    wrote: wrote.filter((one) => now.get(key)?.has(one) !== true),
+    wrote: wrote.filter((one) => known.get(key)?.has(one) !== true),
   }));
-  const theirs = gone.entries.flatMap(({ displaced }) => displaced.map(({ raw }) => valueOf(raw)));
-  const restored = new Set(theirs.flatMap((raw) => [digest(raw), digest(plain(raw))]));
-  return without(joined(owned.former, left), restored);
+}
+
+/**
+ * Whether a digest is of what these have displaced for the same images: once that is restored, it
+ * is not ours, whatever we wrote.
+ */
+function restoredBy(entries: readonly Own[]): (key: string, digest: string) => boolean {
+  const byImages = new Map<string, Set<string>>();
+  for (const { key, displaced } of entries) {
+    const theirs = displaced.map(({ raw }) => valueOf(raw));
+    const digests = theirs.flatMap((raw) => [digest(raw), digest(plain(raw))]);
+    byImages.set(imagesOf(key), new Set([...(byImages.get(imagesOf(key)) ?? []), ...digests]));
+  }
+  return (key, one) => byImages.get(imagesOf(key))?.has(one) === true;
+}
+
+/**
+ * What is ours once `restore` has undone a change: what was ours before it. What the change has
+ * written is no longer, but is recognized if another program has a copy of it.
+ */
+export function ownedBefore(owned: Owned, before: Owned): Owned {
+  const left = joined(before.former, leftOf(owned.entries, before.entries));
+  return { ...before, ...kept(without(left, restoredBy(owned.entries))) };
 }
 
 /**

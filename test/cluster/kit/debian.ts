@@ -8,7 +8,6 @@ const needed: Readonly<Record<string, string>> = {
   "/usr/bin/systemd-nspawn": "systemd-container", // boots it
   "/usr/bin/buildah": "buildah", // builds our image
   "/usr/bin/strace": "strace", // injects faults
-  "/usr/bin/dbus-daemon": "dbus-daemon", // carries the agent's calls to a scripted systemd
   "/usr/bin/openssl": "openssl", // certificates
   "/usr/bin/nsenter": "util-linux",
   "/usr/bin/zsh": "zsh", // complete the plugin's commands, as bash does

@@ -211,7 +211,7 @@ async function booted(change: Change, state: State, years = 0): Promise<boolean>
   return true;
 }
 
-/** The bus hangs up after the message. Counts all messages, and the messages before the restart. */
+/** systemd hangs up after the message. Counts all messages, and the messages before the restart. */
 async function hungUp(change: Change, message = Infinity): Promise<Record<"all" | "sure", number>> {
   await using place = await placeOf(change, { cut: "hangs up" });
   const { relay, systemd } = place;
@@ -289,7 +289,7 @@ export const interruptions = {
     casesOf: misdated,
     of: ({ restarts }) => restarts > 0,
   },
-  cutOff: { when: "the bus hangs up", casesOf: cutOff, of: isPlain },
+  cutOff: { when: "systemd hangs up", casesOf: cutOff, of: isPlain },
 } satisfies Record<string, Interruption>;
 
 /**

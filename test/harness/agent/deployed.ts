@@ -42,7 +42,7 @@ export async function agentBundle(): Promise<string> {
 }
 
 /** The places of the DaemonSet's mounts on a node. */
-type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "pod" | "terminationLog">;
+type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "systemd" | "pod" | "terminationLog">;
 
 /**
  * The agent's flags are written for the permission model of Node 24, which the image has. Later
@@ -59,6 +59,7 @@ export function nodeFlags(node: Mounts): string[] {
     flag
       .replace(mountPaths.kubelet, node.kubelet)
       .replace(mountPaths.secret, node.secret)
+      .replace(mountPaths.systemd, node.systemd)
       .replace(mountPaths.pod, node.pod)
       .replace(mountPaths.terminationLog, node.terminationLog),
   );

@@ -42,7 +42,6 @@ export class NodeDirectory implements Disposable {
   readonly root: string;
   readonly kubelet: string;
   readonly secret: string;
-  readonly dbus: string;
   /** The folder of systemd's own socket. */
   readonly systemd: string;
   readonly terminationLog: string;
@@ -65,7 +64,6 @@ export class NodeDirectory implements Disposable {
     this.root = root;
     this.kubelet = kubelet;
     this.secret = join(root, "secret");
-    this.dbus = join(root, "dbus");
     this.systemd = join(root, "systemd");
     this.terminationLog = join(root, "termination-log");
     this.config = join(kubelet, "config.json");

@@ -1,5 +1,5 @@
 /**
- * The agent as it is deployed, as a process on directories of its own and a private bus: the
+ * The agent as it is deployed, as a process on directories and a socket of systemd of its own: the
  * bundle, under the DaemonSet's flags and environment, as root without capabilities if the tests
  * run as root.
  */
@@ -65,7 +65,6 @@ export class AgentProcess implements AsyncDisposable {
       options.program ?? (await agentBundle()),
       `--secret-directory=${node.secret}`,
       `--kubelet-directory=${node.kubelet}`,
-      `--dbus-directory=${node.dbus}`,
       `--systemd-directory=${node.systemd}`,
       `--termination-log=${node.terminationLog}`,
       `--pod-directory=${node.pod}`,

@@ -1,15 +1,15 @@
 /**
  * A fake: org.freedesktop.systemd1 with one unit that follows a script, and the healthz of its
  * kubelet. For cases that the real systemd never shows on demand; the real one is in the cluster
- * tests. It is served on a real bus, or directly if no dbus-daemon is installed.
+ * tests.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Message, sessionBus, Variant } from "dbus-next";
-import { serveDirectly, type Wire } from "./direct-bus.ts";
+import { Message, Variant } from "dbus-next";
+import { servePrivately, type Wire } from "./private-socket.ts";
 
 const name = "org.freedesktop.systemd1";
 const path = "/org/freedesktop/systemd1";
@@ -103,22 +103,8 @@ export class ScriptedSystemd implements AsyncDisposable {
     this.#healthz = healthz;
   }
 
-  /** On the real bus at `address`. */
-  static start(address: string): Promise<ScriptedSystemd> {
-    return ScriptedSystemd.#served((answer) => serveOnBus(address, answer));
-  }
-
-  /** At a socket of its own in `directory`, in place of a bus or of systemd's own socket. */
-  static startDirectly(
-    directory: string,
-    socket?: Parameters<typeof serveDirectly>[2],
-  ): Promise<ScriptedSystemd> {
-    return ScriptedSystemd.#served((answer) => serveDirectly(directory, answer, socket));
-  }
-
-  static async #served(
-    serve: (answer: (call: Message) => void) => Promise<Wire>,
-  ): Promise<ScriptedSystemd> {
+  /** At its own socket in `directory`. */
+  static async start(directory: string): Promise<ScriptedSystemd> {
     const healthz = createServer((_request, response) => {
       fake.looks += 1;
       const up = fake.active === "active" && fake.healthy;
@@ -130,8 +116,18 @@ export class ScriptedSystemd implements AsyncDisposable {
     healthz.listen(0, "127.0.0.1");
     await once(healthz, "listening");
     const fake = new ScriptedSystemd(healthz);
-    fake.#wire = await serve((call) => void fake.#answer(call));
+    fake.#wire = await servePrivately(directory, (call) => void fake.#answer(call));
     return fake;
+  }
+
+  /** Whether it reads nothing any more; healthz goes on. */
+  freeze(isFrozen: boolean): void {
+    this.#wire?.freeze(isFrozen);
+  }
+
+  /** It hangs up and cannot be asked again, as while it re-executes itself; healthz goes on. */
+  die(): void {
+    this.#wire?.die();
   }
 
   get healthzPort(): number {
@@ -169,7 +165,6 @@ export class ScriptedSystemd implements AsyncDisposable {
     const reply = (signature: string, ...body: unknown[]) =>
       this.#wire?.send(Message.newMethodReturn(message, signature, body));
     switch (member) {
-      case "Subscribe":
       case "ResetFailedUnit":
         return reply("");
       case "Get": {
@@ -287,27 +282,6 @@ export class ScriptedSystemd implements AsyncDisposable {
     this.#healthz.closeAllConnections();
     await Promise.resolve();
   }
-}
-
-/** As the program of systemd's name on a real bus. */
-async function serveOnBus(address: string, answer: (call: Message) => void): Promise<Wire> {
-  const bus = sessionBus({ busAddress: address, authMethods: ["EXTERNAL"] });
-  bus.on("error", () => {});
-  await bus.requestName(name, 0);
-  bus.addMethodHandler((call: Message) => {
-    answer(call);
-    return true;
-  });
-  return {
-    send: (message) => {
-      try {
-        bus.send(message);
-      } catch {
-        // Some tests take the bus away on purpose.
-      }
-    },
-    close: () => bus.disconnect(),
-  };
 }
 
 /** The unit of an object's path. */

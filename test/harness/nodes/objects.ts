@@ -26,7 +26,12 @@ export function nodeObject(name: string, ready: Condition) {
     apiVersion: "v1",
     kind: "Node",
     metadata: { name, labels },
-    status: { capacity: has, allocatable: has, conditions: [nodeCondition(ready)] },
+    status: {
+      capacity: has,
+      allocatable: has,
+      conditions: [nodeCondition(ready)],
+      runtimeHandlers: [{ name: "", features: { recursiveReadOnlyMounts: true } }],
+    },
   };
 }
 

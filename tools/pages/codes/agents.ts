@@ -40,7 +40,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS209: ["The agent reads the file again and starts again.", none],
   GPS210: [
     "The agent changes nothing and asks again, at most every 30 s.",
-    longer("check systemd and D-Bus on the node. If the node has neither, set mode `Reread`."),
+    longer("check systemd on the node. If it has none, set mode `Reread`."),
   ],
   GPS211: [untouched, "Set `--kubelet-unit` to the kubelet's unit."],
   GPS212: ["The agent restarts the kubelet.", none],
@@ -109,9 +109,9 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "The agent does everything else, and tries the port again at most every 10 s. Until then its pod is not Ready.",
     "Stop the other program, or set `--probe-port`.",
   ],
-  GPS241: [
-    "The agent ends, because only a new container gets a new mount of the bus's directory.",
-    longer("check D-Bus on the node."),
+  GPS243: [
+    "The agent does all else. The Event `HiddenFilesUnsearched` names the nodes.",
+    "Look yourself for `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`, or update the container runtime.",
   ],
   GPS242: ["The agent checks the files whenever the kubelet probes it.", none],
   GPS250: [
@@ -146,7 +146,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS261: [
     untouched,
-    "Find the kubelet's `--root-dir` on the node, and install with `--kubelet-directory` set to it.",
+    "Find the kubelet's `--root-dir` on the node, and install with `--kubelet-directory` set to it. A withdrawal waits for this node, because its credentials may lie in the other directory. If the node never had any, leave it out with `--agent-node-selector`.",
   ],
   GPS262: [
     untouched,

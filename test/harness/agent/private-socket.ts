@@ -1,16 +1,12 @@
 /**
- * A system bus with one program on it, inside the test's own process: for a machine without
- * dbus-daemon. dbus-next composes and parses the messages, as in the agent.
+ * systemd's own socket, `private` in /run/systemd, inside the test's own process. dbus-next
+ * composes and parses the messages, as in the agent.
  *
- * It implements the part of a bus that the agent uses: the handshake (EXTERNAL), Hello, AddMatch.
- * It does not compare signals with match rules: after its first AddMatch a connection gets every
- * signal. Refusals, policies, limits and restarts of the bus are tested on a real one.
- *
- * systemd's own socket, `private` in /run/systemd, is served the same way, without Hello, names and
- * AddMatch: systemd has no such object, and sends its signals to every connection.
+ * It behaves as systemd does there: the handshake (EXTERNAL), no Hello, no names, and signals to
+ * every connection. The real socket is in the cluster tests.
  */
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, renameSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -20,6 +16,10 @@ import { Message, MessageType } from "dbus-next";
 export type Wire = Readonly<{
   /** A reply to a message from here, or a signal. Never throws. */
   send(message: Message): void;
+  /** Whether the program reads nothing any more, as one that is stopped. */
+  freeze(isFrozen: boolean): void;
+  /** Ends all connections, and leaves a socket with nobody behind it, until it is closed. */
+  die(): void;
   close(): void;
 }>;
 
@@ -36,56 +36,54 @@ const { marshallMessage, messageToJsFmt } = internals(
 }>;
 
 const theBus = "org.freedesktop.DBus";
-/** The program's own name on the bus. */
-const programName = ":1.0";
 
-/**
- * Serves a program in `directory`, as `system_bus_socket` or as `private`; `answer` gets each call
- * to the program.
- */
-export async function serveDirectly(
+/** Serves a program in `directory`; `answer` gets each call to it. */
+export async function servePrivately(
   directory: string,
   answer: (call: Message) => void,
-  socketName: "system_bus_socket" | "private" = "system_bus_socket",
 ): Promise<Wire> {
-  const isPeer = socketName === "private";
   mkdirSync(directory, { recursive: true });
+  const path = join(directory, "private");
   const connections = new Map<string, Connection>();
   let names = 0;
+  let isFrozen = false;
   const server = createServer((socket) => {
+    if (isFrozen) return void socket.on("error", () => {});
     const name = `:1.${++names}`;
-    connections.set(name, new Connection(socket, name, answer, isPeer));
+    connections.set(name, new Connection(socket, name, answer));
     socket.on("close", () => connections.delete(name));
   });
-  server.listen(join(directory, socketName));
+  server.listen(path);
   await once(server, "listening");
+  const end = () => {
+    server.close();
+    for (const { socket } of connections.values()) socket.destroy();
+  };
   return {
     send: (message) => {
-      if (message.type === MessageType.SIGNAL) {
-        for (const connection of connections.values())
-          if (connection.listens) connection.send(message, programName);
-      } else connections.get(message.destination)?.send(message, programName);
+      if (message.type !== MessageType.SIGNAL) connections.get(message.destination)?.send(message);
+      else for (const connection of connections.values()) connection.send(message);
     },
-    close: () => {
-      server.close();
-      for (const { socket } of connections.values()) socket.destroy();
+    freeze: (is) => (isFrozen = is),
+    die: () => {
+      if (!server.listening) return;
+      // Node removes what lies at the path when it closes the server.
+      renameSync(path, `${path}.dead`);
+      end();
+      renameSync(`${path}.dead`, path);
     },
+    close: end,
   };
 }
 
 /** One client, from its handshake to its end. */
 class Connection {
   readonly socket: Socket;
-  /** Whether it has added a match rule. */
-  listens = false;
   readonly #name: string;
-  readonly #isPeer: boolean;
   readonly #answer: (call: Message) => void;
   #serial = 0;
 
-  constructor(socket: Socket, name: string, answer: (call: Message) => void, isPeer: boolean) {
-    this.#isPeer = isPeer;
-    this.listens = isPeer;
+  constructor(socket: Socket, name: string, answer: (call: Message) => void) {
     this.socket = socket;
     this.#name = name;
     this.#answer = answer;
@@ -118,41 +116,27 @@ class Connection {
    * more data arrives.
    */
   #begin(rest: Buffer): void {
-    const listen = () => {
-      this.socket.unshift(rest);
+    const listen = (bytes: Buffer) => {
+      this.socket.unshift(bytes);
       this.#listen();
     };
-    if (!this.#isPeer || rest.length === 0) return listen();
-    this.socket.once("data", (more: Buffer) => {
-      rest = Buffer.concat([rest, more]);
-      listen();
-    });
+    if (rest.length === 0) return listen(rest);
+    this.socket.once("data", (more: Buffer) => listen(Buffer.concat([rest, more])));
   }
 
   #listen(): void {
     const onMessage = (raw: object) => {
       const call = new Message({ ...messageToJsFmt(raw), sender: this.#name });
-      if (call.destination === theBus) this.#answerAsBus(call);
-      else this.#answer(call);
+      if (call.destination !== theBus) return this.#answer(call);
+      const unknown = `${theBus}.Error.UnknownObject`;
+      this.send(Message.newError(call as never, unknown, "no such object"));
     };
     unmarshalMessages(this.socket, onMessage, {});
   }
 
-  #answerAsBus(call: Message): void {
-    const unknown = "org.freedesktop.DBus.Error.UnknownObject";
-    if (this.#isPeer)
-      return this.send(Message.newError(call as never, unknown, "no such object"), theBus);
-    if (call.member === "Hello")
-      return this.send(Message.newMethodReturn(call, "s", [this.#name]), theBus);
-    if (call.member !== "AddMatch") throw new Error(`no script for ${call.member} of the bus`);
-    this.listens = true;
-    this.send(Message.newMethodReturn(call, "", []), theBus);
-  }
-
   /** Sends a copy: marshalling changes the message, and a signal goes to many connections. */
-  send(message: Message, sender: string): void {
-    const from = this.#isPeer ? {} : { sender };
-    const [bytes] = marshallMessage({ ...message, ...from, serial: ++this.#serial });
+  send(message: Message): void {
+    const [bytes] = marshallMessage({ ...message, serial: ++this.#serial });
     this.socket.write(bytes);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * One connection to systemd, over the system bus or over its own socket, by dbus-next. That has no
- * deadlines, never rejects a call when the connection dies, and ends the process when Hello is
- * refused; all of that is contained here.
+ * One connection to systemd over its own socket, by dbus-next. That has no deadlines, never rejects
+ * a call when the connection dies, and takes every socket for a bus's; all of that is contained
+ * here.
  */
 import type { EventEmitter } from "node:events";
 import type { Socket as NodeSocket } from "node:net";
@@ -11,8 +11,8 @@ import { OwnError } from "../files/errno.ts";
 /** No answer, or not from systemd: nothing is known about the unit. */
 export class CouldNotAsk extends OwnError {}
 
-/** The bus or systemd answered with an error. */
-export class BusError extends OwnError {
+/** systemd answered with an error. */
+export class SystemdError extends OwnError {
   /** Such as `org.freedesktop.DBus.Error.AccessDenied`. */
   readonly type: string;
   constructor(type: string, text: string) {
@@ -21,7 +21,7 @@ export class BusError extends OwnError {
   }
 }
 
-/** There is no way to a systemd on this node. */
+/** There is no systemd on this node. */
 export class NoSystemd extends CouldNotAsk {}
 
 /** systemd, or what decides for it, has said no to a restart. */
@@ -29,10 +29,10 @@ export class RestartRefused extends OwnError {}
 
 /** Errors that decide nothing: the same question may be answered a moment later. */
 const passing =
-  /\.(?:NoReply|Timeout|TimedOut|Disconnected|ServiceUnknown|NameHasNoOwner|LimitsExceeded|NoMemory|NoServer|TransactionIsDestructive|TransactionJobsConflicting|ShuttingDown)$/;
+  /\.(?:NoReply|Timeout|TimedOut|Disconnected|LimitsExceeded|NoMemory|TransactionIsDestructive|TransactionJobsConflicting|ShuttingDown)$/;
 
 /** Whether the error is an answer to the question, such as AccessDenied. */
-export function isAnswer({ type }: BusError): boolean {
+export function isAnswer({ type }: SystemdError): boolean {
   return !passing.test(type);
 }
 
@@ -45,33 +45,23 @@ type Call = Readonly<{
   body?: readonly unknown[];
 }>;
 
-export type Signal = Readonly<{
-  path: string;
-  interface: string;
-  member: string;
-  sender: string;
-  body: unknown[];
-}>;
+/** A job that has ended. */
+type Ended = Readonly<{ job: unknown; result: string }>;
 
-export type BusConnection = Readonly<{
+export type Peer = Readonly<{
   call(call: Call): Promise<unknown[]>;
-  /**
-   * Every signal since the connection was made, and each one to come, until the listener answers
-   * true.
-   */
-  signal(wanted: (signal: Signal) => boolean): Promise<void>;
+  /** The job's result; it may have ended at any time since the connection was made. */
+  endOf(job: unknown): Promise<string>;
 }>;
 
-export type Bus = Readonly<{
+export type Connection = Readonly<{
   /**
    * Gives `use` the connection as soon as it is made. Everything together has `deadline`
-   * milliseconds. Throws CouldNotAsk when the bus cannot be reached, refuses us, dies or stays
-   * silent, after which this connection is of no more use; and BusError when the bus or the one we
-   * asked answers with an error.
+   * milliseconds. Throws CouldNotAsk when systemd cannot be reached, refuses us, dies or stays
+   * silent, after which this connection is of no more use; and SystemdError when it answers with an
+   * error.
    */
-  within<T>(deadline: number, use: (connection: BusConnection) => Promise<T>): Promise<T>;
-  /** Signals come without being asked for: there is no bus to ask. */
-  isDirect: boolean;
+  within<T>(deadline: number, use: (connection: Peer) => Promise<T>): Promise<T>;
   /** Whether it died, or was stopped. */
   broken(): boolean;
   close(): void;
@@ -79,21 +69,18 @@ export type Bus = Readonly<{
 
 /**
  * dbus-next keeps these to itself; they are the only way to notice that the connection died or
- * Hello was refused.
+ * Hello was answered.
  */
 type Internals = {
   _connection: { stream: EventEmitter & Pick<NodeSocket, "write" | "destroy"> };
-  _methodReturnHandlers: Record<number, (reply: Message) => void>;
+  _methodReturnHandlers: Record<number, () => void>;
 };
 
-/** How many signals are kept while nobody waits for one; a restart makes a handful. */
+/** How many ends of jobs are kept while nobody waits for one; a restart makes a handful. */
 const kept = 1000;
 
-/** A socket, and whether systemd itself is behind it, with no bus between. */
-export type Socket = Readonly<{ path: string; isDirect: boolean }>;
-
-/** Begins to connect to the socket; `stop` ends whatever is being waited for. */
-export async function openBus({ path, isDirect }: Socket, stop: AbortSignal): Promise<Bus> {
+/** Begins to connect to systemd's socket; `stop` ends whatever is being waited for. */
+export async function connectTo(path: string, stop: AbortSignal): Promise<Connection> {
   const { Message, MessageType, sessionBus } = await import("dbus-next");
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let broken = false;
@@ -113,38 +100,34 @@ export async function openBus({ path, isDirect }: Socket, stop: AbortSignal): Pr
   const bus = sessionBus(options as Parameters<typeof sessionBus>[0]);
   const { _connection, _methodReturnHandlers: handlers } = bus as unknown as Internals;
   const { stream } = _connection;
-  if (isDirect) beginAtOnce(stream);
+  beginAtOnce(stream);
   bus.on("error", (error: unknown) =>
-    fail(error instanceof Error ? error.message : "the bus refused us"),
+    fail(error instanceof Error ? error.message : "systemd refused us"),
   );
   for (const event of ["close", "end"])
-    stream.on(event, () => fail("the connection to the bus was closed"));
+    stream.on(event, () => fail("the connection to systemd was closed"));
   // What dbus-next throws while it parses would otherwise surface as an uncaught exception.
   guard(stream, (error) => fail(`unreadable message: ${error.message}`));
 
+  // dbus-next greets a bus. systemd has no such object and answers with an error, which ends the
+  // handshake as well.
   const hello = 1;
-  const answered = handlers[hello];
   const ready = new Promise<void>((resolve) => {
-    handlers[hello] = (reply) => {
-      // systemd knows no such object, which ends the handshake as well.
-      if (reply.type === MessageType.ERROR && isDirect) return resolve();
-      if (reply.type === MessageType.ERROR)
-        return fail(`the bus refused Hello: ${reply.errorName}`);
-      answered?.(reply);
-      resolve();
-    };
+    handlers[hello] = () => resolve();
   });
 
-  const signals: Signal[] = [];
-  let listener: ((signal: Signal) => void) | undefined;
-  bus.on("message", (message: Message) => {
-    if (message.type !== MessageType.SIGNAL) return;
-    if (signals.length < kept) signals.push(message);
-    listener?.(message);
+  const ended: Ended[] = [];
+  let listener: ((one: Ended) => void) | undefined;
+  bus.on("message", ({ type, member, body }: Message) => {
+    // Unasked, systemd sends its direct peers every signal, such as each change of each unit.
+    if (type !== MessageType.SIGNAL || member !== "JobRemoved") return;
+    const one = { job: body[1], result: String(body[3]) };
+    if (ended.length < kept) ended.push(one);
+    listener?.(one);
   });
 
   const race = <R>(other: Promise<R>): Promise<R> => Promise.race([other, failed]);
-  const connection: BusConnection = {
+  const connection: Peer = {
     call: async (call) => {
       // It throws where an answer is used that is no path.
       const ask = async () =>
@@ -152,11 +135,12 @@ export async function openBus({ path, isDirect }: Socket, stop: AbortSignal): Pr
       const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
       return reply?.body ?? [];
     },
-    signal: (wanted) =>
+    endOf: (job) =>
       race(
-        new Promise<void>((resolve) => {
-          listener = (signal) => wanted(signal) && resolve();
-          signals.forEach(listener);
+        new Promise<string>((resolve) => {
+          listener = (one) => void (one.job === job && resolve(one.result));
+          // The end may have been read together with the reply, before the caller runs again.
+          ended.forEach(listener);
         }),
       ),
   };
@@ -171,7 +155,6 @@ export async function openBus({ path, isDirect }: Socket, stop: AbortSignal): Pr
       }
     },
     broken: () => broken,
-    isDirect,
     close: () => {
       stop.removeEventListener("abort", onStop);
       stream.destroy();
@@ -195,12 +178,7 @@ function beginAtOnce(stream: Pick<NodeSocket, "write">): void {
 
 function translate(error: unknown): Error {
   if (error instanceof Error && "type" in error && typeof error.type === "string")
-    // The bus gives us a new name with each connection; with it, each refusal would be logged as
-    // news.
-    return new BusError(
-      error.type,
-      ("text" in error ? String(error.text) : error.message).replace(/":\d+\.\d+"/g, "us"),
-    );
+    return new SystemdError(error.type, "text" in error ? String(error.text) : error.message);
   return new CouldNotAsk(error instanceof Error ? error.message : String(error));
 }
 

@@ -1,7 +1,7 @@
 /**
- * The agent's bus adapter against a real dbus-daemon, and against peers that behave as no real
- * daemon would. In bounded time, and without leaking a descriptor, it has to distinguish "could not
- * ask" from "asked, and this was the result".
+ * The agent's connection to systemd, and to peers that behave as no systemd would. In bounded time,
+ * and without leaking a descriptor, it has to distinguish "could not ask" from "asked, and this was
+ * the result".
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -11,10 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import fc from "fast-check";
-import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
+import { SystemdError, CouldNotAsk, NoSystemd } from "#agent/systemd/connection.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { inTime } from "../harness/agent/agent.ts";
-import { configure, startBus } from "../harness/agent/bus.ts";
 import { AgentPlace } from "./place.ts";
 import { Relay } from "./relay.ts";
 import {
@@ -34,18 +33,14 @@ const never = new AbortController().signal;
 const recorded = () => Promise.resolve();
 
 function place(t: TestContext): string {
-  const root = mkdtempSync(join(tmpdir(), "gps-bus-"));
+  const root = mkdtempSync(join(tmpdir(), "gps-connection-"));
   t.after(() => rmSync(root, { recursive: true, force: true }));
   return root;
 }
 
 /** A systemd client for one unit. */
 function open(directory: string, { stop = never, deadlines = longDeadlines } = {}) {
-  const systemd = systemdOver(
-    { dbusDirectory: directory, systemdDirectory: join(directory, "none") },
-    stop,
-    deadlines,
-  );
+  const systemd = systemdOver(directory, stop, deadlines);
   return {
     ...systemd,
     unit: () => systemd.unit(kubelet),
@@ -62,8 +57,8 @@ function expireDeadlinesAt(t: TestContext, systemd: ScriptedSystemd, member: str
   systemd.onCall = (call) => void (call === member && setImmediate(over));
 }
 
-/** A server in the bus's place. */
-async function fakeBus(
+/** A server in systemd's place. */
+async function fakeServer(
   directory: string,
   talk: (socket: Socket) => void,
 ): Promise<AsyncDisposable> {
@@ -73,7 +68,7 @@ async function fakeBus(
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
     talk(socket);
-  }).listen(join(directory, "system_bus_socket"));
+  }).listen(join(directory, "private"));
   await once(server, "listening");
   return {
     [Symbol.asyncDispose]: async () => {
@@ -85,9 +80,9 @@ async function fakeBus(
 }
 
 test("returns the unit's state as systemd reports it", async (t) => {
-  await using bus = await startBus(join(place(t), "dbus"));
-  await using systemd = await ScriptedSystemd.start(bus.address);
-  const unit = await open(bus.directory).unit();
+  const root = place(t);
+  await using systemd = await ScriptedSystemd.start(root);
+  const unit = await open(root).unit();
   assert.deepEqual(unit, {
     name: kubelet,
     load: "loaded",
@@ -105,8 +100,8 @@ test("returns the unit's state as systemd reports it", async (t) => {
 });
 
 test("returns the result of a restart's own job, whatever it is and in whatever order the messages come", async (t) => {
-  await using bus = await startBus(join(place(t), "dbus"));
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  const root = place(t);
+  await using systemd = await ScriptedSystemd.start(root);
   const scripts: readonly ScriptedRestart[] = [
     comesBack,
     { ...comesBack, signalFirst: true },
@@ -117,7 +112,7 @@ test("returns the result of a restart's own job, whatever it is and in whatever 
   for (const script of scripts) {
     systemd.script = [script];
     assert.deepEqual(
-      await open(bus.directory).restart(recorded),
+      await open(root).restart(recorded),
       { result: script.job },
       JSON.stringify(script),
     );
@@ -126,34 +121,30 @@ test("returns the result of a restart's own job, whatever it is and in whatever 
 });
 
 test("records a restart before requesting it, and does not request it if it could not be recorded", async (t) => {
-  await using bus = await startBus(join(place(t), "dbus"));
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  const root = place(t);
+  await using systemd = await ScriptedSystemd.start(root);
   const asked = () => systemd.restartCalls;
   let before = -1;
-  await open(bus.directory).restart(async () => {
-    assert.ok(await inTime(() => systemd.calls.includes("Subscribe")));
-    before = asked();
-  });
+  await open(root).restart(async () => void (before = asked()));
   assert.deepEqual([before, asked()], [0, 1]);
   const full = new Error("disk full");
-  assert.deepEqual(await open(bus.directory).restart(() => Promise.reject(full)), {
+  assert.deepEqual(await open(root).restart(() => Promise.reject(full)), {
     refused: full,
   });
   assert.equal(asked(), 1);
-  await bus.signal("SIGKILL");
+  systemd.die();
   before = -1;
-  assert.ok("refused" in (await open(bus.directory).restart(async () => void (before = asked()))));
-  assert.equal(before, -1, "recorded, although the bus is not there");
+  assert.ok("refused" in (await open(root).restart(async () => void (before = asked()))));
+  assert.equal(before, -1, "recorded, although systemd is not there");
 });
 
 test("shares one connection between successive questions, and replaces a connection that died meanwhile", async (t) => {
   const root = place(t);
-  await using bus = await startBus(join(root, "bus"));
-  await using _systemd = await ScriptedSystemd.start(bus.address);
-  await using relay = await Relay.between(join(root, "dbus"), bus.directory, "hangs up");
+  await using _systemd = await ScriptedSystemd.start(join(root, "behind"));
+  await using relay = await Relay.between(root, join(root, "behind"), "hangs up");
   const descriptors = () => readdirSync("/proc/self/fd").length;
   const before = descriptors();
-  const systemd = open(join(root, "dbus"));
+  const systemd = open(root);
   await systemd.states([kubelet]);
   await systemd.unit();
   assert.deepEqual(await systemd.restart(recorded), { result: "done" });
@@ -161,7 +152,7 @@ test("shares one connection between successive questions, and replaces a connect
   assert.deepEqual(
     await systemd.restart(recorded),
     { result: "done" },
-    "a connection can subscribe once",
+    "a connection keeps the signals of one job",
   );
   await systemd.unit();
   assert.equal(relay.connections, 3);
@@ -175,14 +166,14 @@ test("shares one connection between successive questions, and replaces a connect
 });
 
 for (const cut of ["hangs up", "falls silent"] as const)
-  test(`never mistakes a requested restart for an unrequested one if the bus ${cut} after any message`, async () => {
+  test(`never mistakes a requested restart for an unrequested one if systemd ${cut} after any message`, async () => {
     await using place = await AgentPlace.make(cut);
     const { node, systemd, relay } = place;
     assert.ok(relay !== undefined);
     // Each silence lasts this long, which is far more than a busy machine needs for a whole
     // conversation.
     const deadline = cut === "falls silent" ? 3000 : 60_000;
-    const bus = open(node.dbus, { deadlines: { question: deadline, job: deadline } });
+    const agent = open(node.systemd, { deadlines: { question: deadline, job: deadline } });
     /** The answers if the conversation is cut after its first message, its second, and so on. */
     const cutEverywhere = async (ask: () => Promise<unknown>) => {
       const answers: unknown[] = [];
@@ -196,82 +187,61 @@ for (const cut of ["hangs up", "falls silent"] as const)
     const isRefused = (answer: unknown) => answer instanceof CouldNotAsk;
     const restarts = await cutEverywhere(async () => {
       const calls = systemd.restartCalls;
-      const answer = await bus.restart(recorded);
+      const answer = await agent.restart(recorded);
       if ("refused" in answer) return systemd.restartCalls === calls && answer.refused;
       // The request arrives, although the client does not wait for the answer.
       assert.ok(await inTime(() => systemd.restartCalls > calls));
       return answer.result;
     });
-    // AUTH, BEGIN with Hello, AddMatch, Subscribe; then RestartUnit.
-    assert.ok(restarts.answers.length > 4, String(restarts.answers));
+    // AUTH with BEGIN, Hello; then RestartUnit.
+    assert.equal(restarts.answers.length, 3, String(restarts.answers));
     assert.equal(restarts.answers.pop(), "unknown");
     assert.ok(restarts.answers.every(isRefused), String(restarts.answers));
     assert.equal(restarts.whole, "done");
-    const looks = await cutEverywhere(() => bus.unit().catch((error: unknown) => error));
+    const looks = await cutEverywhere(() => agent.unit().catch((error: unknown) => error));
     assert.ok(looks.answers.length > 0 && looks.answers.every(isRefused), String(looks.answers));
     assert.ok(!(looks.whole instanceof Error), String(looks.whole));
     assert.ok(!systemd.calls.includes("CancelJob"));
   });
 
 test("distinguishes a refused request from a job whose end was not observed", async (t) => {
-  await using bus = await startBus(join(place(t), "dbus"));
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  const root = place(t);
+  await using systemd = await ScriptedSystemd.start(root);
   for (const name of ["AccessDenied", "InteractiveAuthorizationRequired"]) {
     systemd.script = [{ after: "unchanged", error: `org.freedesktop.DBus.Error.${name}` }];
-    const answer = await open(bus.directory).restart(recorded);
+    const answer = await open(root).restart(recorded);
     assert.ok(
       "refused" in answer &&
-        answer.refused instanceof BusError &&
+        answer.refused instanceof SystemdError &&
         answer.refused.type.endsWith(name),
     );
   }
   systemd.script = [{ after: "unchanged" }];
   expireDeadlinesAt(t, systemd, "RestartUnit");
-  assert.deepEqual(await open(bus.directory).restart(recorded), { result: "unknown" });
+  assert.deepEqual(await open(root).restart(recorded), { result: "unknown" });
   t.mock.timers.reset();
   systemd.script = [comesBack];
-  systemd.onCall = (member) => void (member === "RestartUnit" && bus.signal("SIGKILL"));
-  assert.deepEqual(await open(bus.directory).restart(recorded), { result: "unknown" });
+  systemd.onCall = (member) => void (member === "RestartUnit" && systemd.die());
+  assert.deepEqual(await open(root).restart(recorded), { result: "unknown" });
 });
 
-test("words a refusal by the bus the same each time, so that it is reported once", async (t) => {
-  await using bus = await startBus(join(place(t), "dbus"));
-  await using _systemd = await ScriptedSystemd.start(bus.address);
-  configure(bus.directory, '<deny send_destination="org.freedesktop.systemd1"/>');
-  await bus.signal("SIGHUP");
-  const words = async () =>
-    String(
-      await open(bus.directory)
-        .unit()
-        .catch((error: unknown) => error),
-    );
-  assert.ok(await inTime(async () => /AccessDenied/.test(await words())));
-  assert.equal(await words(), await words());
-});
-
-test("ends a call that is never answered at the deadline, before or after the request", async (t) => {
-  await using bus = await startBus(join(place(t), "dbus"));
-  await using systemd = await ScriptedSystemd.start(bus.address);
-  for (const [member, result] of [
-    ["Subscribe", "refused"],
-    ["RestartUnit", "result"],
-  ] as const) {
-    systemd.silent.clear();
-    systemd.silent.add(member);
-    expireDeadlinesAt(t, systemd, member);
-    assert.ok(result in (await open(bus.directory).restart(recorded)), member);
-    t.mock.timers.reset();
-  }
+test("ends a call that is never answered at the deadline", async (t) => {
+  const root = place(t);
+  await using systemd = await ScriptedSystemd.start(root);
+  systemd.silent.add("RestartUnit");
+  expireDeadlinesAt(t, systemd, "RestartUnit");
+  assert.deepEqual(await open(root).restart(recorded), { result: "unknown" });
+  t.mock.timers.reset();
   systemd.silent.add("Get");
   expireDeadlinesAt(t, systemd, questioned);
-  await assert.rejects(open(bus.directory).unit(), CouldNotAsk);
+  await assert.rejects(open(root).unit(), CouldNotAsk);
 });
 
 test("reads a state again if it changes while it is read, until one reading is consistent", async (t) => {
-  await using bus = await startBus(join(place(t), "dbus"));
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  const root = place(t);
+  await using systemd = await ScriptedSystemd.start(root);
   const restarted = { active: "active", sub: "running", mainPid: systemd.mainPid + 1 };
-  const first = await open(bus.directory).unit();
+  const first = await open(root).unit();
   const gets = () => systemd.calls.filter((call) => call.startsWith("Get ")).length;
   const each = gets();
   for (let nth = 2; nth <= each; nth += 1) {
@@ -279,38 +249,27 @@ test("reads a state again if it changes while it is read, until one reading is c
     systemd.invocation = Buffer.from(first.invocation, "hex");
     [systemd.mainPid, systemd.active, systemd.sub] = [first.mainPid, "inactive", "dead"];
     systemd.onCall = () => gets() === before + nth && systemd.started();
-    const { active, sub, mainPid, invocation } = await open(bus.directory).unit();
+    const { active, sub, mainPid, invocation } = await open(root).unit();
     assert.deepEqual({ active, sub, mainPid }, restarted, `changed before Get ${nth}`);
     assert.notEqual(invocation, first.invocation);
     assert.equal(gets() - before, 2 * each);
   }
 });
 
-test('answers "could not ask" if there is no bus, no systemd, or no reply', async (t) => {
+test('answers "could not ask" if there is no socket, no systemd, or no reply', async (t) => {
   const root = place(t);
   await assert.rejects(open(root).unit(), /ENOENT/);
-  writeFileSync(join(root, "system_bus_socket"), "");
+  await assert.rejects(open(root).unit(), NoSystemd);
+  const socket = join(root, "private");
+  writeFileSync(socket, "");
   await assert.rejects(open(root).unit(), /ENOTSOCK|ECONNREFUSED/);
-  await using bus = await startBus(join(root, "dbus"));
-  await assert.rejects(open(bus.directory).unit(), BusError, "systemd is not on the bus");
-  await bus.signal("SIGSTOP");
-  await assert.rejects(
-    open(bus.directory, { deadlines: shortDeadlines }).unit(),
-    /no answer within 0.4 s/,
-  );
-  await bus.signal("SIGCONT");
-  await bus.signal("SIGKILL");
-  await assert.rejects(open(bus.directory).unit(), /ECONNREFUSED/);
-});
-
-test("does not end the process when a bus refuses us at Hello", async (t) => {
-  const root = place(t);
-  await using full = await startBus(
-    join(root, "full"),
-    '<limit name="max_connections_per_user">1</limit>',
-  );
-  await using _only = await ScriptedSystemd.start(full.address);
-  await assert.rejects(open(full.directory).unit(), /refused Hello: .*LimitsExceeded/);
+  rmSync(socket);
+  await using systemd = await ScriptedSystemd.start(root);
+  systemd.freeze(true);
+  await assert.rejects(open(root, { deadlines: shortDeadlines }).unit(), /no answer within 0.4 s/);
+  systemd.freeze(false);
+  systemd.die();
+  await assert.rejects(open(root).unit(), /ECONNREFUSED/);
 });
 
 test('answers "could not ask" when a peer hangs up, stays silent or sends nonsense at any point', async (t) => {
@@ -329,7 +288,7 @@ test('answers "could not ask" when a peer hangs up, stays silent or sends nonsen
   ];
   for (const [index, talk] of talks.entries()) {
     const root = place(t);
-    await using _peer = await fakeBus(root, talk);
+    await using _peer = await fakeServer(root, talk);
     const asked = open(root, { deadlines: shortDeadlines }).unit();
     await assert.rejects(asked, CouldNotAsk, String(index));
   }
@@ -338,7 +297,7 @@ test('answers "could not ask" when a peer hangs up, stays silent or sends nonsen
 test("neither ends the process nor keeps a descriptor open on random replies", async (t) => {
   const root = place(t);
   let reply: Uint8Array = new Uint8Array();
-  await using _peer = await fakeBus(root, (socket) => {
+  await using _peer = await fakeServer(root, (socket) => {
     socket.once("data", () => {
       socket.write("OK 1234\r\n");
       socket.once("data", () => socket.end(reply));
@@ -370,13 +329,13 @@ test("neither ends the process nor keeps a descriptor open on random replies", a
 });
 
 test("ends a wait at once when stopped, while the job continues without us", async (t) => {
-  await using bus = await startBus(join(place(t), "dbus"));
-  await using systemd = await ScriptedSystemd.start(bus.address);
+  const root = place(t);
+  await using systemd = await ScriptedSystemd.start(root);
   systemd.script = [{ after: "unchanged" }];
   const stop = new AbortController();
   // No deadline expires, so only the stop can end the wait.
   t.mock.timers.enable({ apis: ["setTimeout"] });
   systemd.onCall = (member) => void (member === "RestartUnit" && setImmediate(() => stop.abort()));
-  const stopped = open(bus.directory, { stop: stop.signal });
+  const stopped = open(root, { stop: stop.signal });
   assert.deepEqual(await stopped.restart(recorded), { result: "unknown" });
 });

@@ -98,6 +98,8 @@ class Step {
   #decision: Decision | undefined;
   #state: StateFacts;
   #ended = false;
+  /** The directory to record with the next write of the state. */
+  #directory: string | undefined;
   /** The wanted content is not published, and the pods are not known. */
   #waits = false;
   #completed: Progress["completed"];
@@ -165,7 +167,7 @@ class Step {
     this.#decision = decision;
     memory.view = { view: decision.view, revision: this.#published?.revision ?? 0 };
     memory.grants = decision.memory;
-    await this.#recordDirectory();
+    await this.#recordDirectory(decision.actions);
     await this.#write(decision.actions);
     return decision.actions.some((action) => !isPodAction(action) && action.kind !== "complete");
   }
@@ -319,18 +321,29 @@ class Step {
     const before = readState(this.#objects.state);
     const content = this.#published && contentHash(this.#published);
     const rollout = { ...state, content };
-    const written = await writeState(cluster, this.#objects.state, { ...before, rollout });
+    const directory = before.directory ?? this.#directory;
+    const written = await writeState(cluster, this.#objects.state, {
+      ...before,
+      rollout,
+      directory,
+    });
     this.#objects = { ...this.#objects, state: written };
     if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#ended = true;
     this.#state = state;
   }
 
-  /** Records the directory where content is in force, before anything may change that. */
-  async #recordDirectory(): Promise<void> {
+  /**
+   * Records the directory where content is in force, before anything may change that. A state that
+   * someone deleted gets it with its rollout: two writes in turn would not be found as a contest.
+   */
+  async #recordDirectory(actions: readonly Action[]): Promise<void> {
     const { cluster, memory, pods } = this.#context;
     const directory = newDirectory(this.#objects, pods.view.items.values(), memory.grants);
-    if (directory === undefined) return;
+    this.#directory = directory;
     const { state: live } = this.#objects;
+    if (directory === undefined) return;
+    const saves = actions.some(({ kind }) => kind === "save" || kind === "halt");
+    if (live === undefined && saves) return;
     const state = await writeState(cluster, live, { ...readState(live), directory });
     this.#objects = { ...this.#objects, state };
   }

@@ -55,7 +55,7 @@ test("a pod with a private image runs after the steps of the quick start, on a n
     },
   });
   const pods = { private: 0 };
-  for (const { body } of pageOf("quick-start.md").blocksBelow("# Quick start on kind")) {
+  for (const { body } of pageOf("use/quick-start.md").blocksBelow("# Quick start on kind")) {
     const adapted = body
       .replaceAll("localhost/global-pull-secret", repository)
       .replaceAll("REGISTRY/IMAGE", image)

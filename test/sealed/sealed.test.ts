@@ -63,7 +63,7 @@ function both(): readonly [Joined, Joined] {
   return [east, west];
 }
 
-const pageText = (): string => readFileSync(join(root, "docs/sealed.md"), "utf8");
+const pageText = (): string => readFileSync(join(root, "docs/extend/sealed.md"), "utf8");
 const file = (name: string): string => join(folder, "files", `${name}.yaml`);
 const { additionalSecretName: name, namespace } = names;
 

@@ -120,7 +120,11 @@ test("refuses a Secret that shadows a protected registry, and keeps its last acc
   await writeSecret(names.additionalSecretName, {
     "platform.example/team": { auth: "ZXZpbDpldmls" },
   });
-  await product.untilEvent(cluster, "Rejected", /platform\.example\/team.*last accepted entries stay/);
+  await product.untilEvent(
+    cluster,
+    "Rejected",
+    /platform\.example\/team.*last accepted entries stay/,
+  );
   await stays("nothing changes", async () => (await product.revision(cluster)) === 1, 2000);
   assert.ok("other.example" in ((await fileOf()) as object));
 });

@@ -42,7 +42,8 @@ export async function tellJoiner(cluster: Cluster, narrator: Narrator): Promise<
   await cluster.apply(podOn(node, pod, image));
   await untilState(cluster, pod, "Running");
   narrator.claim("joined", true, { seconds: seconds(begun) });
-  await product.rolledOut(cluster);
+  // Not until Ready: the bad edit before is still in the Secret.
+  await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
 }
 
 /**

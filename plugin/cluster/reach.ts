@@ -39,7 +39,7 @@ function refusePlainHttp(config: KubeConfig): void {
 }
 
 /**
- * Another cluster or user of the kubeconfig, in place of the context's. Throws where there is none.
+ * Another cluster or user of the kubeconfig, in place of the context's. Throws if it has none.
  * Both are looked up first, because the choice of one leaves the other out of the kubeconfig.
  */
 function choose(

@@ -57,7 +57,7 @@ function choose(
   if (cluster !== null) config.loadFromClusterAndUser(cluster, user ?? { name: "none" });
 }
 
-/** The same way there, as somebody else. */
+/** The same connection, as another user. */
 function identify(config: KubeConfig, token: string): void {
   const cluster = config.getCurrentCluster();
   if (cluster !== null) config.loadFromClusterAndUser(cluster, { name: "token", token });

@@ -76,7 +76,7 @@ const isRefusal = ({ status, detail = "" }: ApiError): boolean =>
   (status >= 400 && status < 500 && !noAnswers.has(status)) ||
   (status === 500 && detail.includes("failed calling webhook"));
 
-/** Most characters of a quoted refusal: an Event holds 1,024, of several nodes. */
+/** Maximum number of characters of a quoted refusal: an Event holds 1,024, of several nodes. */
 const longestQuote = 300;
 
 /** Runs of characters that may be a key, a token or a digest. Names of the API have no capitals. */

@@ -39,7 +39,7 @@ function refusePlainHttp(config: KubeConfig): void {
 }
 
 /**
- * Another cluster or user of the kubeconfig, in place of the context's. Throws where there is none.
+ * Another cluster or user of the kubeconfig, in place of the context's. Throws if it has none.
  * Both are looked up first, because the choice of one leaves the other out of the kubeconfig.
  */
 function choose(
@@ -57,7 +57,7 @@ function choose(
   if (cluster !== null) config.loadFromClusterAndUser(cluster, user ?? { name: "none" });
 }
 
-/** The same way there, as somebody else. */
+/** The same connection, as another user. */
 function identify(config: KubeConfig, token: string): void {
   const cluster = config.getCurrentCluster();
   if (cluster !== null) config.loadFromClusterAndUser(cluster, { name: "token", token });

@@ -398,7 +398,7 @@ const cases: readonly (readonly [
   [
     `check ${patterns} --login`,
     0,
-    /\*\.a\.io {2}is not asked {2}a pattern names no one host\n$/,
+    /\*\.a\.io {2}is not asked {2}a pattern does not name one host\n$/,
     /wildcard|\*/,
   ],
   [

@@ -1,4 +1,4 @@
-/** The command line as a function of its words: everything but the process around it. */
+/** The command line as a function of its arguments, without the process around it. */
 import { asksForHelp } from "#contract/arguments.ts";
 import { nearest } from "#contract/flags.ts";
 import { ApiError } from "#kube/client/api-error.ts";

@@ -31,8 +31,8 @@ const waitSeconds = 10;
 const writes = { perSecond: 1 / 60, atOnce: 10 };
 
 /**
- * Least milliseconds for which a process tries to end an object before it gives up. A process that
- * starts after the deadline tries first.
+ * Shortest time, in milliseconds, for which a process tries to finish an object's deletion before
+ * it gives up. A process that starts after the deadline tries first.
  */
 const leastTrial = 60_000;
 /** Finalizers of the garbage collector, which it removes itself. */

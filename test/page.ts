@@ -19,7 +19,7 @@ export function pageOf(file: string) {
   return {
     /** The fenced blocks below a heading; what a block prints is the `text` block after it. */
     blocksBelow: (heading: string): readonly Block[] => {
-      const [, below = ""] = text.split(`\n${heading}\n`);
+      const [, below = ""] = `\n${text}`.split(`\n${heading}\n`);
       const part = below.split(/\n#{2,3} /)[0] ?? "";
       const all = Array.from(
         part.matchAll(/^```(\w+)\n(.*?)^```/gms),

@@ -21,7 +21,7 @@ import { namespace, agentName } from "#contract/names.ts";
 /** On a template: set by `kubectl rollout restart`. */
 export const restartedAt = "kubectl.kubernetes.io/restartedAt";
 
-/** The DaemonSet. The time of a `kubectl rollout restart` is kept from `live`. */
+/** The DaemonSet. Keeps the time of a `kubectl rollout restart` from `live`. */
 export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
   return {
     apiVersion: "apps/v1",

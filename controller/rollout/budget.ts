@@ -274,8 +274,8 @@ function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {
   if (survey.written.has(pod.uid)) return false;
   // A pod that is deleted while it holds a grant would keep its place, and its kubelet may be down.
   if (survey.taken.has(pod.node)) return false;
-  // During a withdrawal, replace only pods that cannot take part: NotReady pods, or pods from
-  // before grants.
+  // During a withdrawal, replace only pods that cannot take part: NotReady pods, or pods of a
+  // version without grants.
   if (!survey.isRelease()) return true;
   const hasConfirmed = grantState.is === "proved" && holdsNewest(pod, survey.secret);
   return pod.mode === undefined || (!pod.ready.is && !hasConfirmed);

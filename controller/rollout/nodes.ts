@@ -12,7 +12,8 @@ export const lacksNodes = ({ byName, all }: NodesRead, reads: NodesToRead): bool
   !all && (reads.all || [...reads.nodes].some((name) => !byName.has(name)));
 
 /**
- * Seconds between two lists of all Nodes in a withdrawal: while something changes, and otherwise.
+ * Seconds between two listings of all Nodes in a withdrawal. `changing`: while something changes.
+ * `same`: otherwise.
  */
 const pauses = { changing: 60, same: 600 } as const;
 

@@ -60,7 +60,7 @@ export type Progress = Readonly<{
   available: number;
   pods: readonly AgentPod[];
   /**
-   * A refused write that nothing depends on, or the reason why pods cannot be followed. The value
+   * A rejected write that no other step needs, or the reason why pods cannot be watched. The value
    * stays the same until the next try.
    */
   failure: Error | undefined;

@@ -27,7 +27,10 @@ type Traits = Readonly<{
    * nothing, and it stays when the others are withdrawn.
    */
   applies: "whilePresent" | "onceAccepted" | "never";
-  /** Chosen first, as if there were no other source. The others are added if they fit. */
+  /**
+   * If the sources do not fit together, core sources are chosen first, as if there were no others.
+   * The others are then added if they fit.
+   */
   core: boolean;
   /** Someone declared that it exists, so its absence is reported. */
   expected: boolean;

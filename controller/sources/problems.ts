@@ -24,7 +24,11 @@ export const catalogue = {
     "{} exists and was not created by this controller",
     "delete or rename it; until then nothing is deployed",
   ],
-  halted: ["GPS305", "{}", "correct the Secret or the nodes; the other nodes are untouched"],
+  halted: [
+    "GPS305",
+    "{}",
+    "correct the Secret, or repair the nodes and run kubectl pull-secret retry; the other nodes are untouched",
+  ],
   overdue: ["GPS306", "{}", "repair or delete what the removal waits for"],
   leftBehind: [
     "GPS307",

@@ -127,7 +127,10 @@ function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T |
   return object !== undefined && isOurs(object.metadata) ? object : undefined;
 }
 
-/** Most pods to read at once: 0.5 MB, of up to 5,000 pods. At most as many nodes are read. */
+/**
+ * Maximum number of pods to read at once: 0.5 MB, of up to 5,000 pods. At most as many nodes are
+ * read.
+ */
 const page = 100;
 
 /**

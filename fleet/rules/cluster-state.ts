@@ -121,8 +121,8 @@ function withContent(facts: ClusterFacts, proof: string, why: string | undefined
     case "refused":
       return { rolloutState: "failed", state: "Failed", ...reason };
     case "awaited": {
-      // The cluster had proved this content and no longer does. If it kept its slot with a new
-      // deadline, it could do so for ever.
+      // The cluster had proved this content and no longer does. With a new deadline each time, the
+      // cluster could keep its slot for ever.
       if (facts.former?.state === "Done")
         return { rolloutState: "unreachable", state: "Progressing", ...reason };
       const end = deadline === undefined ? Number.POSITIVE_INFINITY : begunAt(facts) + deadline;

@@ -20,7 +20,7 @@ type Asked = Readonly<{
   now: number;
 }>;
 
-/** Most clusters of one object, because status must hold them. */
+/** Maximum number of clusters of one object, because status must hold them. */
 export const mostClusters = 1000;
 
 /**

@@ -8,9 +8,12 @@ import { fleetOwnerAnnotation } from "#contract/names.ts";
 
 /** Longest text. Kubernetes' own names have up to 253 characters. */
 const longest = 512;
-/** Most items of a list. GlobalPullSecret's CRD allows at most 18. */
+/** Maximum number of items of a list. GlobalPullSecret's CRD allows at most 18. */
 const most = 32;
-/** Most keys of a Secret. With names of ten characters and empty values, so many nearly fill it. */
+/**
+ * Maximum number of keys of a Secret. With names of ten characters and empty values, so many nearly
+ * fill it.
+ */
 const mostKeys = 10_000;
 
 /** A Secret's type, data, immutability, owner and version. */

@@ -9,15 +9,15 @@ import { sentence } from "../rules/problems.ts";
 import { fields, list } from "./excerpt.ts";
 
 export type Proof =
-  /** Its nodes have it. */
+  /** The cluster's nodes have the Secret. */
   | Readonly<{ is: "proved" }>
   /** The cluster does not report on nodes, so the presence of the Secret is enough. */
   | Readonly<{ is: "unasked"; why?: string }>
-  /** Its controller is still working on it. */
+  /** The cluster's own controller is still working on the Secret. */
   | Readonly<{ is: "awaited"; why: string }>
-  /** Its controller does not use the Secret, for a reason other than its content. */
+  /** The cluster's controller does not use the Secret, for a reason other than its content. */
   | Readonly<{ is: "held"; why: string }>
-  /** Its controller or its nodes refuse this content. */
+  /** The cluster's controller or nodes refuse this content. */
   | Readonly<{ is: "refused"; why: string }>;
 
 /**

@@ -249,7 +249,7 @@ export type FleetCounts = Readonly<{
   failed: number;
   /** Clusters that do not answer. */
   unreachable: number;
-  /** Clusters that are no longer selected, and may have it. */
+  /** Clusters that are no longer selected but may still have the Secret. */
   leaving: number;
 }>;
 

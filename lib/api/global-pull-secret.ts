@@ -192,7 +192,7 @@ export type GlobalPullSecretStatus = Readonly<{
   registries?: readonly RegistryStatus[];
   /**
    * How many registries are not listed, because there are more than 200 or their names are too
-   * long. Absent when all are.
+   * long. Absent when all are listed.
    */
   registriesOmitted?: number;
   /** Nodes, counted by their state with the published revision. */

@@ -176,7 +176,7 @@ export const catalogue = {
   ],
   unseen: [
     "GPS258",
-    "a new grant is in force, and the kubelet has not seen the agent unready for it",
+    "the kubelet has not yet probed the agent as unready since its new grant",
     "Ready after the kubelet's next probe",
   ],
   restartRefused: [

@@ -13,7 +13,7 @@ export function helpIn(text: string): string | undefined {
 }
 
 /**
- * Most characters of a condition's message: enough for five problems of an Event's length, and far
+ * Maximum length of a condition's message: enough for five problems of an Event's length, and far
  * below the 32 KiB that a condition may hold.
  */
 const longestCondition = 4096;

@@ -140,7 +140,7 @@ export const retryAnnotation = "globalpullsecret.io/retry";
 /** On GlobalPullSecret: why a person paused or withdrew it; shown in its status. */
 export const reasonAnnotation = "globalpullsecret.io/reason";
 
-/** The paths in the agent's container. The paths on the host are the controller's flags. */
+/** The paths in the agent's container. The controller's flags set the paths on the host. */
 export const mountPaths = {
   /**
    * global-pull-secret and the pod's grant as one projected volume (mounted as a whole directory,

@@ -62,7 +62,7 @@ export type ContestedObject = Readonly<{
 }>;
 
 /**
- * Most seconds until the caller reads again. Its next write may be a different one, such as a
+ * Maximum seconds until the caller reads again. Its next write may be a different one, such as a
  * withdrawal that the user requests, and is then sent at once.
  */
 const longestPause = 10;

@@ -14,7 +14,9 @@ export function sooner(one: Again | undefined, other: Again | undefined): Again 
   return one && other ? { seconds: Math.min(one.seconds, other.seconds) } : (one ?? other);
 }
 
-/** Least pause between two runs: during a rollout the DaemonSet changes several times a second. */
+/**
+ * Minimum pause between two runs: during a rollout the DaemonSet changes several times a second.
+ */
 const gapMilliseconds = 200;
 
 /**

@@ -5,7 +5,10 @@ import type { Access } from "./kubeconfig/access.ts";
 import { parseKubeconfig, type KubeconfigRead } from "./kubeconfig/parse.ts";
 import { problemAt } from "./kubeconfig/problems.ts";
 
-/** Most bytes of a kubeconfig: four times what a kubeconfig with a chain of certificates needs. */
+/**
+ * Maximum number of bytes of a kubeconfig: four times what a kubeconfig with a chain of
+ * certificates needs.
+ */
 const longest = 256 * 1024;
 
 /**

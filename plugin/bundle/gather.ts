@@ -1,4 +1,6 @@
-/** The product as the caller may read it, as one value; what may not be read is named in it. */
+/**
+ * Collects what the caller may read of the product as one value, and lists what may not be read.
+ */
 import { Buffer } from "node:buffer";
 import type {
   CoreV1Event,

@@ -27,7 +27,7 @@ export async function declarePolicy(cluster: Cluster, spec: Spec): Promise<void>
     if (other !== undefined)
       throw new Refused(
         `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ` +
-          `${JSON.stringify(other)}, which would undo it; nothing is written. Declare the field in one place`,
+          `${JSON.stringify(other)}, which would revert the change; nothing is written. Declare the field in one place`,
       );
   }
   const metadata = { name: globalPullSecretName };

@@ -62,7 +62,10 @@ test("reaches the cluster as another user of the kubeconfig, and refuses one tha
   const value = {
     "current-context": "a",
     contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
-    clusters: [{ name: "a", cluster: { server: "https://a.example" } }],
+    clusters: [
+      { name: "a", cluster: { server: "https://a.example" } },
+      { name: "b", cluster: { server: "https://b.example" } },
+    ],
     users: [
       { name: "a", user: {} },
       { name: "b", user: {} },
@@ -71,5 +74,10 @@ test("reaches the cluster as another user of the kubeconfig, and refuses one tha
   writeFileSync(kubeconfig, JSON.stringify(value));
   const how = { kubeconfig, context: undefined, as: undefined, "request-timeout": 1 };
   assert.equal(reach({ ...how, user: "b" }).identity, "https://a.example");
+  assert.equal(reach({ ...how, cluster: "b", user: "b" }).identity, "https://b.example");
   assert.throws(() => reach({ ...how, user: "c" }), /the kubeconfig has no user "c"/);
+  assert.throws(
+    () => reach({ ...how, cluster: "c", user: "b" }),
+    /the kubeconfig has no cluster "c"/,
+  );
 });

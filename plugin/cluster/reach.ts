@@ -10,21 +10,20 @@ import { manager } from "./names.ts";
 
 /** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
 export const reach = (how: Reach): Cluster => {
-  const { kubeconfig, as, user, token, "request-timeout": seconds } = how;
+  const { kubeconfig, as, token, "request-timeout": seconds } = how;
   const dryRun = how["dry-run"] === "server";
   return told(kubeconfig, () => {
     const config = configOf(how);
     refusePlainHttp(config);
-    if (user !== undefined) chooseUser(config, user);
     if (token !== undefined) identify(config, token);
     const asGroups = (how["as-group"] ?? []).filter((one) => one !== undefined);
     return connect(config, () => {}, { manager, as, asGroups, dryRun, seconds });
   });
 };
 
-function configOf({ kubeconfig, context, cluster }: Reach): KubeConfig {
+function configOf({ kubeconfig, context, cluster, user }: Reach): KubeConfig {
   const config = loadKubeConfig(kubeconfig, context);
-  if (cluster !== undefined) chooseCluster(config, cluster);
+  if (cluster !== undefined || user !== undefined) choose(config, cluster, user);
   return config;
 }
 
@@ -39,21 +38,26 @@ function refusePlainHttp(config: KubeConfig): void {
     );
 }
 
-/** Another cluster of the kubeconfig, as the context's user. Throws where there is none. */
-function chooseCluster(config: KubeConfig, name: string): void {
-  const [cluster, user] = [config.getCluster(name), config.getCurrentUser()];
-  if (cluster === null) throw new Error(`the kubeconfig has no cluster ${JSON.stringify(name)}`);
-  config.loadFromClusterAndUser(cluster, user ?? { name: "none" });
+/**
+ * Another cluster or user of the kubeconfig, in place of the context's. Throws if it has none.
+ * Both are looked up first, because the choice of one leaves the other out of the kubeconfig.
+ */
+function choose(
+  config: KubeConfig,
+  clusterName: string | undefined,
+  userName: string | undefined,
+): void {
+  const cluster =
+    clusterName === undefined ? config.getCurrentCluster() : config.getCluster(clusterName);
+  const user = userName === undefined ? config.getCurrentUser() : config.getUser(userName);
+  if (clusterName !== undefined && cluster === null)
+    throw new Error(`the kubeconfig has no cluster ${JSON.stringify(clusterName)}`);
+  if (userName !== undefined && user === null)
+    throw new Error(`the kubeconfig has no user ${JSON.stringify(userName)}`);
+  if (cluster !== null) config.loadFromClusterAndUser(cluster, user ?? { name: "none" });
 }
 
-/** The context's cluster, as another user of the kubeconfig. Throws where there is none. */
-function chooseUser(config: KubeConfig, name: string): void {
-  const [cluster, user] = [config.getCurrentCluster(), config.getUser(name)];
-  if (user === null) throw new Error(`the kubeconfig has no user ${JSON.stringify(name)}`);
-  if (cluster !== null) config.loadFromClusterAndUser(cluster, user);
-}
-
-/** The same way there, as somebody else. */
+/** The same connection, as another user. */
 function identify(config: KubeConfig, token: string): void {
   const cluster = config.getCurrentCluster();
   if (cluster !== null) config.loadFromClusterAndUser(cluster, { name: "token", token });

@@ -63,7 +63,7 @@ function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations
     if (who !== undefined)
       throw new Refused(
         `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ${JSON.stringify(who)}, ` +
-          "which would undo it; nothing is written. Change it where that tool declares it",
+          "which would revert the change; nothing is written. Change the field in that tool",
       );
   }
 }

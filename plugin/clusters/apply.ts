@@ -83,8 +83,8 @@ async function held(cluster: Cluster, path: string, body: Manifest): Promise<Out
 const mark = "globalpullsecret.io/applied";
 
 /**
- * A manifest of a name alone, such as a Namespace, with an annotation. An API server keeps no
- * account of an apply that sets no field, and `clusters delete` takes away only what was applied.
+ * Adds an annotation to a manifest that has only a name, such as a Namespace. An API server does
+ * not record an apply that sets no field, and `clusters delete` takes away only what was applied.
  * An object that is there already gets none, and so stays.
  */
 function marked(body: Manifest, live: Named | undefined): Manifest {

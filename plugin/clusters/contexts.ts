@@ -33,13 +33,14 @@ function wayTo(profile: ClusterProfile, contexts: ReadonlySet<string>, how: Reac
   const name = profile.metadata.name ?? "";
   const asJoined = profile.metadata.annotations?.[contextAnnotation] ?? name;
   const context = contexts.has(name) ? name : asJoined;
+  // Flags name the host's cluster and user. Another cluster must not get that user's credential.
   const reach = async (): Promise<Cluster> => {
     if (!contexts.has(context))
       throw new Refused(
         `your kubeconfig has no context ${name}, nor ${asJoined}; ` +
           "kubectl config rename-context gives one the cluster's name",
       );
-    const cluster = await io.reach({ ...how, context, cluster: undefined });
+    const cluster = await io.reach({ ...how, context, cluster: undefined, user: undefined });
     await refuseOther(cluster, profile, context);
     return cluster;
   };

@@ -104,7 +104,7 @@ function refuseForeign(live: V1Secret | undefined, secret: string): void {
   const who = undoneBy(metadata, path);
   if (who !== undefined)
     throw new Refused(
-      `${secret}: declared by ${JSON.stringify(who)}, which would undo it; nothing is written: ` +
+      `${secret}: declared by ${JSON.stringify(who)}, which would revert the change; nothing is written: ` +
         "change it where that one takes it from",
     );
 }

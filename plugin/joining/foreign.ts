@@ -1,4 +1,4 @@
-/** Tells a cluster that this host has joined from one that another host, or somebody, has. */
+/** Distinguishes clusters that this host joined from those that another host or a person joined. */
 import { boundName, joinedByAnnotation, joinedName } from "#contract/joined.ts";
 import { fleetOwnerAnnotation, namespace } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";

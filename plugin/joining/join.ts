@@ -60,7 +60,7 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   // Where this join names its own, the earlier ones are asked for only to be told.
   const former = known || before ? await (named ? earlier().catch(noneRead) : earlier()) : [];
   const targets = named ? asked.targets : former.length > 0 ? former : usual;
-  // Whoever may not write here changes nothing there.
+  // The host is written first: a caller without that right then changes nothing in the cluster.
   const wanted = profileOf(name, id, flags);
   const { metadata } = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
   const uid = metadata.uid ?? "";

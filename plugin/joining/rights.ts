@@ -26,7 +26,7 @@ export const guardsOf = (joinedBy: string): readonly Made[] =>
     objectsOf(one, { annotations: { [joinedByAnnotation]: joinedBy } }),
   );
 
-/** Paths of these. */
+/** API paths of the guards. */
 export const guardPaths: readonly string[] = guardsOf("").map(({ path }) => path);
 
 /** The objects in the order in which they are made; `joinedBy` says who joined the cluster. */

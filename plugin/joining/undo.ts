@@ -20,8 +20,8 @@ type Begun = Readonly<{
 }>;
 
 /**
- * Takes away what this join has made; the sentence that says what stands. Where an account was
- * there, it stays with all that belongs to it, and with what this join has written over it.
+ * Removes what this join has made, and returns a sentence about what is left. An account that was
+ * there before stays, with everything that belongs to it and what this join has written over it.
  */
 export async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
   const { name, joinedBy, made, former, here } = begun;

@@ -18,12 +18,12 @@ type Question = Readonly<{
 }>;
 
 /**
- * Most redirects followed. A registry may add a slash to the path, or lead to its version of the
- * API; a loop would not end.
+ * Maximum number of redirects followed. A registry may add a slash to the path, or lead to its
+ * version of the API; a loop would not end.
  */
 const mostRedirects = 5;
 
-/** Most bytes read of an answer. The longest tokens in use have some 10 KiB. */
+/** Maximum number of bytes read of an answer. The longest tokens in use have some 10 KiB. */
 const longest = 256 * 1024;
 
 /**

@@ -47,7 +47,7 @@ export async function logInToAll(
  */
 async function logIn({ registry, credential }: AskedLogin, asking: Asking): Promise<LoginOutcome> {
   const host = hostToAsk(registry);
-  if (host === undefined) return { answer: "notAsked", why: "a pattern names no one host" };
+  if (host === undefined) return { answer: "notAsked", why: "a pattern does not name one host" };
   const signal = AbortSignal.timeout(asking.seconds * 1000);
   let last = "";
   for (const scheme of schemesOf(host, asking.plainHttp)) {
@@ -124,7 +124,7 @@ function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge)
 function tokenIn(body: string): string {
   const found = read(body);
   const token = found["token"] ?? found["access_token"];
-  // As RFC 6750 spells one: anything else would be no header.
+  // The characters of RFC 6750, and a colon. Others could make an invalid header.
   if (typeof token === "string" && /^[\w.~+/=:-]+$/.test(token)) return token;
   throw new Unreachable("its token service gives no token");
 }

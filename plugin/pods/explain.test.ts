@@ -218,7 +218,7 @@ spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: app, image: gh
   );
 });
 
-test("explains of a workload the pod whose pull fails", async () => {
+test("explains the failing pod of a workload", async () => {
   const fake = cluster(pod());
   const failing = { ...pod({ waiting: refusedPull }), metadata: { name: "web-1", uid: "u2" } };
   fake.objects.set(`${shop}/pods/web-1`, failing);

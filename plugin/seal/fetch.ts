@@ -7,7 +7,7 @@ import { Refused } from "../terminal/io.ts";
 /** The controller's Service. */
 type Controller = Readonly<{ namespace: string; name: string }>;
 
-/** The PEM that it gives out, of which nothing has been judged. */
+/** The PEM that the controller serves, unverified. */
 export async function fetchCertificate(
   cluster: Cluster,
   { namespace, name }: Controller,

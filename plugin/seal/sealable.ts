@@ -61,7 +61,9 @@ const ofDocument = (bytes: Uint8Array): Sealable => ({
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The manifest; undefined where it is a document of another kind, which is judged as such. */
+/**
+ * The manifest. Undefined for any other document, which the caller then checks as a pull secret.
+ */
 async function manifestIn(
   bytes: Uint8Array,
   io: Pick<Io, "documents">,

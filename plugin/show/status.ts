@@ -70,7 +70,7 @@ function revisionLines({ status }: GlobalPullSecret, { paint, now }: Screen): st
   return [`Revision  ${parts.join(", ")}`, ...halted];
 }
 
-/** Most columns of the bar; a longer one says no more. */
+/** Maximum number of columns of the bar; a longer one says no more. */
 const widestBar = 60;
 
 function nodeLines(object: GlobalPullSecret, screen: Screen): string[] {

@@ -33,7 +33,7 @@ export type Io = Readonly<{
   /** The namespace of the kubeconfig's context; `default` without one. Throws Misuse as `reach`. */
   namespace(how: Reach): Promise<string>;
   yaml(value: unknown): Promise<string>;
-  /** The documents of a YAML text. Throws where it is none; what it says may quote the text. */
+  /** The documents of a YAML text. Throws if it is not YAML; the error may quote the text. */
   documents(text: string): Promise<readonly unknown[]>;
   /**
    * Aborts on Ctrl-C, which from the first access on no longer ends the process by itself: whoever

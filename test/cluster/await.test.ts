@@ -29,7 +29,7 @@ test("watches for the whole time that a state lasts", async () => {
   let looks = 0;
   await assert.rejects(
     stays("there are few checks", () => ++looks < 2, 60_000),
-    /no longer so that there are few looks/,
+    /no longer so that there are few checks/,
   );
 });
 

@@ -38,7 +38,10 @@ test("refuses every wrong spec as kubectl sends it, with the reason", async () =
 });
 
 test("allows one object, named cluster", async () => {
-  await assert.rejects(on.cluster.apply(objectOf({}, "second")), /there is one GlobalPullSecret/);
+  await assert.rejects(
+    on.cluster.apply(objectOf({}, "second")),
+    /there can only be one GlobalPullSecret/,
+  );
 });
 
 test("returns an empty spec as the whole policy, under the short name", async () => {

@@ -165,7 +165,7 @@ test("H3, H9: delivers the original's rotation while the additional is invalid",
     document({ "o.example": "orig:1", "quay.io": `robot:${planted}` }),
   );
   await plane.declare(on, "{}");
-  await plane.untilEvent(on, "Rejected", "last good entries stay in force");
+  await plane.untilEvent(on, "Rejected", "last accepted entries stay in force");
   await plane.declare(on, document({ "quay.io": "orig:2", "o.example": "orig:2" }), "pull-secret");
   await plane.untilPublished(
     on,

@@ -18,7 +18,7 @@ const nodes = "must be a number of nodes from";
 const label = "must be lower-case letters, digits and hyphens";
 const always = "is the name of a source that is always there";
 const product = "is a Secret of the product itself";
-const providerOnly = "credentialProvider goes with mode CredentialProvider only";
+const providerOnly = "credentialProvider needs mode CredentialProvider";
 const host = "must be a registry as in image names";
 
 export const wrongSpecs: readonly (readonly [spec: object, words: string])[] = [

@@ -28,7 +28,7 @@ Shows the main job on a real cluster of two nodes, and checks each claim.
   --down   remove the cluster that --keep left
   --write  put this run's transcript into README.md
 `;
-const about = `This takes about two minutes. The first time it takes 7 to 15: it then installs Debian packages
+const about = `This takes about three minutes. The first time it takes 7 to 15: it then installs Debian packages
 (debootstrap, buildah and others) and compiles Kubernetes into ~/.cache. The cluster needs root on
 Debian or Ubuntu, Go and 6 GiB of memory; the first step needs none of them.
 `;

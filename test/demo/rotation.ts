@@ -7,6 +7,7 @@ import { kubelets } from "../e2e/nodes.ts";
 import { podOn, untilState } from "../e2e/pods.ts";
 import { prepare } from "../e2e/prepared.ts";
 import * as product from "../e2e/product.ts";
+import { seconds } from "./changes.ts";
 import type { Narrator } from "./narrator.ts";
 
 /** As the story's installation allows it. */
@@ -35,11 +36,11 @@ export async function tellRotation(cluster: Cluster, narrator: Narrator): Promis
   await until("every node answers with it", () =>
     nodes.every((node) => node.readFile(providerFiles.answer)?.includes(additional)),
   );
-  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  const took = seconds(begun);
   const image = await cluster.pushApp("team/app:2");
   await cluster.apply(...nodes.map((node) => podOn(node, `rotated-${node.name}`, image)));
   for (const node of nodes) await untilState(cluster, `rotated-${node.name}`, "Running");
-  narrator.claim("nextPull", true, { seconds });
+  narrator.claim("nextPull", true, { seconds: took });
   const after = await kubelets(cluster);
   narrator.claim("sameKubelets", before.join() === after.join());
   await product.deleteAdditional(cluster);

@@ -21,19 +21,31 @@ export const script = {
   running: claim("both pods run, {seconds} s after the Secret was created"),
   seen: step("What an administrator sees"),
   neighbour: claim("the entry of another program is still in node1's file"),
+  changed: step("The registry's password is rotated, and the Secret with it"),
+  sameAgents: claim(
+    "every node has the new password {seconds} s after the Secret was written, and no agent's pod is new",
+  ),
   badEdit: step("A bad edit is refused"),
   lastGood: claim("the last good credentials stay in force"),
+  joins: step("A third node joins"),
+  joined: claim("a pod with a private image runs there, {seconds} s after the node was started"),
+  broken: step("An edit with which no kubelet starts"),
+  rolledBack: claim(
+    "after three failed starts {node} has its previous file again, and its kubelet runs",
+  ),
+  halted: claim("the rollout has halted: the other kubelets are the same processes as before"),
+  healed: claim("a corrected Secret is in force on every node, {seconds} s after it was written"),
   deleted: step("The administrator deletes the Secret"),
   gone: claim("DaemonSet, RoleBinding, Role, ServiceAccount and Secret are gone after {seconds} s"),
   sameBytes: claim("node1's file is byte for byte what it was"),
-  noFile: claim("node2 has no file, as before"),
-  noTrace: claim("nothing of ours is left on either node"),
+  noFile: claim("node2 and node3 have no file, as before"),
+  noTrace: claim("nothing of ours is left on any node"),
   prepared: step("Nodes as Cluster API or cloud-init makes them: a script, and two kubelet flags"),
-  rotated: step("The registry's password is rotated, and the Secret with it"),
+  rotated: step("The registry's password is rotated again, and the Secret with it"),
   nextPull: claim(
-    "the next pull of both nodes has the new password, {seconds} s after the Secret was written",
+    "the next pull of every node has the new password, {seconds} s after the Secret was written",
   ),
-  sameKubelets: claim("both kubelets are the same processes"),
+  sameKubelets: claim("all kubelets are the same processes"),
 };
 
 type Key = keyof typeof script;

@@ -5,6 +5,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { run } from "../cluster/run.ts";
 import { podOn, stateOf } from "../e2e/pods.ts";
 import * as product from "../e2e/product.ts";
+import { seconds, tellChange, tellFailure, tellJoiner } from "./changes.ts";
 import type { Narrator } from "./narrator.ts";
 import { plugin } from "./offline.ts";
 
@@ -69,6 +70,8 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
   };
   narrator.claim("neighbour", "elsewhere.example" in merged.auths);
 
+  await tellChange(cluster, narrator);
+
   narrator.step("badEdit");
   const served = await product.revision(cluster);
   await product.writeAdditional(cluster, '{"auths":{"registry.example":{"auth":"user:password"}}}');
@@ -76,6 +79,9 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
   narrator.say(`${event.type}  ${event.reason}  ${event.message}`);
   await show(cluster, narrator, "wait", "--for=condition=Stalled", object, "--timeout=60s");
   narrator.claim("lastGood", (await product.revision(cluster)) === served);
+
+  await tellJoiner(cluster, narrator);
+  await tellFailure(cluster, narrator);
 
   narrator.step("deleted");
   await product.deleteAdditional(cluster);
@@ -94,9 +100,13 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
     { timeout: 120_000, every: 300 },
   );
   narrator.claim("gone", true, { seconds: seconds(deleted) });
-  const [first, second] = nodes.map((node) => node.readFile("config.json")?.toString());
+  const [first, ...rest] = nodes.map((node) => node.readFile("config.json")?.toString());
   narrator.claim("sameBytes", first === others, { seen: first });
-  narrator.claim("noFile", second === undefined, { seen: second });
+  narrator.claim(
+    "noFile",
+    rest.every((file) => file === undefined),
+    { seen: rest.join() },
+  );
   const leftovers = await Promise.all(
     nodes.map((node) =>
       node.exec([
@@ -191,8 +201,4 @@ async function watchNodes(cluster: Cluster, narrator: Narrator): Promise<void> {
     },
     { timeout: 120_000, every: 200 },
   );
-}
-
-function seconds(since: number): string {
-  return ((performance.now() - since) / 1000).toFixed(1);
 }

@@ -116,11 +116,15 @@ test("H17: finds another unit and serves another root directory, and the origina
   assert.equal(node.readFile("config.json"), undefined, "nothing is in the usual directory");
 });
 
-test("refuses a Secret that shadows a protected registry, and keeps its last good entries", async () => {
+test("refuses a Secret that shadows a protected registry, and keeps its last accepted entries", async () => {
   await writeSecret(names.additionalSecretName, {
     "platform.example/team": { auth: "ZXZpbDpldmls" },
   });
-  await product.untilEvent(cluster, "Rejected", /platform\.example\/team.*last good entries stay/);
+  await product.untilEvent(
+    cluster,
+    "Rejected",
+    /platform\.example\/team.*last accepted entries stay/,
+  );
   await stays("nothing changes", async () => (await product.revision(cluster)) === 1, 2000);
   assert.ok("other.example" in ((await fileOf()) as object));
 });

@@ -218,7 +218,7 @@ test("accepts an empty selector only when written in full, reports it in status,
   const every = { namespaceSelector: {} };
   await assert.rejects(
     home.cluster.apply(fleetSecret({ clusterAPI: every, via: "ClusterResourceSet" })),
-    /must be selected by labels/,
+    /needs the namespaces of clusterAPI/,
   );
   await assert.rejects(
     home.cluster.apply(fleetSecret({ clusterAPI: {} as typeof every })),

@@ -374,7 +374,7 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, message: Reg
   [
     "profiles through ClusterResourceSet",
     { via: "ClusterResourceSet", clusterProfiles: profiles },
-    /reaches no ClusterProfiles/,
+    /does not support clusterProfiles/,
   ],
   ["no concurrency", { rollout: { maxConcurrency: "0%" } }, /percentage from 1%/],
   ["no duration", { removal: { grace: "soon" } }, /duration such as/],

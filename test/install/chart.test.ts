@@ -212,12 +212,12 @@ const inRole = (role: Role): readonly string[] => [
 test("role SyncManagement is kubectl kustomize manifests/sync/management", async () => {
   assert.deepEqual(
     await released(...inRole("SyncManagement")),
-    await plain({ resources: ["tenants/management"] }),
+    await plain({ resources: ["sync/management"] }),
   );
 });
 
 test("role SyncTenant is kubectl kustomize manifests/sync/tenant with its CRD; the namespace is a value", async () => {
-  const resources = ["tenants/tenant", "crds/syncsecrets"];
+  const resources = ["sync/tenant", "crds/syncsecrets"];
   assert.deepEqual(await released(...inRole("SyncTenant")), await plain({ resources }));
   const target = { kind: "Deployment", name: "global-pull-secret-sync-tenant" };
   const value = "--management-namespace=tenant-b";
@@ -247,7 +247,7 @@ const withPolicy = `--set-json=policy=${JSON.stringify(policy)}`;
 async function hookCommands(job: string, ...args: readonly string[]) {
   const pod = (await podsOf(...args)).get(`Job/global-pull-secret-${job}`);
   return [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])].map(({ command = [] }) => {
-    assert.deepEqual(command.slice(0, 2), ["/nodejs/bin/node", "/app/kubectl-pull_secret.cjs"]);
+    assert.deepEqual(command.slice(0, 2), ["/nodejs/bin/node", "/app/plugin.cjs"]);
     return command.slice(2);
   });
 }

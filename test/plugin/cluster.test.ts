@@ -99,7 +99,7 @@ test("pause, withdraw, resume and retry write their field, and Git's stays Git's
   await steer(on, { managementState: "Paused" });
   const { code, err } = await plugin("resume");
   assert.equal(code, 1);
-  assert.match(err, /declared by "test", which would undo it; nothing is written/);
+  assert.match(err, /declared by "test", which would revert the change; nothing is written/);
   assert.equal(await state(), "Paused");
   await steer(on, {});
 });

@@ -63,6 +63,7 @@ function both(): readonly [Joined, Joined] {
   return [east, west];
 }
 
+const pageText = (): string => readFileSync(join(root, "docs/extend/sealed.md"), "utf8");
 const file = (name: string): string => join(folder, "files", `${name}.yaml`);
 const { additionalSecretName: name, namespace } = names;
 
@@ -133,6 +134,36 @@ for (const [scope, where, status] of moves)
     await untilSynced(east, status, at);
     assert.equal(await documentIn(east, at), status === "True" ? document : "");
   });
+
+test("Sealed Secrets replaces a Secret made by hand only after the page's annotation", async () => {
+  const [east] = both();
+  const at = { name: "made-by-hand", namespace: "default" };
+  const made = '{"auths":{"by-hand.example":{"auth":"aDpo"}}}';
+  writeFileSync(join(folder, "by-hand.json"), made);
+  const from = `--from-file=${names.secretKeys.document}=${join(folder, "by-hand.json")}`;
+  const type = `--type=${names.secretType}`;
+  await east.cluster.kubectl("create", "secret", "generic", at.name, type, from);
+  await seal(
+    "-f",
+    "pull-secret.json",
+    "--cert",
+    "east=east.pem",
+    "--scope",
+    "cluster-wide",
+    "-o",
+    "hand",
+  );
+  const text = readFileSync(join(folder, "hand", "east.yaml"), "utf8")
+    .replaceAll(`name: ${name}`, `name: ${at.name}`)
+    .replaceAll(`namespace: ${namespace}`, `namespace: ${at.namespace}`);
+  writeFileSync(join(folder, "by-hand.yaml"), text);
+  await east.cluster.kubectl("apply", "-f", join(folder, "by-hand.yaml"));
+  await untilSynced(east, "False", at);
+  assert.equal(await documentIn(east, at), made);
+  const annotation = /sealedsecrets\.bitnami\.com\/managed=true/.exec(pageText())?.[0];
+  await east.cluster.kubectl("annotate", "secret", at.name, annotation ?? "");
+  await until("it is replaced", async () => (await documentIn(east, at)) === document);
+});
 
 test("kubeseal opens what we seal, and we read what it seals", async () => {
   const [east] = both();

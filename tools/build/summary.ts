@@ -45,7 +45,7 @@ export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run)
     ...(whole
       ? [
           `promises shown here: ${shownIn(lines)}`,
-          ...(seconds > minutes * 60 ? [`too slow: at most ${minutes} minutes are allowed`] : []),
+          ...(seconds > minutes * 60 ? [`slow: the goal is at most ${minutes} minutes`] : []),
           `the others: ${others.map((one) => `\`${commandOf[one]}\``).join(", ")}`,
         ]
       : []),

@@ -4,6 +4,7 @@ import { helpIn, helpOf, withHelp } from "#contract/help.ts";
 import { errorsPage, sections } from "./errors.ts";
 import { ofAgents } from "./codes/agents.ts";
 import { ofPrograms } from "./codes/by-itself.ts";
+import { meanings } from "./codes/meanings.ts";
 
 const all = sections.flatMap(({ catalogue }) => Object.values(catalogue));
 
@@ -36,6 +37,11 @@ test("has no text about a code that is gone", () => {
   const codes = new Set<string>(all.map(([code]) => code));
   for (const code of [...Object.keys(ofAgents), ...Object.keys(ofPrograms)])
     assert.ok(codes.has(code), code);
+});
+
+test("has a meaning of its own for exactly the codes whose text is only a detail", () => {
+  const bare = all.filter(([, meaning]) => meaning === "{}").map(([code]) => code);
+  assert.deepEqual(Object.keys(meanings), bare.toSorted());
 });
 
 test("ends a text with the link for its first code, even if it is cut", () => {

@@ -9,6 +9,7 @@ import { catalogue as documents } from "#pullsecret/problems/problems.ts";
 import { catalogue as sync } from "#tenants/rules/problems.ts";
 import { ofAgents } from "./codes/agents.ts";
 import { general, ofPrograms } from "./codes/by-itself.ts";
+import { meanings } from "./codes/meanings.ts";
 
 type Section = Readonly<{
   title: string;
@@ -24,7 +25,7 @@ export const sections: readonly Section[] = [
     title: "Pull secrets",
     lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; other sources stay in use, and `kubectl pull-secret check` ends with exit code 1. The others are warnings, which the Event `AcceptedWithWarnings` reports.",
     catalogue: documents,
-    byItself: (code) => (isWarning(code) ? general.warning : (ofPrograms[code] ?? general.refused)),
+    byItself: (code) => ofPrograms[code] ?? (isWarning(code) ? general.warning : general.refused),
   },
   {
     title: "Agents",
@@ -81,7 +82,7 @@ function partsOf({ title, lead, catalogue, byItself }: Section): string[] {
 /** `todo`: the message's own text, if there is no longer one. */
 function entry(code: string, what: string, byItself: string | undefined, todo: string): string {
   const you = Object.hasOwn(ofAgents, code) ? ofAgents[code as AgentCode][1] : sentence(todo);
-  const meaning = what === "{}" ? "The message has the details." : sentence(what);
+  const meaning = what === "{}" ? meanings[code] : sentence(what);
   return `### ${code}\n\n${meaning}\n\n- **By itself**: ${byItself}\n- **You**: ${you}`;
 }
 

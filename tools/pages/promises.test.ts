@@ -38,7 +38,7 @@ test("every number in a test's name is that of a promise, and stands at its begi
   }
 });
 
-test("what is only said stands under a heading of its page, and on the page of promises as such", () => {
+test("lists promises without a test under a heading of their page, and as such on the page of promises", () => {
   const [shown = "", said = ""] = promisesPage([]).split("## Stated, not shown");
   for (const [number, { page, sentence }] of Object.entries(prose)) {
     const [file = "", anchor = ""] = page.split("#");
@@ -84,7 +84,7 @@ test("every file that holds tests is run by a tier, the lowest tier that imports
   );
 });
 
-test("counts each promise of a letter once, however many tests show it", () => {
+test("counts each promise once, even if several tests show it", () => {
   const none = shownOf([]);
   assert.deepEqual(none, {
     H: { shown: 0, of: 26 },

@@ -89,7 +89,7 @@ function imagesOf(value: unknown): string[] {
   );
 }
 
-test("names for every answer to an objection on the page an existing test", () => {
+test("links an existing test for every answer to an objection on the page", () => {
   const rows = rowsUnder("| objection to a credential on the nodes | answer | shown by |");
   for (const [objection, , shown = ""] of rows) {
     const [, file = ""] = /\]\(\.\.\/\.\.\/([^)]+\.test\.ts)\)/.exec(shown) ?? [];
@@ -97,7 +97,7 @@ test("names for every answer to an objection on the page an existing test", () =
   }
 });
 
-test("uses on the page the names of the bench's rows, and no table of its own", () => {
+test("uses the names of the bench's rows on the page, and has no table of its own", () => {
   const [, below = ""] = page.split("\n## What it costs\n");
   const [section = ""] = below.split("\n## ");
   assert.doesNotMatch(section, /^\|/m);

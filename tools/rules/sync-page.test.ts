@@ -22,7 +22,7 @@ const practices = [
   "Backup",
 ];
 
-test("L32: names eleven practices, and for each in a line what to do", () => {
+test("L32: lists eleven practices, each with instructions in one line", () => {
   const [, below = ""] = page.split("\n## Practices\n");
   const [list = ""] = below.trim().split("\n\n");
   const items = list.split(/^- /m).slice(1);

@@ -68,7 +68,7 @@ async function outcome<T>(
   }
 }
 
-/** These answers are not about the request: no credential, too slow, too many requests. */
+/** These statuses do not judge the request itself: no credential, timeout, too many requests. */
 const noAnswers: ReadonlySet<number> = new Set([401, 408, 429]);
 
 /** A webhook that cannot be called refuses with 500, before anything is written. */
@@ -76,7 +76,7 @@ const isRefusal = ({ status, detail = "" }: ApiError): boolean =>
   (status >= 400 && status < 500 && !noAnswers.has(status)) ||
   (status === 500 && detail.includes("failed calling webhook"));
 
-/** Most characters of a quoted refusal: an Event holds 1,024, of several nodes. */
+/** Maximum number of characters of a quoted refusal: an Event holds 1,024, of several nodes. */
 const longestQuote = 300;
 
 /** Runs of characters that may be a key, a token or a digest. Names of the API have no capitals. */
@@ -85,9 +85,9 @@ const looksRandom = (run: string): boolean =>
   /\d/.test(run) && (/[A-Z]/.test(run) || (run.length >= 32 && !run.includes("-")));
 
 /**
- * A refusal in words that may be shown. A webhook may write anything, even the request that it
- * received. Values that we sent, credentials in addresses and headers, and texts that look like a
- * key are left out.
+ * The text of a refusal, without its sensitive parts. A webhook may write anything, even the
+ * request that it received. Values that we sent, credentials in addresses and headers, and texts
+ * that look like a key are left out.
  */
 export function quotable(detail: string, sent: readonly string[]): string {
   let text = detail.slice(0, 4 * longestQuote).replaceAll(/[\s\p{C}]+/gu, " ");

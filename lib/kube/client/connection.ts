@@ -1,7 +1,7 @@
 /**
  * Requests to one API server. Connections are kept, answers are bounded, redirects stay on that
- * server, and every failure is an ApiError. The connection and its credentials are
- * @kubernetes/client-node's.
+ * server, and every failure is an ApiError. @kubernetes/client-node provides the connection and its
+ * credentials.
  */
 import {
   HttpMethod,

@@ -11,7 +11,7 @@ import type { Connection } from "./connection.ts";
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const metadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-/** Most items of a page. */
+/** Maximum number of items of a page. */
 const mostObjects = 500;
 const mostRows = 5000;
 

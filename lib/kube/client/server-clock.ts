@@ -23,7 +23,10 @@ export class ServerClock {
   readonly #own: () => number;
   readonly #elapsed: () => number;
 
-  /** `own`: the time until an answer has come; `elapsed`: a monotonic clock. Milliseconds. */
+  /**
+   * Both in milliseconds. `own`: the local clock, used until the first answer; `elapsed`: a
+   * monotonic clock.
+   */
   constructor(own = () => Date.now(), elapsed = () => performance.now()) {
     [this.#own, this.#elapsed] = [own, elapsed];
   }

@@ -9,7 +9,7 @@ export const mebibyte = 1024 * 1024;
 type Answer = Readonly<{
   status?: number;
   heard?: (line: string) => void;
-  /** Most bytes of a line, or of a refusal. */
+  /** Maximum number of bytes of a line, or of a refusal. */
   largest?: number;
 }>;
 

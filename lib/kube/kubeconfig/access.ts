@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 /** The credential of a request: a token, or a client certificate and its key. */
 export type AccessProof = Readonly<{ token?: string; certificate?: string; key?: string }>;
 
-/** Access to one cluster. No way of printing it shows its credential. */
+/** Access to one cluster. Printing this object never shows its credential. */
 export class Access {
   readonly server: string;
   /** Base64 of PEM, like its siblings; undefined: the roots that this machine trusts. */

@@ -31,7 +31,7 @@ export const lease = {
   answer: 3,
 } as const;
 
-/** Most seconds that a Lease is honoured, however long another build's Lease claims to last. */
+/** Maximum seconds that a Lease is honoured, however long another build's Lease claims to last. */
 const longest = 60;
 
 /**

@@ -47,7 +47,9 @@ export type ListWatch = Readonly<{
   /** Called when a list or a watch ended with an error, for the log. */
   failed: (error: Error) => void;
   signal: AbortSignal;
-  /** Most milliseconds between two attempts, if the usual minute and a half would be too late. */
+  /**
+   * Maximum milliseconds between two attempts, if the usual minute and a half would be too late.
+   */
   longestPause?: number;
 }>;
 

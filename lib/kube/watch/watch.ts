@@ -28,7 +28,9 @@ type Options = Readonly<{
   /** Called when a watch ended with an error, for the log. */
   failed: (error: Error) => void;
   signal: AbortSignal;
-  /** Most milliseconds between two attempts, if the usual minute and a half would be too late. */
+  /**
+   * Maximum milliseconds between two attempts, if the usual minute and a half would be too late.
+   */
   longestPause?: number;
   /**
    * The rates that a watch may send if the server is not trusted. A watch that exceeds them is

@@ -701,7 +701,7 @@ for (const [protect, registry, warned] of [
     assert.ok(
       about({})
         .join()
-        .endsWith(warned === undefined ? "" : `otherwise protect ${warned} too`),
+        .endsWith(warned === undefined ? "" : `protect ${warned} too, unless this is intended`),
     );
   });
 

@@ -234,7 +234,7 @@ export const catalogue = {
   ],
   hubToken: [
     "GPS167",
-    "docker login's own token, left out",
+    "is docker login's own token, and is left out",
     "no action needed: pulls use the entry https://index.docker.io/v1/ beside it",
   ],
   tokenBesideEmpty: [
@@ -265,7 +265,7 @@ export const catalogue = {
   ],
   noRegistries: [
     "GPS174",
-    "no registries: every node would lose what this source supplies",
+    "no registries: nodes lose the entries that only this source supplied",
     "add its registries, unless you want to withdraw it",
   ],
   expires: [

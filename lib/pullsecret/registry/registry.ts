@@ -57,8 +57,8 @@ export function spelling(registry: string): string {
 }
 
 /**
- * Whether a key is Docker Hub's without its last slash. The kubelet reads `/v1` as the beginning of
- * a repository's name, which no image of index.docker.io has.
+ * True for a key of Docker Hub without its trailing slash. The kubelet reads `/v1` as the beginning
+ * of a repository's name, which no image of index.docker.io has.
  */
 export function isHubWithoutSlash(key: string): boolean {
   return /^index\.docker\.io\/v[12]$/.test(normalise(key) ?? "");

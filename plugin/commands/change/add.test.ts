@@ -104,7 +104,11 @@ const refused: readonly (readonly [what: string, secret: object, said: RegExp])[
     { ...pullSecret({}), type: "Opaque" },
     /type is Opaque; .* delete the Secret/,
   ],
-  ["declared by Git", pullSecret({}, git), /declared by "argocd-controller", which would undo it/],
+  [
+    "declared by Git",
+    pullSecret({}, git),
+    /declared by "argocd-controller", which would revert the change/,
+  ],
   [
     "no JSON",
     { ...pullSecret({}), data: { ".dockerconfigjson": btoa("junk") } },
@@ -254,7 +258,7 @@ for (const [left, why] of leftovers)
     assert.ok(err.includes(why), err);
     assert.match(
       asked[0] ?? "",
-      /^"quay\.io" is the last registry of use in additional-pull-secret/,
+      /^"quay\.io" is the last usable registry in additional-pull-secret/,
     );
   });
 

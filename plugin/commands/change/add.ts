@@ -17,7 +17,7 @@ import { command } from "#plugin/terminal/command.ts";
 import { Misuse, type Io } from "#plugin/terminal/io.ts";
 import { registry } from "./registry.ts";
 
-/** Most bytes of a password. A Secret holds 1 MiB, for all entries together. */
+/** Maximum number of bytes of a password. A Secret holds 1 MiB, for all entries together. */
 const longestPassword = 512 * 1024;
 
 export const add = command(

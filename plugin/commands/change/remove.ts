@@ -22,7 +22,7 @@ export const remove = command(
     example: "quay.io",
     more:
       "Writes the Secret only if it has not changed meanwhile. Asks before it removes the last\n" +
-      "registry of use: then the Secret is deleted, and the nodes' previous entries are restored.",
+      "usable registry. It then deletes the Secret, and the nodes get their previous entries back.",
     flags: {
       REGISTRY: {
         read: knownRegistry,
@@ -41,7 +41,7 @@ export const remove = command(
     const object = await peekObject(cluster);
     const { secret } = sourceSecret(object, source);
     const question = (useless: readonly string[]) =>
-      `${quote(REGISTRY)} is the last registry ${useless.length > 0 ? "of use in" : "of"} ${secret}. ` +
+      `${quote(REGISTRY)} is the last ${useless.length > 0 ? "usable registry in" : "registry of"} ${secret}. ` +
       `Delete this Secret, and take what it supplies off every node of ${cluster.identity}?`;
     const done = await rewrite(cluster, {
       secret,

@@ -20,6 +20,7 @@ export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefine
   ...how,
   context: how["host-context"],
   cluster: undefined,
+  user: undefined,
 });
 
 /** One name of a cluster or several, separated by commas. */

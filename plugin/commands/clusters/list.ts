@@ -30,10 +30,10 @@ type Row = Readonly<{
   name: string;
   joined: string;
   healthy: string;
-  /** Whether its account is held to its task there. */
+  /** Whether policies in the cluster restrict the account. */
   guarded: string;
   version: string;
-  /** Of the first condition that is not True. */
+  /** The message of the first condition that is not True. */
   message?: string;
 }>;
 

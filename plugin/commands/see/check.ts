@@ -59,8 +59,9 @@ export const check = command(
       "source's Secret, which requires the right to get it. --login sends requests to each registry\n" +
       "from this machine: /v2/, and then a token or Basic. A registry gets its credential over TLS\n" +
       "only, but for this machine's own and for --plain-http. -o github prints annotations of GitHub\n" +
-      "Actions. Exit code 1: it is refused, or a registry refuses, or cannot be reached, within\n" +
-      "--request-timeout. For an authority of your own set NODE_EXTRA_CA_CERTS to its file.",
+      "Actions. Exit code 1: the pull secret is refused, or with --login a registry refuses its\n" +
+      "credential or does not answer within --request-timeout. For an authority of your own set\n" +
+      "NODE_EXTRA_CA_CERTS to its file.",
     flags: {
       F: { read: path, from: "operand", what: "the pull secret to judge, as with --file" },
       file: { read: path, short: "f", what: "the pull secret to judge, instead of the cluster's" },

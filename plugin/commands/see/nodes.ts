@@ -67,7 +67,7 @@ function table(shown: readonly NodeRow[], all: readonly NodeRow[], io: Io): stri
   ];
 }
 
-/** Least milliseconds between two looks: in a rollout every pod changes several times. */
+/** Minimum milliseconds between two looks: in a rollout every pod changes several times. */
 const pauseMilliseconds = 1000;
 
 /** Shows the rows at each change, until the signal aborts. */

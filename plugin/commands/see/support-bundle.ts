@@ -1,4 +1,4 @@
-/** `support-bundle`: what somebody else needs to help, and no credential. */
+/** `support-bundle`: what another person needs to help you, without credentials. */
 import { oneOf } from "#contract/values.ts";
 import { gather } from "#plugin/bundle/gather.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";

@@ -20,7 +20,7 @@ for (const [whose, cluster] of [
   ["a pause of the plugin's", declaredBy("kubectl-pull-secret", { "f:managementState": {} })],
   ["another field by Git", declaredBy("argocd-controller", { "f:conflictPolicy": {} })],
 ] as const)
-  test(`policy declares exactly the given fields, over ${whose}`, async () => {
+  test(`policy declares exactly the given fields when there is ${whose}`, async () => {
     const { code, out } = await call(argv, { cluster });
     assert.deepEqual([code, out], [0, "policy declared\n"]);
     const [{ body, options } = { body: {}, options: {} }] = cluster.writes;

@@ -97,7 +97,10 @@ test("refuses a field that Git declares", async () => {
   const cluster = clusterWith(object({ metadata: { managedFields } }));
   const { code, err } = await call(["pause"], { cluster });
   assert.equal(code, 1);
-  assert.match(err, /spec\.managementState: declared by "argocd-controller", which would undo it/);
+  assert.match(
+    err,
+    /spec\.managementState: declared by "argocd-controller", which would revert the change/,
+  );
   assert.deepEqual(cluster.writes, []);
   assert.equal((await call(["retry"], { cluster })).code, 0);
 });

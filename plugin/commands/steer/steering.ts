@@ -7,7 +7,7 @@ import { agree, yesFlag } from "#plugin/terminal/agree.ts";
 import { command, type Command } from "#plugin/terminal/command.ts";
 import type { Reach } from "#plugin/terminal/io.ts";
 
-/** Most characters of a reason: the condition's message has room for so many. */
+/** Maximum number of characters of a reason: the condition's message has room for so many. */
 const longestReason = 256;
 
 function reason(value: string): string | undefined | Wrong {

@@ -17,6 +17,8 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS127: `The whole source is refused. ${lastGood}`,
   GPS128: "The flag or the policy is refused. The policy before it stays in force.",
   GPS129: "Nothing is published. The content in force stays.",
+  GPS174:
+    "The check accepts the file. If you apply it, the controller removes the entries that only this source supplied.",
   GPS176: "The plugin changes what you asked for. The controller judges it beside the original.",
   GPS301: lastGood,
   GPS302: lastGood,
@@ -37,7 +39,8 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS321: again,
   GPS322: "The controller accepts the changes and works with them.",
   GPS323: "The controller deploys nothing in this cluster.",
-  GPS324: "Nodes that return remove the entries. The controller waits until the time named.",
+  GPS324:
+    "Nodes remove the entries when they come back. The controller waits until the time in the message.",
   GPS325: again,
   GPS326: "The controller writes once a minute.",
   GPS327: "The rollout begins when one node can be served.",

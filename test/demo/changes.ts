@@ -1,0 +1,99 @@
+/** The demo's middle: a rotation, a node that joins, and an edit with which no kubelet starts. */
+import { randomBytes } from "node:crypto";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { agents, auths, kubelets } from "../e2e/nodes.ts";
+import { podOn, untilState } from "../e2e/pods.ts";
+import * as product from "../e2e/product.ts";
+import type { Narrator } from "./narrator.ts";
+
+/** A rotation takes a patch of each pod's annotations; throws ClaimFailed where a pod is new. */
+export async function tellChange(cluster: Cluster, narrator: Narrator): Promise<void> {
+  const { nodes, registry } = cluster;
+  narrator.step("changed");
+  const before = await pods(cluster);
+  const additional = randomBytes(18).toString("base64url");
+  await registry.setUsers({ ...registry.users, additional });
+  const begun = performance.now();
+  await product.writeAdditional(cluster, registry.document("additional"));
+  const { auth } = registry.auth("additional");
+  await until(
+    "every node has the new password",
+    () => {
+      const served = nodes.filter((node) => auths(node)[registry.host]?.auth === auth);
+      narrator.live(`new password: ${served.map(({ name }) => name).join(", ") || "no node yet"}`);
+      return served.length === nodes.length;
+    },
+    { timeout: 120_000, every: 200 },
+  );
+  const took = seconds(begun);
+  await product.rolledOut(cluster);
+  const after = await pods(cluster);
+  narrator.claim("sameAgents", before.join() === after.join(), { seconds: took });
+}
+
+export async function tellJoiner(cluster: Cluster, narrator: Narrator): Promise<void> {
+  narrator.step("joins");
+  const image = await cluster.pushApp("team/app:joined");
+  const begun = performance.now();
+  const node = await cluster.addNode();
+  narrator.live(`${node.name} is Ready after ${seconds(begun)} s`);
+  const pod = `app-${node.name}`;
+  await cluster.apply(podOn(node, pod, image));
+  await untilState(cluster, pod, "Running");
+  narrator.claim("joined", true, { seconds: seconds(begun) });
+  // Not until Ready: the bad edit before is still in the Secret.
+  await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
+}
+
+/**
+ * From here on no kubelet starts with an entry for `spoiled.example`: systemd runs a check before
+ * each start. Ends with a corrected Secret on healed nodes.
+ */
+export async function tellFailure(cluster: Cluster, narrator: Narrator): Promise<void> {
+  const { nodes, registry } = cluster;
+  narrator.step("broken");
+  const good = JSON.parse(registry.document("additional")) as { auths: object };
+  const entry = { auth: Buffer.from("robot:password").toString("base64") };
+  const bad = { auths: { ...good.auths, "spoiled.example": entry } };
+  const check = "! grep -q spoiled.example /var/lib/kubelet/config.json";
+  // Restart=no: each failed start is then one of the agent's attempts.
+  for (const node of nodes)
+    await node.breakKubelet(`[Service]\nRestart=no\nExecStartPre=/bin/sh -c '${check}'\n`);
+  const before = await kubelets(cluster);
+  await product.writeAdditional(cluster, JSON.stringify(bad));
+  const event = await product.untilEvent(cluster, "RolloutHalted", /GPS218/);
+  narrator.say(`${event.type}  ${event.reason}  ${event.message}`);
+  const failed = nodes.findIndex(({ name }) => event.message.includes(name));
+  const node = nodes[failed];
+  if (node === undefined) throw new Error(`the Event names no node: ${event.message}`);
+  await cluster.untilReady(node);
+  const { ActiveState: state } = await node.unit(["ActiveState"]);
+  narrator.claim("rolledBack", state === "active" && !("spoiled.example" in auths(node)), {
+    node: node.name,
+    seen: state,
+  });
+  const after = await kubelets(cluster);
+  narrator.claim(
+    "halted",
+    before.every((kubelet, index) => index === failed || kubelet === after[index]),
+  );
+  for (const one of nodes) await one.healKubelet();
+  const begun = performance.now();
+  // Not the former document: that one's revision is in force already.
+  const corrected = { auths: { ...good.auths, "corrected.example": entry } };
+  await product.writeAdditional(cluster, JSON.stringify(corrected));
+  await until(
+    "every node has the corrected Secret",
+    () => nodes.every((one) => "corrected.example" in auths(one)),
+    { timeout: 120_000, every: 200 },
+  );
+  const took = seconds(begun);
+  await product.rolledOut(cluster);
+  narrator.claim("healed", true, { seconds: took });
+}
+
+const pods = async (cluster: Cluster): Promise<string[]> =>
+  (await agents(cluster)).map(({ metadata }) => metadata.uid).toSorted();
+
+export const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(1);

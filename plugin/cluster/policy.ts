@@ -1,11 +1,10 @@
 /** The policy (`spec`) of GlobalPullSecret, declared as the chart's values give it. */
-import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { Refused } from "../terminal/io.ts";
 import { manager } from "./names.ts";
 import { undoneBy } from "./ownership.ts";
+import { applyToObject } from "./steer.ts";
 
 /**
  * The field manager of a declared policy. It is not the plugin's own: an apply removes the fields
@@ -21,19 +20,21 @@ type Spec = Readonly<Record<string, unknown>>;
  * fields; what the plugin's other commands set is replaced.
  */
 export async function declarePolicy(cluster: Cluster, spec: Spec): Promise<void> {
-  const live = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
-  for (const path of pathsOf(spec, ["spec"])) {
-    const other = undoneBy(live?.metadata, path, [manager, policyManager]);
-    if (other !== undefined)
-      throw new Refused(
-        `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ` +
-          `${JSON.stringify(other)}, which would revert the change; nothing is written. Declare the field in one place`,
-      );
-  }
-  const metadata = { name: globalPullSecretName };
-  const body = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "GlobalPullSecret", metadata };
-  const how = { manager: policyManager, force: true };
-  await cluster.apply(globalPullSecretPath, { ...body, spec }, how);
+  await applyToObject(cluster, { manager: policyManager, force: true }, (live) => {
+    for (const path of pathsOf(spec, ["spec"])) {
+      const other = undoneBy(live?.metadata, path, [manager, policyManager]);
+      if (other !== undefined)
+        throw new Refused(
+          `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ` +
+            `${JSON.stringify(other)}, which would revert the change; nothing is written. Declare the field in one place`,
+        );
+    }
+    const metadata = {
+      name: globalPullSecretName,
+      ...(live !== undefined && { resourceVersion: live.metadata.resourceVersion }),
+    };
+    return { apiVersion: "globalpullsecret.io/v1alpha1", kind: "GlobalPullSecret", metadata, spec };
+  });
 }
 
 /** Paths of the fields at the ends. Several managers may share a list, so lists are left out. */

@@ -32,13 +32,27 @@ const attempts = 5;
  * nothing written, if another tool declares one of its fields.
  */
 export async function steer(cluster: Cluster, change: Change): Promise<void> {
+  await applyToObject(cluster, { manager }, (live) => {
+    refuseDeclared(live, change);
+    return configuration(live, change);
+  });
+}
+
+/**
+ * Applies what `bodyFor` returns for the object as it is read, and judges again if another client
+ * writes in between: the body names the version that it was made for.
+ */
+export async function applyToObject(
+  cluster: Cluster,
+  by: Readonly<{ manager: string; force?: true }>,
+  bodyFor: (live: GlobalPullSecret | undefined) => object,
+): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const live = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
-    refuseDeclared(live, change);
+    const body = bodyFor(live);
     try {
       // Force takes over from people with kubectl. Tools that declare the field are refused above.
-      const force = live !== undefined;
-      await cluster.apply(globalPullSecretPath, configuration(live, change), { manager, force });
+      await cluster.apply(globalPullSecretPath, body, { force: live !== undefined, ...by });
       return;
     } catch (error) {
       if (error instanceof ApiError && error.status === 404)

@@ -573,7 +573,8 @@ for (const role of roles)
     for (const path of ["flags.logLevel", ...pathsOf(defaults, true)]) {
       // helm's own parser refuses a name below a null map.
       const image = path === "image" ? [] : ["--set=image.repository=a.example/b"];
-      const given = [...inRole(role), ...image, `--set-json=${path}=null`];
+      const others = inRole(role).filter((flag) => !flag.startsWith(`--set=${path}.`));
+      const given = [...others, ...image, `--set-json=${path}=null`];
       const failed = await helm(tmpdir(), "template", "gps", chart, ...given).then(
         () => "",
         (error: Error) => error.message,

@@ -36,6 +36,9 @@ export function checkWindow(w: World, node: string): void {
   const most = budget >= 100 ? Infinity : budgetOf(api) + maxFailures;
   truth.limit.set(secret.digest, Math.max(truth.limit.get(secret.digest) ?? 0, most));
   if (t - truth.lastKill < 200) return;
+  // A grant to a node that restarts nothing takes no place, however many there were before.
+  const granted = w.machines.get(node);
+  if (granted && modeOf(w, granted) !== "Restart") return;
   let count = 0;
   for (const pod of api.pods.values()) {
     const m = w.machines.get(pod.node);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { call, FakeCluster, refusal } from "#plugin/fake.fixture.ts";
 import { object } from "#plugin/object.fixture.ts";
 
 const spec = { managementState: "Managed", rollout: { maxUnavailable: "25%" } };
@@ -39,6 +39,20 @@ for (const [path, fields] of [
     assert.ok(err.includes(`${path}: declared by "argocd-controller"`), err);
     assert.deepEqual(cluster.writes, []);
   });
+
+test("policy judges again when Git declares a field between the read and the write", async () => {
+  const cluster = declaredBy("global-pull-secret-policy", { "f:managementState": {} });
+  const theirs = declaredBy("argocd-controller", { "f:managementState": {} });
+  cluster.before = ({ verb, path, body }) => {
+    const { resourceVersion } = (body as { metadata: { resourceVersion?: string } }).metadata;
+    assert.notEqual(resourceVersion, undefined, "an API server compares only a given version");
+    cluster.objects.set(path, theirs.objects.get(path) ?? {});
+    throw refusal(409, verb, path);
+  };
+  const { code, err } = await call(argv, { cluster });
+  assert.equal(code, 1);
+  assert.match(err, /spec\.managementState: declared by "argocd-controller"/);
+});
 
 for (const text of ["", "x", "[]", "null", "1"])
   test(`policy refuses --spec ${JSON.stringify(text)}`, async () => {

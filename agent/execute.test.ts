@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { act } from "./execute.ts";
-import { parseConfig } from "./config/config.ts";
+import { parseConfig } from "./facts/config.ts";
 import {
   absent,
   decide,

@@ -1,17 +1,16 @@
 /** Executes a step: the journal first, then one action, which may be cut off at any instant. */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
-import type { Config } from "./config/config.ts";
+import type { Config } from "./facts/config.ts";
 import { removeFolder } from "./journal/folder.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
-import { denied } from "./restart/restart.ts";
-import { codes, say } from "./facts/problems.ts";
+import { denied } from "./decide/restart.ts";
+import { codes, say, type Step } from "./facts/step.ts";
 import { describe, hasCode } from "./files/errno.ts";
 import { FileChanged } from "./files/atomic-write.ts";
 import type { Deeds } from "./observe/stopwatch.ts";
-import type { Step } from "./facts/step.ts";
 import { keepJournal, putJournalBack, setAside } from "./journal/store.ts";
 import { SystemdError, isAnswer, RestartRefused } from "./systemd/connection.ts";
 import type { Systemd } from "./systemd/systemd.ts";

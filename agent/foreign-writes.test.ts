@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { seeded } from "#test/random.ts";
 import { emptyDocument, readDocument } from "./delivery/config-json/document.ts";
-import { foundOf } from "./delivery/config-json/observation.ts";
+import { foundOf } from "./delivery/config-json/plan.ts";
 import type { FoundFile } from "./delivery/delivery.ts";
 import { decide, facts, idle, now, seven, unasked, unit } from "./facts/facts.fixture.ts";
-import { type File, type Journal } from "./journal/journal.ts";
+import type { File, Journal } from "./journal/journal.ts";
 
 function found(file: File): FoundFile {
   if ("absent" in file)

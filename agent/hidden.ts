@@ -7,13 +7,28 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { asksForHelp } from "#contract/arguments.ts";
 import { readFlags } from "#contract/flags.ts";
-import { credentialFiles, nodeFiles, podFiles } from "#contract/names.ts";
+import { credentialFiles, nodeFiles, podFiles, mountPaths } from "#contract/names.ts";
 import { usage } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { flags } from "./config/first-container.ts";
-import { contentOf } from "./observe/candidates.ts";
+import { contentOf } from "./observe/hidden-files.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { legacyName, type Sight } from "./facts/search.ts";
+import { directory } from "#contract/values.ts";
+
+/** The controller sets these flags as it sets the agent's. */
+const flags = {
+  root: { read: directory, standard: mountPaths.root, what: "where the node's root is mounted" },
+  "kubelet-directory": {
+    read: directory,
+    standard: "/var/lib/kubelet",
+    what: "the kubelet's root directory on the node",
+  },
+  "pod-directory": {
+    read: directory,
+    standard: mountPaths.pod,
+    what: "the pod's own directory, which the agent reads next",
+  },
+};
 
 function search(root: string, kubeletDirectory: string): Sight {
   if (existsSync(join(root, kubeletDirectory, nodeFiles.journal))) return { kind: "ours" };

@@ -3,8 +3,7 @@
  * again" once.
  */
 import { exitCodes } from "#contract/names.ts";
-import type { Code } from "./facts/problems.ts";
-import type { Step } from "./facts/step.ts";
+import type { Code, Step } from "./facts/step.ts";
 
 export type Round = Readonly<{
   /** Looks and decides. */

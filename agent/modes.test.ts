@@ -8,10 +8,10 @@ import type { ProviderScope } from "#contract/names.ts";
 import { grantSeconds, rereadSeconds } from "#contract/times.ts";
 import { answerOf, rowsFor } from "#pullsecret/provider.ts";
 import { emptyDocument, readDocument } from "./delivery/config-json/document.ts";
-import { foundOf } from "./delivery/config-json/observation.ts";
+import { foundOf } from "./delivery/config-json/plan.ts";
 import type { FoundFile, Plan } from "./delivery/delivery.ts";
 import type { Document } from "./delivery/mount.ts";
-import { afterProvider, providedBy } from "./delivery/provider/observation.ts";
+import { afterProvider, providedBy } from "./delivery/provider/plan.ts";
 import {
   absent,
   notAsked,

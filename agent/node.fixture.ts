@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import type { Grant } from "#contract/grant.ts";
 import { readDocument } from "./delivery/config-json/document.ts";
-import { foundOf } from "./delivery/config-json/observation.ts";
+import { foundOf } from "./delivery/config-json/plan.ts";
 import type { FoundFile } from "./delivery/delivery.ts";
 import type { Document, Mounted } from "./delivery/mount.ts";
 import type { Facts } from "./facts/facts.ts";
@@ -14,7 +14,7 @@ import { granted, isEmpty, ours } from "./facts/grant.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import type { Step } from "./facts/step.ts";
 import type { File, Journal } from "./journal/journal.ts";
-import { denied } from "./restart/restart.ts";
+import { denied } from "./decide/restart.ts";
 import { Stopwatch } from "./observe/stopwatch.ts";
 import type { Unit } from "./systemd/unit.ts";
 

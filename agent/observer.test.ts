@@ -7,7 +7,7 @@ import test, { type TestContext } from "node:test";
 import { NodeDirectory } from "../test/harness/agent/node-directory.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import { act } from "./execute.ts";
-import { parseConfig } from "./config/config.ts";
+import { parseConfig } from "./facts/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
 import { unit } from "./facts/facts.fixture.ts";
 import { Observer } from "./observer.ts";

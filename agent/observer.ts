@@ -5,27 +5,21 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
-import { bootTime } from "./files/boot.ts";
-import type { Config } from "./config/config.ts";
+import { bootTime, type Deeds, Stopwatch } from "./observe/stopwatch.ts";
+import type { Config } from "./facts/config.ts";
 import { decide } from "./decide/decide.ts";
-import { isFound } from "./decide/unreadable-file.ts";
-import { owing } from "./facts/bound-unit.ts";
+import { isFound, type Delivery, type NodeFile } from "./delivery/delivery.ts";
+import { owing, isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
 import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, unasked } from "./facts/facts.ts";
-import { isElsewhere } from "./observe/own-pod.ts";
-import { askHides } from "./observe/fitness.ts";
+import { isElsewhere, Readings } from "./observe/readings.ts";
+import { askHides } from "./observe/hidden-files.ts";
 import { isLeft } from "./journal/folder.ts";
-import { type Former, formerOf, joined } from "./journal/former.ts";
-import { keepFormer, readFormer } from "./journal/former-file.ts";
-import { isIdle, type JournalReading } from "./journal/journal.ts";
+import { type Former, formerOf, joined, isIdle, type JournalReading } from "./journal/journal.ts";
+import { keepFormer, readFormer, corruptName } from "./journal/store.ts";
 import { failedKey, isOf, type Seen } from "./facts/grant.ts";
-import { askUnit } from "./observe/kubelet-unit.ts";
-import type { Delivery, NodeFile } from "./delivery/delivery.ts";
-import { Readings } from "./observe/readings.ts";
-import { isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
-import { type Deeds, Stopwatch } from "./observe/stopwatch.ts";
+import { askUnit } from "./observe/kubelet.ts";
 import type { Asked, Step } from "./facts/step.ts";
-import { corruptName } from "./journal/store.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
 export type Senses = Readonly<{

@@ -13,7 +13,7 @@ import { readDocument } from "./delivery/config-json/document.ts";
 import { describe } from "./files/errno.ts";
 import { rivalsIn } from "./delivery/config-json/rivals.ts";
 import { interpret } from "./delivery/mount.ts";
-import { readFile } from "./delivery/config-json/file.ts";
+import { readFile } from "./delivery/config-json/config-json.ts";
 import { FileError } from "./files/atomic-write.ts";
 import { trouble } from "./report/status.ts";
 import { planted as everyPlace, tokens } from "#pullsecret/tokens.fixture.ts";

@@ -1,7 +1,7 @@
 /** Another program writes config.json while the kubelet is restarted for it. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Journal } from "../journal/journal.ts";
+import { type Journal, firstJournal } from "../journal/journal.ts";
 import type { Plan } from "../delivery/delivery.ts";
 import {
   absent,
@@ -21,7 +21,18 @@ import {
   tried,
   unit,
   written,
+  follow,
+  unanswered,
+  stopped,
+  key,
+  nothingMounted,
+  seven,
+  unasked,
+  ungranted,
+  withdrawn,
+  notAsked,
 } from "../facts/facts.fixture.ts";
+import type { Facts } from "../facts/facts.ts";
 
 /**
  * What is decided when our entry is taken out at each start of the kubelet, and put back by us: the
@@ -124,5 +135,195 @@ test("what keeps config.json from being written keeps no kubelet from the restar
       "wait GPS203",
     ],
     ["at rest", { ...down, ...excess, journal: idle }, "wait GPS206"],
+  ]);
+});
+
+/** `CODE`, `refused` where other nodes need not wait, `ready`. */
+function said(change: Parameters<typeof facts>[0]): string {
+  const step = decide(facts({ file: absent, ...change }));
+  assert.ok(step.action === "wait" || step.action === "nothing" || step.action === "apply");
+  const refused = step.action === "wait" && step.refused ? " refused" : "";
+  return `${step.code}${refused}${step.ready ? " ready" : ""}`;
+}
+
+const hidesFile: Facts["hides"] = { kind: "file", what: "/.docker/config.json" };
+const unseen: Facts["hides"] = { kind: "unknown", what: "nobody looked" };
+
+/** What makes a node unfit, and what it says. */
+const rows: readonly (readonly [
+  what: string,
+  change: Parameters<typeof facts>[0],
+  first: string,
+  later?: string,
+])[] = [
+  [
+    "config.json is a link",
+    { file: { kind: "refused", why: "it is a symbolic link" } },
+    "GPS206 refused",
+  ],
+  [
+    "a newer agent was here",
+    { journal: { kind: "newer", why: "version 9", owes: false } },
+    "GPS222 refused",
+  ],
+  ["systemd does not answer", { unit: unanswered }, "GPS210 refused"],
+  ["the directory of another kubelet", { elsewhere: "no pods/u" }, "GPS261 refused"],
+  ["no unit is active", { unit: { unfound: "kubelet.service is inactive" } }, "GPS229 refused"],
+  ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 refused"],
+  ["a left-over unit, dead beside the kubelet that answers", { unit: stopped }, "GPS230 refused"],
+  ["a unit without a process", { unit: { ...unit, mainPid: 0, sub: "exited" } }, "GPS230 refused"],
+  ["a unit that may not be restarted", { unit: { ...unit, refuses: true } }, "GPS259 refused"],
+  ["an old systemd", { unit: { unknown: "NRestarts", outdated: true } }, "GPS231 refused"],
+  ["healthz off, or on another port", { healthy: false }, "GPS221 refused"],
+  ["another file would be hidden", { hides: hidesFile }, "GPS232 refused"],
+  [
+    "… by the first that the kubelet can read",
+    { hides: hidesFile, file: foreign("not JSON") },
+    "GPS232 refused",
+  ],
+  ["nobody saw whether one would be", { hides: unseen }, "GPS233 refused"],
+];
+
+test("an unfit node is Ready without a grant, with its reason, also where something is served", () => {
+  const back = { grant: { ...seven, revision: 0 }, mounted: nothingMounted };
+  for (const [what, change, says] of rows)
+    for (const at of [ungranted, unasked, back])
+      assert.equal(said({ stopwatch: { file: 2000 }, ...change, ...at }), `${says} ready`, what);
+  check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
+});
+
+/** After the file is written: 305 s later the folder goes, too. */
+const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
+
+test("a withdrawal is never refused: a node that has nothing confirms it, unless its folder is elsewhere, and another one waits", () => {
+  const release = { mounted: { ...withdrawn, digest: "seven's" } };
+  const left = { ...idle, revision: 6, digest: "six's", content: "six" };
+  for (const [what, change] of rows) {
+    if (change.journal !== undefined) continue;
+    const at = { stopwatch: { file: 2000 }, ...change, ...release };
+    const says = change.elsewhere === undefined ? "GPS224 ready" : "GPS261";
+    assert.equal(said(at), says, what);
+    assert.equal(said({ ...at, refused: key }), says, what);
+    const step = decide(facts({ file: foreign(), ...at, journal: left }));
+    assert.ok(!step.ready && !("refused" in step), what);
+    const isFile = at.file !== undefined;
+    const { steps } = follow({ ...at, file: at.file ?? written, journal: idle });
+    if (!isFile) assert.match(steps[0] ?? "", /^apply GPS226/, what);
+    if (!isFile && change.hides === undefined)
+      assert.deepEqual(steps.slice(1), alone, `${what}: nobody restarts the kubelet`);
+  }
+  const newer = { kind: "newer", why: "version 9", owes: false } as const;
+  assert.equal(said({ ...release, journal: newer }), "GPS222");
+});
+
+test("confirms no withdrawal from the directory of another kubelet, though it empties that", () => {
+  const elsewhere = "there is no pods/u";
+  const release = { elsewhere, mounted: { ...withdrawn, digest: "seven's" } };
+  const empty = firstJournal({ absent: true });
+  const rows: readonly (readonly [string, Parameters<typeof follow>[0], string])[] = [
+    ["nothing of ours", { file: absent }, "wait GPS261"],
+    ["an empty journal", { file: absent, journal: empty }, "leave GPS224, wait GPS261"],
+    ["our folder", { file: absent, left: true }, "leave GPS224, wait GPS261"],
+    ["a file that cannot be read", { file: { kind: "refused", why: "" } }, "wait GPS261"],
+    [
+      "our entries, which were reread",
+      { file: absent, journal: { ...idle, content: "none" } },
+      "leave GPS224, wait GPS261",
+    ],
+  ];
+  for (const [what, change, then] of rows) {
+    const { steps, last } = follow({ ...release, ...change });
+    assert.equal(steps.join(", "), then, what);
+    assert.ok(!("refused" in last), what);
+  }
+});
+
+test("takes nothing in the directory of another kubelet, though its config.json is as wanted", () => {
+  const elsewhere = "there is no pods/u";
+  check([
+    ["in force by an older agent", { elsewhere, journal: idle }, "wait GPS261"],
+    ["as granted, by chance", { elsewhere, file: written }, "wait GPS261"],
+    ["as served, by chance", { elsewhere, file: written, ...unasked }, "wait GPS261 ready"],
+  ]);
+});
+
+test("a node whose Secret lags refuses nothing that it does not know yet", () => {
+  const unsafe = { file: { kind: "refused", why: "a link" }, journal: idle } as const;
+  assert.equal(said({ ...unsafe, mounted: { kind: "other", revision: 6 } }), "GPS206");
+  assert.equal(said(unsafe), "GPS206 refused");
+});
+
+test("content in force is refused where the kubelet lacks what its delivery needs", () => {
+  const file = { ...written, unfit: "its flags are not ours" };
+  assert.equal(said({ file, journal: idle }), "GPS235 refused");
+  assert.equal(said({ ...unasked, file, journal: idle }), "GPS235 refused ready");
+});
+
+test("the same is demanded before each change begins", () => {
+  const next = { mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight" } };
+  for (const [what, change, says] of rows) {
+    if (change.journal !== undefined) continue;
+    const stopwatch = { file: 2000 };
+    assert.equal(said({ ...change, stopwatch }), says, what);
+    if (change.hides === undefined)
+      assert.equal(
+        said({
+          ...change,
+          ...next,
+          config: { revision: 8, digest: "eight's" },
+          journal: idle,
+          stopwatch,
+        }),
+        says,
+        `${what}, the next revision`,
+      );
+  }
+});
+
+test("with --restart Never systemd is not asked, but healthz must answer and no file be hidden", () => {
+  const never = { restart: "Never" } as const;
+  check([
+    ["fit", { ...ungranted, config: never, unit: notAsked }, "record GPS201 → applied"],
+    [
+      "healthz does not answer",
+      { config: never, unit: notAsked, file: absent, healthy: false },
+      "wait GPS221",
+    ],
+    [
+      "a file would be hidden",
+      { config: never, unit: notAsked, file: absent, hides: hidesFile },
+      "wait GPS232",
+    ],
+    [
+      "the unit of a control plane is down",
+      { config: never, unit: stopped, file: absent },
+      "wait GPS230",
+    ],
+  ]);
+});
+
+test("only the first config.json of ours can hide a file", () => {
+  check([
+    ["there is one", { hides: hidesFile, file: foreign() }, "apply GPS226 → applying"],
+    [
+      "ours was taken away",
+      { hides: hidesFile, file: absent, journal: idle },
+      "apply GPS225 → applying",
+    ],
+  ]);
+});
+
+test("leaves a node alone whose provider is not as it has to be, unless the plan needs none", () => {
+  const unfit = "global-pull-secret.json is missing";
+  const plan = { ...absent.plan(idle, mounted, false), changed: true };
+  const file = { ...absent, unfit };
+  check([
+    ["nothing is granted yet", { ...ungranted, file }, "wait GPS235 ready"],
+    [
+      "a revision is granted",
+      { file: { ...file, plan: () => ({ ...plan, unfit }) } },
+      "wait GPS235",
+    ],
+    ["a withdrawal, say", { file: { ...file, plan: () => plan } }, "apply GPS226 → applying"],
   ]);
 });

@@ -1,18 +1,45 @@
-/** config.json has to be written: when that may begin, and what the journal says first. Pure. */
-import { boundTo } from "../facts/bound-unit.ts";
+/**
+ * How config.json is changed. Pure: whether the node is fit for it, what the journal records before
+ * the write, and what a kubelet still gets while the file cannot be written.
+ */
+import {
+  boundTo,
+  unitMissing,
+  canRestart,
+  isUnaskable,
+  stateOf,
+  isRunning,
+  unitOf,
+} from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
 import { granted, grantedKey, isOf } from "../facts/grant.ts";
-import { joined, kept } from "../journal/former.ts";
-import { callsWithin, firstJournal, isIdle, type Journal, type Owned } from "../journal/journal.ts";
-import { byTable } from "../restart/phases.ts";
-import { unitMissing } from "../restart/restart.ts";
-import { preflight } from "./preflight.ts";
-import type { FoundFile, Plan } from "../delivery/delivery.ts";
+import {
+  joined,
+  kept,
+  callsWithin,
+  firstJournal,
+  isIdle,
+  type Journal,
+  type Owned,
+} from "../journal/journal.ts";
+import { byTable } from "./restart.ts";
+import { type FoundFile, isFound, type Plan } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
-import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";
-import { canRestart, isUnaskable, stateOf } from "../facts/kubelet-state.ts";
-import { type Code, codes } from "../facts/problems.ts";
-import { startMeanwhile } from "./unreadable-file.ts";
+import {
+  type Answer,
+  ask,
+  atOnce,
+  named,
+  refuse,
+  soon,
+  type Step,
+  wait,
+  type Code,
+  codes,
+  fast,
+  resync,
+} from "../facts/step.ts";
+import { auto } from "#contract/values.ts";
 
 /**
  * The step towards writing config.json: what has to be known first, why it must wait, or `apply`. A
@@ -187,4 +214,122 @@ function undoOf(
   if (journal.phase !== "applied") return journal.undo;
   const { owned, revision, digest, content } = journal;
   return { file: found.now, owned, revision, digest, content };
+}
+
+/**
+ * Returns the first reason not to touch the node, as a step; undefined if the node is fit. Runs
+ * before the first record on a node, so that unfit nodes are known early, and before each change.
+ * `planned`: the change, if it is known.
+ *
+ * A restart would reveal each of these reasons too late. If healthz is off or on another port, the
+ * kubelet would be restarted until it answers, which it never does. A dead unit on a node that runs
+ * our container is not the kubelet's unit, or an administrator stopped it, and a restart would
+ * start it.
+ */
+export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
+  const { journal, file } = facts;
+  if (journal.kind === "newer") return refuse(codes.newerJournal, resync, journal.why);
+  if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
+  if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
+  if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
+  if (facts.hides === undefined) return ask("fitness");
+  return kubeletAbsent(facts) ?? hiding(facts, planned);
+}
+
+/** The same for a node that is granted nothing yet: it also lacks what the delivery needs. */
+export function unfitness(facts: Facts): Answer | undefined {
+  return preflight(facts) ?? broken(facts);
+}
+
+function kubeletAbsent(facts: Facts): Step | undefined {
+  const { unit, config } = facts;
+  // With --restart Never nobody is asked. A unit that was asked for must run, whatever its policy.
+  if (unit === undefined || !("notAsked" in unit)) {
+    const missing = unitMissing(facts);
+    if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);
+  }
+  const whole = unitOf(facts);
+  if (whole !== undefined && !isRunning(whole))
+    return refuse(codes.unitNotRunning, soon, `${whole.name} is ${whole.active}/${whole.sub}`);
+  if (whole?.refuses === true)
+    return refuse(codes.restartRefused, soon, `${whole.name} has RefuseManualStop or the like`);
+  if (!facts.healthy) {
+    const { healthzAddress: address, healthzPort } = config;
+    const asked = address === auto ? "127.0.0.1 and ::1" : address;
+    return refuse(codes.kubeletSilent, soon, `${asked}, port ${healthzPort}`);
+  }
+  return undefined;
+}
+
+/** What the kubelet needs besides us is not there, or not as it has to be. */
+function broken({ file }: Facts): Step | undefined {
+  const unfit = "unfit" in file ? file.unfit : undefined;
+  return unfit === undefined ? undefined : refuse(codes.providerUnfit, soon, unfit);
+}
+
+/** Only the first config.json hides another file; the kubelet skips one that does not parse. */
+function hiding({ file, hides, journal, lost }: Facts, planned?: Plan): Step | undefined {
+  if ("beside" in file && (planned === undefined || planned.kept)) return undefined;
+  const first = "passedOver" in file && file.passedOver;
+  if (!first || journal.kind === "journal" || lost) return undefined;
+  if (hides === undefined || hides.kind === "nothing") return undefined;
+  return refuse(hides.kind === "file" ? codes.hidesFile : codes.hidesUnknown, resync, hides.what);
+}
+
+/** config.json cannot be read or replaced: a kubelet still gets the restart that it is owed. */
+export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
+  const told = whyUnreadable(file);
+  if (journal === undefined || journal.phase === "applied")
+    return file.kind === "changing" ? told : refuse(codes.unsafe, soon, file.why);
+  const step = owed(facts, journal);
+  return step === undefined ? told : { ...step, ready: false };
+}
+
+/** What comes next of a restart that is owed; undefined where none is. */
+function owed(facts: Facts, journal: Journal): Answer | undefined {
+  if (journal.phase !== "applying") return byTable(facts, journal);
+  // With `owed`, the file was being written again between attempts: the kubelet may be down.
+  if (journal.owed === undefined) return undefined;
+  return byTable(facts, { ...journal, phase: "restarting" });
+}
+
+/**
+ * What comes next where config.json is not to be written for now, as `otherwise` says. A kubelet
+ * that is down and owed a restart gets it, with the file as it is: what keeps us from writing keeps
+ * no kubelet from running.
+ */
+export function startMeanwhile(
+  facts: Facts,
+  journal: Journal | undefined,
+  otherwise: Step,
+): Answer {
+  if (journal === undefined || isIdle(journal)) return otherwise;
+  if (facts.config.restart === "Never") return otherwise;
+  const step = stateOf(facts, journal) === "down" ? owed(facts, journal) : undefined;
+  return step === undefined || step.action === "wait" ? otherwise : { ...step, ready: false };
+}
+
+type Unreadable = Exclude<Facts["file"], FoundFile>;
+
+function whyUnreadable(file: Unreadable): Step {
+  return file.kind === "changing"
+    ? wait(codes.changedMeanwhile, fast)
+    : wait(codes.unsafe, soon, file.why);
+}
+
+/** The previous file cannot be put back for now: the kubelet is revived with the present one. */
+function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
+  if (facts.config.restart === "Never") return otherwise;
+  const step = byTable(facts, { ...journal, phase: "reviving" });
+  if (step.action !== "restart") return otherwise;
+  return { ...step, journal: { ...step.journal, phase: "restoring" }, unasked: journal };
+}
+
+/** Puts the previous file back; while that is impossible, the kubelet is revived. */
+export function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
+  if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
+  const planned = found.planRestore(journal);
+  if (!planned.changed) return byTable(facts, journal);
+  const restore: Step = atOnce({ action: "restore", code: codes.notBack, plan: planned, found });
+  return facts.unwritable ? reviveMeanwhile(facts, journal, restore) : restore;
 }

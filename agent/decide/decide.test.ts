@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { Journal } from "../journal/journal.ts";
 import { readDocument } from "../delivery/config-json/document.ts";
-import { foundOf } from "../delivery/config-json/observation.ts";
+import { foundOf } from "../delivery/config-json/plan.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
 import type { Facts } from "../facts/facts.ts";
 import {

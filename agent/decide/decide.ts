@@ -1,25 +1,28 @@
 /**
- * The agent's decisions, pure: facts → one action with its reason, or a question. It asks only for
- * what a rule needs.
+ * What the agent does next. Pure: from the facts, one action with its reason, or a request for more
+ * facts. Each rule requests only what it needs.
  *
- * A chain of rules, each of which decides or passes on. Their order is their precedence: first what
- * owes a running kubelet, then the file, then the document. What happens once the file is as it
- * should be is a table (restart/phases.ts).
+ * The rules form a chain: each rule decides, or leaves the case to the next one. First come
+ * restarts that a kubelet is owed, then the file, then the document. Writing config.json is decided
+ * in change.ts. Everything after the write is a table in restart.ts.
  */
-import { change } from "./change.ts";
-import { boundTo, rebound } from "../facts/bound-unit.ts";
+import { change, preflight, restoring, startMeanwhile, unreadable, unfitness } from "./change.ts";
+import { boundTo, rebound, isUnaskable, stateOf } from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
-import { firstJournal, isIdle, type Journal, nothingOwned, unproved } from "../journal/journal.ts";
+import {
+  firstJournal,
+  isIdle,
+  type Journal,
+  nothingOwned,
+  unproved,
+  callsWithin,
+  confirmed,
+  type File,
+} from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
-import { byTable } from "../restart/phases.ts";
-import { awaitRepaired } from "../restart/reread.ts";
-import type { FoundFile, Plan } from "../delivery/delivery.ts";
-import { preflight } from "./preflight.ts";
-import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
+import { byTable, awaitRepaired, undone, idleAs, isAwaited } from "./restart.ts";
+import { type FoundFile, type Plan, isFound } from "../delivery/delivery.ts";
 import { granted, grantedKey, grantedRevision, isEmpty, isOf, ours } from "../facts/grant.ts";
-import { endsFirst, ungranted, waiting } from "./ungranted.ts";
-import { weighed } from "./refusal.ts";
-import { isUnaskable, stateOf } from "../facts/kubelet-state.ts";
 import {
   type Answer,
   ask,
@@ -33,9 +36,8 @@ import {
   type Step,
   tell,
   wait,
+  codes,
 } from "../facts/step.ts";
-import { isFound, restoring, startMeanwhile, unreadable } from "./unreadable-file.ts";
-import { codes } from "../facts/problems.ts";
 
 export function decide(facts: Facts): Answer {
   return weighed(facts, chain(facts));
@@ -274,3 +276,179 @@ const leave: Step = atOnce({ action: "leave", code: codes.withdrawn });
 
 /** Withdrawn as far as anybody can tell, which must not be reported as withdrawn. */
 const unverified = wait(codes.withdrawnInDoubt, soon);
+
+/**
+ * We restart a bad kubelet at most four times an hour. A retry needs two: its own, and the
+ * rollback's.
+ */
+const restartsPerHour = 4;
+
+/**
+ * Whether the content must wait. A grant that has failed is dead: a new one tries again, however
+ * soon. Without a grant, another revision is tried at once.
+ */
+function isQuarantined(
+  facts: Facts,
+  journal: Journal | undefined,
+  { revision, content }: Document,
+): journal is Journal & { quarantine: NonNullable<Journal["quarantine"]> } {
+  const quarantine = journal?.quarantine;
+  const key = grantedKey(facts.grant);
+  if (key !== undefined) return journal?.phase === "applied" && quarantine?.grant === key;
+  if (quarantine?.content !== content || quarantine.revision !== revision) return false;
+  // In any other phase the content is being tried again.
+  if (journal?.phase !== "applied") return false;
+  return !quarantine.told || !isOver(facts, journal, quarantine);
+}
+
+function quarantined(journal: Journal & { quarantine: NonNullable<Journal["quarantine"]> }): Step {
+  const { quarantine } = journal;
+  const dead = quarantine.grant !== undefined;
+  const until = new Date(quarantine.since + quarantine.lasts).toISOString();
+  const { why } = quarantine;
+  const reason = why === undefined ? "" : `, systemd refused the restart: ${why}`;
+  const failure = `revision ${quarantine.revision}, failure ${quarantine.failures}${reason}`;
+  const detail = dead ? failure : `${failure}, until ${until}`;
+  if (quarantine.told)
+    return dead
+      ? tell("failed", codes.quarantined, detail)
+      : wait(codes.quarantined, 10_000, detail);
+  const next = { ...journal, quarantine: { ...quarantine, told: true } };
+  return atOnce({ action: "give up", code: codes.rolledBack, detail, journal: next });
+}
+
+function isOver(
+  facts: Facts,
+  journal: Journal,
+  { since, lasts }: NonNullable<Journal["quarantine"]>,
+): boolean {
+  // This process's own time counts as well: a clock set back would make it last for ever.
+  const over = facts.now - since >= lasts || facts.stopwatch.quarantine >= lasts;
+  return over && callsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
+}
+
+/**
+ * Decides whether a node that refuses is Ready.
+ *
+ * The controller grants revisions only to Ready pods, and an agent can report a refusal only for a
+ * grant. So an unfit node without a grant is Ready: its log line contains the reason, and it
+ * refuses the next grant. Otherwise the controller would never learn the reason, and the node would
+ * block a withdrawal.
+ *
+ * A withdrawal is never refused. Nothing is refused while the content of the grant is unknown.
+ */
+function weighed(facts: Facts, answer: Answer): Answer {
+  const { grant, mounted } = facts;
+  if (!("refused" in answer) || grant === "unread") return answer;
+  if (granted(grant) === undefined) return { ...answer, ready: true };
+  if (mounted === undefined) return ask("mounted");
+  if (ours(facts)?.intent === "apply") return answer;
+  const { refused: _refused, ...wait } = answer;
+  return wait;
+}
+
+/**
+ * Whether a change that has begun is ended first: its file is in place, and a kubelet may be down
+ * because of it. Where no kubelet is restarted, newer content may take its place.
+ */
+function endsFirst({ config, grant }: Facts, journal: Journal, file: FoundFile): boolean {
+  if (isIdle(journal) || config.restart === "Never" || isAwaited(journal)) return false;
+  return !isOf(journal, grant) && file.holds(journal.owned);
+}
+
+/**
+ * Without a grant, or when it was taken back: with a journal the node keeps what it has; without
+ * one it takes what is served or, where nothing is, notes that it takes nothing unasked. Undefined
+ * where `document` is to be applied, or where it is not known yet what is mounted.
+ */
+function ungranted(
+  facts: Facts,
+  journal: Journal | undefined,
+  file: FoundFile,
+  document: Document | undefined,
+): Answer | undefined {
+  if (journal !== undefined && !isIdle(journal)) {
+    if (facts.grant === "unread") return undefined;
+    if (isAbandoned(journal, file, document)) return abandon(journal, journal.undo);
+    // What is served does not take the place of what was granted.
+    const goesOn = document === undefined ? journal.phase === "applying" : wasGranted(journal);
+    return goesOn ? { ...byTable(facts, journal), ready: false } : undefined;
+  }
+  if (journal !== undefined && !(document !== undefined && failedUnasked(journal)))
+    return keep(facts, journal, file, document);
+  if (facts.mounted?.kind === "nothing") return nothing(facts, facts.mounted.releasing, file);
+  return undefined;
+}
+
+/**
+ * Whether the change was begun for a grant. Version 0.2 recorded none; there a node that had
+ * something took nothing unasked either.
+ */
+function wasGranted({ grant, undo }: Journal): boolean {
+  return grant !== undefined || (undo?.revision ?? 0) > 0;
+}
+
+type Undo = NonNullable<Journal["undo"]>;
+
+/**
+ * A grant was taken back before its file was in place, and no restart is owed. Only the very file
+ * that the change found shows that: the new one may lack entries that the journal still has.
+ */
+function isAbandoned(
+  journal: Journal,
+  file: FoundFile,
+  document: Document | undefined,
+): journal is Journal & { undo: Undo } {
+  const { phase, owned, owed, undo } = journal;
+  if (phase !== "applying" || owed !== undefined || undo === undefined) return false;
+  const isBefore = isSame(undo.file, file.now) && !file.holds(owned);
+  return isBefore && (document === undefined || wasGranted(journal));
+}
+
+function isSame(one: File, other: File): boolean {
+  if ("absent" in one || "absent" in other) return "absent" in one && "absent" in other;
+  return one.bytes.equals(other.bytes);
+}
+
+/** The journal as it was before the change. What lies beside config.json may be written already. */
+function abandon(journal: Journal, undo: Undo): Step {
+  const { revision, digest, content } = undo;
+  const isBeside = journal.owned.answer !== undefined;
+  const owned = isBeside ? journal.owned : undo.owned;
+  return record(codes.inForce, { ...confirmed(journal), revision, digest, content, owned });
+}
+
+/** The served content failed on a node that had nothing: it is tried again after a time. */
+function failedUnasked({ revision, content, quarantine }: Journal): boolean {
+  return revision === 0 && content === "" && quarantine !== undefined && !quarantine.grant;
+}
+
+/** A drift is repaired where the Secret still has the node's own content. */
+function keep(
+  facts: Facts,
+  journal: Journal,
+  file: FoundFile,
+  document: Document | undefined,
+): Answer | undefined {
+  if (document?.revision === journal.revision && document.digest === journal.digest)
+    return undefined;
+  if (!file.holds(journal.owned)) return idleAs(facts, journal, codes.keptDrifted);
+  return idleAs(facts, journal, journal.revision > 0 ? codes.inForce : codes.fit);
+}
+
+/** The node has nothing of ours, and waits for a grant. */
+function waiting(facts: Facts): Answer {
+  if (facts.healthy === undefined) return ask("healthz");
+  if (!facts.healthy) return refuse(codes.kubeletSilent, soon);
+  return { action: "nothing", code: codes.fit, ready: true, again: resync };
+}
+
+function nothing(facts: Facts, releasing: boolean, file: FoundFile): Answer {
+  // What is withdrawn leaves no trace on a node that joins.
+  if (releasing)
+    return facts.left ? atOnce({ action: "leave", code: codes.withdrawn }) : waiting(facts);
+  const unfit = unfitness(facts);
+  if (unfit !== undefined) return unfit;
+  const doubt = facts.lost ? { unverified: true } : {};
+  return record(codes.fit, { ...firstJournal(file.now), ...doubt });
+}

@@ -1,7 +1,7 @@
 /**
- * Delivery: how a document reaches the kubelet. What decides (agent/decide, agent/restart) knows
- * this port and no implementation, so that a second way is a second `Delivery` in a folder beside
- * config-json/, chosen in main.ts.
+ * Delivery: how a document reaches the kubelet. What decides (agent/decide) knows this port and no
+ * implementation, so that a second way is a second `Delivery` in a folder beside config-json/,
+ * chosen in main.ts.
  */
 import type { FileIdentity } from "../files/atomic-write.ts";
 import type { File, Journal, Owned } from "../journal/journal.ts";
@@ -103,3 +103,8 @@ export type Plan = Rewrite &
     /** Why the kubelet would not take it from us. */
     unfit?: string | undefined;
   }>;
+
+/** Whether config.json was read, or is known to be absent. */
+export function isFound(file: NodeFile): file is FoundFile {
+  return file.kind === "file" || file.kind === "absent";
+}

@@ -7,7 +7,7 @@ import { type Grant, keyOf } from "#contract/grant.ts";
 import { decide as answer } from "../decide/decide.ts";
 import { type Facts, unasked as nothingAsked } from "./facts.ts";
 import { firstJournal, type Journal } from "../journal/journal.ts";
-import { foundOf } from "../delivery/config-json/observation.ts";
+import { foundOf } from "../delivery/config-json/plan.ts";
 import type { Document } from "../delivery/mount.ts";
 import type { FoundFile, NodeFile } from "../delivery/delivery.ts";
 import type { Answer, Asked, Step } from "./step.ts";

@@ -2,10 +2,8 @@
  * Everything that a decision may rest on. What is `undefined` when a look begins is found out only
  * if the decision asks for it.
  */
-import type { BootTime } from "../files/boot.ts";
-import type { Config } from "../config/config.ts";
-import type { Former } from "../journal/former.ts";
-import type { JournalReading } from "../journal/journal.ts";
+import type { Config } from "./config.ts";
+import type { Former, JournalReading } from "../journal/journal.ts";
 import type { Mounted } from "../delivery/mount.ts";
 import type { GrantReading } from "../delivery/volume.ts";
 import type { NodeFile } from "../delivery/delivery.ts";
@@ -23,6 +21,13 @@ export type UnitFact =
   | Readonly<{ unknown: string; outdated?: boolean; absent?: boolean }>
   | Readonly<{ unfound: string }>;
 
+export type BootTime = Readonly<{
+  /** Changes with each boot. */
+  boot: string;
+  /** Milliseconds of CLOCK_MONOTONIC; the kubelet counts the age of what it read by it, too. */
+  monotonic: number;
+}>;
+
 export type Facts = Readonly<{
   /** `restart`: what the flags say of this node's unit, as far as it is known. */
   config: Pick<
@@ -35,9 +40,7 @@ export type Facts = Readonly<{
   refused: string | undefined;
   /** The grant, by its key, that this pod was Ready with. */
   proved: string | undefined;
-  /**
-   * Wall clock, milliseconds. It may jump, so it is only compared with times in the journal.
-   */
+  /** Wall clock, milliseconds. It may jump, so it is only compared with times in the journal. */
   now: number;
   /** Whether we are the node's only agent. */
   alone: boolean;

@@ -1,7 +1,9 @@
-/** The kubelet's state as one word, for the table of decisions. Pure. */
+/** The kubelet's unit, and its state as one word for the table in decide/restart.ts. Pure. */
 import type { Facts, UnitFact } from "./facts.ts";
-import type { Journal } from "../journal/journal.ts";
+import type { Journal, JournalReading } from "../journal/journal.ts";
 import type { Unit } from "../systemd/unit.ts";
+import { fast, soon, type Step, wait, codes } from "./step.ts";
+import { auto } from "#contract/values.ts";
 
 /**
  * unknown: nobody could tell, or nobody was asked · gone: systemd has no such unit · busy:
@@ -96,4 +98,59 @@ function isBusy(unit: Unit): boolean {
   if (isRestartedBySystemd(unit)) return false;
   const { busy, active } = unit;
   return busy || ["activating", "deactivating", "reloading"].includes(active);
+}
+
+/** Why there is no unit to restart; undefined if there is one. */
+export function unitMissing({ unit }: Facts): Step | undefined {
+  if (unit === undefined) return wait(codes.systemdUnknown, fast);
+  if ("notAsked" in unit) return wait(codes.systemdUnknown, fast);
+  if ("unknown" in unit)
+    return wait(
+      unit.absent ? codes.noSystemd : unit.outdated ? codes.systemdTooOld : codes.systemdUnknown,
+      "back off",
+      unit.unknown,
+    );
+  if ("unfound" in unit) return wait(codes.unitUnfound, soon, unit.unfound);
+  if (unit.load !== "loaded") return wait(codes.noUnit, "back off", `${unit.name}: ${unit.load}`);
+  return undefined;
+}
+
+/** The unit that a flag names, or else the journal: it is owed a restart even if it is down. */
+export function owing(flag: string, reading: JournalReading): string | undefined {
+  if (flag !== auto) return flag;
+  if (reading.kind === "journal") return reading.journal.unit;
+  return reading.kind === "newer" ? reading.unit : undefined;
+}
+
+/** The journal's record of the unit that a change begins with. */
+export function boundTo({ unit }: Pick<Facts, "unit">): Pick<Journal, "unit"> {
+  return unit !== undefined && "name" in unit ? { unit: unit.name } : {};
+}
+
+/**
+ * The journal of a change under way, continued with this unit. If a flag now names another unit
+ * than the change began with, what was seen of the old one is dropped. A journal without a unit
+ * takes the one that was found.
+ */
+export function rebound(journal: Journal, unit: Facts["unit"]): Journal {
+  if (
+    journal.phase === "applied" ||
+    unit === undefined ||
+    !("name" in unit) ||
+    unit.load !== "loaded"
+  )
+    return journal;
+  const { name, invocation } = unit;
+  if (journal.unit === name) return journal;
+  if (journal.unit === undefined) return { ...journal, unit: name };
+  const { settling: _settling, owed: _owed, denied: _denied, ...rest } = journal;
+  const next = { ...rest, unit: name, tried: 0, called: false };
+  if (journal.phase === "applying")
+    return { ...next, matters: journal.matters || journal.owed !== undefined };
+  if (journal.phase === "restoring") return next;
+  return {
+    ...next,
+    phase: journal.phase === "reviving" ? "reviving" : "restarting",
+    owed: invocation,
+  };
 }

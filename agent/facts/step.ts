@@ -1,9 +1,10 @@
-/** What a decision may answer. */
+/** What a decision may answer, and the text of its code. */
 import type { WordKind } from "#contract/word.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
-import type { Code } from "./problems.ts";
+import { catalogue, type AgentCode } from "#contract/agent-codes.ts";
+import type { Catalogue } from "#contract/catalogue.ts";
 
 type StepReason = Readonly<{
   code: Code;
@@ -111,4 +112,28 @@ type Named = Pick<Journal, "owned" | "revision" | "digest" | "content">;
 
 export function named(planned: Plan, { revision, digest, content }: Document): Named {
   return { owned: planned.owned, revision, digest, content };
+}
+
+type Kind = keyof typeof catalogue;
+
+export type Code = AgentCode;
+
+/** Kind → code: decisions name what they found, people see its code. */
+export const codes = Object.fromEntries(
+  Object.entries(catalogue).map(([kind, [code]]) => [kind, code]),
+) as { readonly [Each in Kind]: (typeof catalogue)[Each][0] };
+
+const byCode = new Map<Code, Catalogue[string]>(
+  Object.values(catalogue).map((entry) => [entry[0], entry]),
+);
+
+/**
+ * One line: `GPS213 meaning (detail); what happens next`. The detail names files, units and
+ * revisions; a credential never. Line breaks in it become spaces, and it is cut at 400 characters:
+ * the kubelet keeps 4 KiB of a termination message, an Event 1 KiB.
+ */
+export function say(code: Code, detail?: string): string {
+  const [, what = "", next = ""] = byCode.get(code) ?? [];
+  const shown = detail?.replaceAll(/\s+/g, " ").slice(0, 400);
+  return shown ? `${code} ${what} (${shown}); ${next}` : `${code} ${what}; ${next}`;
 }

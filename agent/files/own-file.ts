@@ -1,7 +1,14 @@
-/** Reads a file that we may replace: a regular one, by no other name, that nobody is changing. */
-import { lstatSync } from "node:fs";
+/** Reads files on the node, bounded and without blocking, and the mounts that they lie on. */
+import {
+  lstatSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  readFileSync,
+} from "node:fs";
 import { type FileIdentity, identify } from "./atomic-write.ts";
-import { readRegular } from "./regular-file.ts";
 
 export type OwnFile =
   | Readonly<{ kind: "absent"; identity: FileIdentity }>
@@ -16,7 +23,10 @@ export type OwnFile =
   | Readonly<{ kind: "refused"; why: string }>
   | Readonly<{ kind: "changing" }>;
 
-/** Returns the file, or why a file like it cannot take its place. Throws what the system threw. */
+/**
+ * Reads a file that we may replace: a regular one, without other names, that no program is
+ * changing. Returns the file, or why it cannot be replaced. Throws what the system threw.
+ */
 export function readOwn(file: string, mostBytes: number): OwnFile {
   const identity = identify(file);
   if (identity === "absent") return { kind: "absent", identity };
@@ -37,4 +47,66 @@ export function readOwn(file: string, mostBytes: number): OwnFile {
   const isOurs = uid === process.getuid?.() && gid === process.getgid?.();
   const owner = isOurs ? {} : { owner: `${uid}:${gid}` };
   return { kind: "file", identity, bytes: reading.bytes, mode: found.mode & 0o7777, ...owner };
+}
+
+/** `irregular`: a directory, a FIFO, a device. `large`: its size in bytes, more than allowed. */
+export type Regular =
+  | Readonly<{ bytes: Buffer }>
+  | Readonly<{ irregular: true }>
+  | Readonly<{ large: number }>;
+
+/**
+ * Returns the bytes of a regular file of at most `most` bytes. A FIFO does not block, and a device
+ * is not read. A link as the last step is followed, or refused with ELOOP. Throws what the file
+ * system threw.
+ */
+export function readRegular(file: string, most: number, links: "follow" | "refuse"): Regular {
+  const link = links === "refuse" ? constants.O_NOFOLLOW : 0;
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | link);
+  try {
+    const found = fstatSync(descriptor);
+    if (!found.isFile()) return { irregular: true };
+    if (found.size > most) return { large: found.size };
+    const bytes = Buffer.alloc(found.size);
+    return { bytes: bytes.subarray(0, readSync(descriptor, bytes, 0, found.size, 0)) };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export type Mount = Readonly<{ point: string; options: readonly string[] }>;
+
+/** All mounts, in the order in which they were made. Throws where there is no /proc. */
+export function readMounts(): Mount[] {
+  return mountsIn(readFileSync("/proc/self/mountinfo", "utf8"));
+}
+
+/** The mounts in the text of a mountinfo file. Pure. */
+export function mountsIn(text: string): Mount[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(" "))
+    .map(([, , , , point = "", options = ""]) => ({
+      point: unescaped(point),
+      options: options.split(","),
+    }));
+}
+
+/** The mount that a path lies on; of two at the same place the later one. */
+export function mountOver(mounts: readonly Mount[], path: string): Mount | undefined {
+  const over = mounts.filter(({ point }) =>
+    `${path}/`.startsWith(point === "/" ? "/" : `${point}/`),
+  );
+  return over.reduce<Mount | undefined>(
+    (best, one) => (best === undefined || one.point.length >= best.point.length ? one : best),
+    undefined,
+  );
+}
+
+/** The kernel writes spaces, tabs, line breaks and backslashes as octal numbers. */
+function unescaped(point: string): string {
+  return point.replace(/\\([0-7]{3})/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 8)),
+  );
 }

@@ -31,8 +31,8 @@ export function makeDirectory(folder: string): void {
 
 /**
  * Removes our folder and every file that we may have left in it: the journal after all but the
- * files that it names. Then `giveUpLock` is called, and another agent may be at work. A
- * directory that somebody made in it is not ours, and stays with the folder.
+ * files that it names. Then `giveUpLock` is called, and another agent may be at work. A directory
+ * that somebody made in it is not ours, and stays with the folder.
  */
 export async function removeFolder(folder: string, giveUpLock: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);

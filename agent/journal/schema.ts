@@ -59,8 +59,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     /** The revision that is in force, or on its way. */
     revision,
     /**
-     * Salted digest that the pod's grant gave for it; absent in journals of agents that knew
-     * none.
+     * Salted digest that the pod's grant gave for it; absent in journals of agents that knew none.
      */
     digest: z.optional(z.string()),
     /** Digest of the mounted content that belongs to it. */

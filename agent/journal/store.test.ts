@@ -12,8 +12,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { firstJournal, type Journal, previousPrefix, writeJournal } from "./journal.ts";
-import { keepJournal, readStore, setAside, sweepStore } from "./store.ts";
+import { firstJournal, type Journal, previousPrefix, writeJournal, digestOf } from "./journal.ts";
+import { keepJournal, readStore, setAside, sweepStore, keepFormer, readFormer } from "./store.ts";
 
 function place(t: TestContext) {
   const root = mkdtempSync(join(tmpdir(), "gps-store-"));
@@ -79,4 +79,61 @@ test("no journal, an empty folder, and a journal without its previous bytes", as
   await keepJournal(folder, idle);
   rmSync(join(folder, namesOf(idle)[0] ?? ""));
   assert.equal((await readStore(folder)).kind, "corrupt");
+});
+
+function podDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), "gps-former-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+const digest = (nth: number) => digestOf(Buffer.from(String(nth)));
+
+test("reads back what it kept, for root alone", (t) => {
+  const directory = podDirectory(t);
+  assert.deepEqual(readFormer(directory), []);
+  const former = [{ key: "a.io", wrote: [digest(1), digest(2)] }];
+  keepFormer(directory, former);
+  assert.deepEqual(readFormer(directory), former);
+  assert.equal(statSync(join(directory, "former")).mode & 0o777, 0o600);
+});
+
+test("keeps the newest within half of the pod's directory", (t) => {
+  const directory = podDirectory(t);
+  const long = { key: `é${"x".repeat(250)}.io`, wrote: [digest(0)] };
+  const many = {
+    key: "b.io",
+    wrote: Array.from({ length: 4000 }, (_, nth) => digest(nth)),
+  };
+  const last = { key: "c.io", wrote: [digest(1)] };
+  keepFormer(directory, [long, many, last]);
+  assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
+  const read = readFormer(directory);
+  assert.deepEqual(read.at(-1), last);
+  assert.deepEqual(read[0]?.key, "b.io");
+  assert.ok((read[0]?.wrote.length ?? 0) > 600);
+  assert.equal(read[0]?.wrote.at(-1), digest(3999));
+  const keys = Array.from({ length: 1000 }, (_, nth) => ({
+    key: `${nth}.io`,
+    wrote: [digest(nth)],
+  }));
+  keepFormer(directory, keys);
+  assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
+  assert.equal(readFormer(directory).at(-1)?.key, "999.io");
+});
+
+test("takes nothing from a file that is not ours, and survives a directory that is gone", (t) => {
+  const directory = podDirectory(t);
+  for (const text of [
+    "",
+    "{}",
+    "[null, 1]",
+    '[{"key":1,"wrote":[]}]',
+    '[{"key":"a","wrote":[1]}]',
+  ]) {
+    writeFileSync(join(directory, "former"), text);
+    assert.deepEqual(readFormer(directory), [], text);
+  }
+  keepFormer(join(directory, "gone"), [{ key: "a.io", wrote: [digest(1)] }]);
+  assert.deepEqual(readFormer(join(directory, "gone")), []);
 });

@@ -1,11 +1,20 @@
-/** The journal on disk: a small file, with previous bytes in files beside it. */
-import { renameSync, statSync } from "node:fs";
+/**
+ * The journal on disk: a small file, with the previous bytes in files beside it. And, in the pod's
+ * own directory, the digests of values that were ours before a withdrawal.
+ */
+import { renameSync, statSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { discard, journalName, makeFolder, sweep } from "./folder.ts";
-import { type Journal, type JournalReading, previousPrefix, writeJournal } from "./journal.ts";
+import {
+  type Journal,
+  type JournalReading,
+  previousPrefix,
+  writeJournal,
+  type Former,
+} from "./journal.ts";
 import { replace } from "../files/atomic-write.ts";
 import { hasCode } from "../files/errno.ts";
-import { readRegular } from "../files/regular-file.ts";
+import { readRegular } from "../files/own-file.ts";
 
 /** An unreadable journal is kept under this name, with what it names, until the folder goes. */
 export const corruptName = `${journalName}.corrupt`;
@@ -85,4 +94,53 @@ function open(file: string): Buffer | undefined {
     if (hasCode(error, "ENOENT")) return undefined;
     throw error;
   }
+}
+
+/**
+ * This file outlives our folder, which a withdrawal removes, and the process, which exits to
+ * confirm the withdrawal. It is removed with the pod.
+ */
+const formerName = "former";
+
+/** Half of what the pod's directory may hold. */
+const mostFormerBytes = 32 * 1024;
+/** Of a digest, and of a list without its key: quotes, commas and names. */
+const bytesOf = { digest: 46, list: 21 };
+
+/** Reads the digests; none where there is no such file of ours. Never throws. */
+export function readFormer(directory: string): Former {
+  try {
+    const read: unknown = JSON.parse(readFileSync(join(directory, formerName), "utf8"));
+    return Array.isArray(read) ? read.filter(isOne) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Keeps the digests; of too many the oldest go. Where they cannot be kept, they end with us. */
+export function keepFormer(directory: string, former: Former): void {
+  try {
+    writeFileSync(join(directory, formerName), JSON.stringify(newest(former)), { mode: 0o600 });
+  } catch {
+    // This process remembers them.
+  }
+}
+
+function newest(former: Former): Former {
+  let left = mostFormerBytes;
+  const lists = former.toReversed().map(({ key, wrote }) => {
+    left -= Buffer.byteLength(JSON.stringify(key)) + bytesOf.list;
+    const fit = Math.max(0, Math.floor(left / bytesOf.digest));
+    const fitting = fit === 0 ? [] : wrote.slice(-fit);
+    left -= fitting.length * bytesOf.digest;
+    return { key, wrote: fitting };
+  });
+  return lists.filter(({ wrote }) => wrote.length > 0).toReversed();
+}
+
+function isOne(value: unknown): value is Former[number] {
+  const { key, wrote } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return (
+    typeof key === "string" && Array.isArray(wrote) && wrote.every((one) => typeof one === "string")
+  );
 }

@@ -7,8 +7,7 @@
  */
 import { dirname, join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
-import { Cached } from "../files/file-cache.ts";
-import { type Config, modeOf } from "../config/config.ts";
+import { type Config, modeOf } from "../facts/config.ts";
 import type { JournalReading } from "../journal/journal.ts";
 import {
   type GrantReading,
@@ -20,6 +19,7 @@ import {
 import type { Delivery, NodeFile } from "../delivery/delivery.ts";
 import { identify } from "../files/atomic-write.ts";
 import { readStore } from "../journal/store.ts";
+import { existsSync } from "node:fs";
 
 type Known = Pick<Config, "secretDirectory" | "kubeletDirectory" | "delivery" | "restart">;
 type Sources = Readonly<{ config: Known; delivery: Delivery; clock: () => number }>;
@@ -100,5 +100,62 @@ function identityOf(...files: readonly string[]): string | undefined {
     return files.map(identify).join(" ");
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Why the mounted directory is not the kubelet's; undefined if it is. The kubelet keeps each of its
+ * pods in its root directory, so ours is there. An agent that knows no uid cannot tell.
+ */
+export function isElsewhere({
+  uid,
+  kubeletDirectory,
+}: Pick<Config, "uid" | "kubeletDirectory">): string | undefined {
+  if (uid === "" || existsSync(join(kubeletDirectory, "pods", uid))) return undefined;
+  return `there is no pods/${uid}`;
+}
+
+/**
+ * A file must be unchanged for this many milliseconds before what was read is kept. Two writes
+ * within one tick of the file system's clock (10 ms, on some file systems 2 s) leave equal times.
+ */
+const trusted = 10_000;
+
+/** Keeps what was read from a file until the file changes. */
+export class Cached<T extends object> {
+  readonly #clock: () => number;
+  #identity: string | undefined;
+  #since = 0;
+  #value: T | undefined;
+
+  /** `clock`: milliseconds that never jump. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Returns what `read` returns, or returned. The `identity` is taken before reading, so a change
+   * in between is read by the next look. `undefined` means that the file has none: nothing is kept.
+   */
+  async read(identity: string | undefined, read: () => T | Promise<T>): Promise<T> {
+    if (identity !== this.#identity) {
+      // Released before the next one is read: there is no memory for both.
+      this.#value = undefined;
+      this.#identity = identity;
+      this.#since = this.#clock();
+    }
+    const value = this.#value ?? (await read());
+    if (identity !== undefined && this.#clock() - this.#since >= trusted) this.#value = value;
+    return value;
+  }
+
+  /** Whether the file was of another identity when it was last read; false before that. */
+  isOutdated(identity: string | undefined): boolean {
+    return this.#identity !== undefined && identity !== this.#identity;
+  }
+
+  /** Frees the memory. How long the file has been unchanged stays known. */
+  forget(): void {
+    this.#value = undefined;
   }
 }

@@ -1,4 +1,8 @@
-/** Measures how long values stay the same, by a clock that never jumps. */
+/** Clocks that never jump, what they measure, and what this process has done when. */
+import { readFileSync } from "node:fs";
+import type { BootTime } from "../facts/facts.ts";
+
+/** Measures how long values stay the same. */
 export class Stopwatch {
   readonly #seen = new Map<string, { value: string; since: number; noted: boolean }>();
   readonly #clock: () => number;
@@ -86,3 +90,14 @@ export class Deeds {
     this.#last = now;
   }
 }
+
+/**
+ * The present moment on the one clock that all processes of a boot share. Throws if there is no
+ * /proc.
+ */
+export function bootTime(): BootTime {
+  boot ??= readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+  return { boot, monotonic: Math.round(Number(process.hrtime.bigint() / 1_000_000n)) };
+}
+
+let boot: string | undefined;

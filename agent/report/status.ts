@@ -3,12 +3,11 @@ import { SystemdError, CouldNotAsk, NoSystemd, RestartRefused } from "../systemd
 import { describe } from "../files/errno.ts";
 import { messageOf, type WordKind } from "#contract/word.ts";
 import { grantedRevision, type Seen, spokenKey } from "../facts/grant.ts";
-import type { Log } from "./log.ts";
-import { News } from "./news.ts";
 import type { Readiness } from "./readiness.ts";
-import { codes, type Code, say } from "../facts/problems.ts";
+import { codes, type Code, say, type Step, wait } from "../facts/step.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
-import { type Step, wait } from "../facts/step.ts";
+import { destination, pino } from "pino";
+import { helpIn } from "#contract/help.ts";
 
 export class Status {
   #readiness: Readiness;
@@ -31,7 +30,7 @@ export class Status {
   }
 
   /**
-   * Reports a step before it is done; in the log where it is news (news.ts). Throws where a word
+   * Reports a step before it is done; in the log where it is news (`News`). Throws where a word
    * cannot be left: the step must not be done then.
    */
   report(step: Step, seen: Seen): void {
@@ -92,4 +91,84 @@ export function trouble(error: unknown): Step {
   if (error instanceof FileError || (error instanceof Error && "syscall" in error))
     return failed(codes.fileFailed, "back off");
   return failed(codes.unforeseen, "back off");
+}
+
+export type Log = (
+  fields: Readonly<Record<string, string | number | boolean>>,
+  line: string,
+) => void;
+
+/**
+ * Logs one JSON line per event to standard output, synchronously: an asynchronous log loses lines
+ * on SIGKILL. `help` is the address that explains the code in the line.
+ */
+export function openLog(node: string): Log {
+  const logger = pino(
+    { base: { node }, timestamp: pino.stdTimeFunctions.isoTime },
+    destination({ dest: 1, sync: true }),
+  );
+  return (fields, line) => logger.info({ ...fields, help: helpIn(line) }, line);
+}
+
+const minute = 60_000;
+/** Actions, not states: logged whenever there is room, however often. */
+const deeds: ReadonlySet<Step["action"]> = new Set(["restart", "leave", "give up", "end"]);
+/** After these something was achieved, and what was logged before may be logged again. */
+const achievements: ReadonlySet<Step["action"]> = new Set([...deeds, "record"]);
+/** A rollout takes a dozen lines; this is room for three, and for what follows. */
+const burst = 40;
+/**
+ * A state that returns within this time is no news: an operation that is tried every 30 s may fail
+ * for hours.
+ */
+const remembered = 10 * minute;
+
+/**
+ * Decides which steps are logged. The limit is time, not memory: a lasting state is always logged,
+ * even after months, and a flapping one costs at most 100 lines an hour.
+ */
+export class News {
+  readonly #clock: () => number;
+  /** Milliseconds that may be spent; a line costs a minute. */
+  #saved = burst * minute;
+  #looked: number;
+  /** State → when it was told. There are as many as codes, twice. */
+  readonly #told = new Map<string, number>();
+  #present = { state: "", since: 0 };
+  #last = { state: "", line: "", at: 0 };
+
+  /** `clock`: milliseconds that never jump. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+    this.#looked = clock();
+  }
+
+  /**
+   * Whether the step is to be told, as this line; if so, it counts as told. The law: a code with a
+   * readiness that has stood for a minute is the last one told; and in no hour are there more than
+   * 100 lines.
+   */
+  take({ action, code, ready }: Pick<Step, "action" | "code" | "ready">, line: string): boolean {
+    const now = this.#clock();
+    this.#saved = Math.min(burst * minute, this.#saved + now - this.#looked);
+    this.#looked = now;
+    const state = `${code} ${ready}`;
+    if (this.#present.state !== state) this.#present = { state, since: now };
+    const worth = deeds.has(action) || this.#isNew(state, line, now);
+    if (!worth || this.#saved < minute) return false;
+    this.#saved -= minute;
+    if (ready || achievements.has(action)) this.#told.clear();
+    this.#told.set(state, now);
+    this.#last = { state, line, at: now };
+    return true;
+  }
+
+  #isNew(state: string, line: string, now: number): boolean {
+    const { since } = this.#present;
+    const last = this.#last;
+    // Only the detail differs, such as the size of a file that grows.
+    if (last.state === state) return last.line !== line && now - last.at >= minute;
+    const told = this.#told.get(state);
+    return told === undefined || now - told >= remembered || now - since >= minute;
+  }
 }

@@ -18,8 +18,7 @@ import { exitCodes } from "#contract/names.ts";
 import type { WordKind } from "#contract/word.ts";
 import { hasCode } from "../files/errno.ts";
 import { granted, grantedKey, type Seen, spokenKey } from "../facts/grant.ts";
-import { codes } from "../facts/problems.ts";
-import { atOnce, type Step } from "../facts/step.ts";
+import { codes, atOnce, type Step } from "../facts/step.ts";
 
 /** A refusal must last this long before it ends the container: it may heal meanwhile. */
 const stands = 10_000;

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 // Over a bare socket: with node:http the probe would take a tenth of the processor that it
 // measures.
-import { askHealthz } from "#agent/observe/healthz.ts";
+import { askHealthz } from "#agent/observe/kubelet.ts";
 
 const every = Number(process.argv[2]);
 let last = "";

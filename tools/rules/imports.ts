@@ -15,7 +15,7 @@ const order: readonly string[] = [
   "lib/kube: kubeconfig client . watch lease apply",
   "lib/program: .",
   "lib/api: .",
-  "agent: config files systemd journal delivery delivery/config-json delivery/provider facts restart decide observe report .",
+  "agent: files systemd journal delivery delivery/config-json delivery/provider facts decide observe report .",
   "controller: policy objects sources rollout withdrawal status .",
   "fleet: rules transport inventory .",
   "tenants: rules .",

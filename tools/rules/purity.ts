@@ -9,7 +9,6 @@ const pure: readonly string[] = [
   "lib/kube/kubeconfig",
   "lib/api",
   "agent/facts",
-  "agent/restart",
   "agent/decide",
   "controller/rollout/facts.ts",
   "controller/rollout/node-state.ts",

@@ -1,8 +1,7 @@
 /** Whether two documents, or two values, mean the same. */
 import { createHash } from "node:crypto";
 import { imagesOf } from "#pullsecret/registry/key.ts";
-import type { NodeDocument } from "./document.ts";
-import { credentialOf, isObject, type RawJson } from "./value.ts";
+import { type NodeDocument, credentialOf, isObject, type RawJson } from "./document.ts";
 
 /**
  * Whether both say the same: order of keys and white space do not count; an empty `auths` is as
@@ -52,9 +51,7 @@ export function aliases(document: NodeDocument, registry: string): readonly stri
   return indexOf(document).get(imagesOf(registry)) ?? [];
 }
 
-/**
- * Images → keys; made once for a document, since a merge asks for each of up to 1,000 entries.
- */
+/** Images → keys; made once for a document, since a merge asks for each of up to 1,000 entries. */
 function indexOf(document: NodeDocument): Map<string, string[]> {
   const known = indexes.get(document);
   if (known !== undefined) return known;

@@ -5,9 +5,12 @@
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import { remove, replace } from "#agent/files/atomic-write.ts";
-import type { Delivery } from "../delivery.ts";
-import { readFile } from "./file.ts";
-import { foundOf } from "./observation.ts";
+import type { Delivery, NodeFile } from "../delivery.ts";
+import { foundOf, type Present } from "./plan.ts";
+import { createHash } from "node:crypto";
+import { emptyDocument, readDocument, excess, mostBytes } from "./document.ts";
+import { describe } from "#agent/files/errno.ts";
+import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
 
 export const configJson: Delivery = {
   names: [nodeFiles.config],
@@ -22,3 +25,47 @@ export const configJson: Delivery = {
     else await replace({ target, folder, ...file, expected });
   },
 };
+
+type Unusable = Extract<NodeFile, { why: string } | { kind: "changing" }>;
+
+/**
+ * Reads config.json, and whether we may replace it. Never throws: an unreadable file, or one that
+ * cannot be replaced by a file of its kind, is refused with the reason.
+ */
+export function readFile(file: string): Present | Unusable {
+  try {
+    return read(file);
+  } catch (error) {
+    return { kind: "refused", why: describe(error) };
+  }
+}
+
+function read(file: string): Present | Unusable {
+  const found = readOwn(file, mostBytes);
+  if (found.kind === "absent") return { ...found, document: emptyDocument };
+  if (found.kind !== "file") return found;
+  // A rename over a mount point fails with EBUSY: kind's extraMounts, for instance.
+  if (mountOver(readMounts(), file)?.point === file)
+    return { kind: "refused", why: "it is a mount of its own, which nothing can be renamed over" };
+  const { identity, bytes, mode, owner } = found;
+  const much = excess(bytes);
+  if (much !== undefined) return { kind: "refused", why: `it has ${much}` };
+  const content = readDocument(bytes);
+  if (content.kind === "odd") return { kind: "refused", why: content.why };
+  // Ours would belong to this process: without CAP_CHOWN, as it is deployed, it can give no file
+  // away.
+  if (owner !== undefined)
+    return {
+      kind: "refused",
+      why: `it belongs to ${owner}, which we may not keep; give it to 0:0`,
+    };
+  return {
+    kind: "file",
+    identity,
+    bytes,
+    mode,
+    document: content.document,
+    healed: content.healed,
+    digest: createHash("sha256").update(bytes).digest("base64url"),
+  };
+}

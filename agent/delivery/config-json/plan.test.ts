@@ -13,8 +13,7 @@ import { readDocument } from "./document.ts";
 import { type File, firstJournal, type Journal } from "#agent/journal/journal.ts";
 import type { Rewrite } from "../delivery.ts";
 import type { Document } from "../mount.ts";
-import type { Present } from "./file.ts";
-import { isUnexplained, plan, planRestore, previous, undone } from "./plan.ts";
+import { type Present, isUnexplained, plan, planRestore, previous, undone } from "./plan.ts";
 
 const hubKey = "https://index.docker.io/v1/";
 // Each registry in spellings that serve the same images; the first is ours.

@@ -1,12 +1,32 @@
 /** What config.json is to become, from the file, the journal and the mounted Secret. Pure. */
 import { digest, giveTheSame, meanTheSame } from "./compare.ts";
-import { emptyDocument, type NodeDocument, readDocument, writeDocument } from "./document.ts";
+import {
+  emptyDocument,
+  type NodeDocument,
+  readDocument,
+  writeDocument,
+  excess,
+} from "./document.ts";
 import { type File, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
-import type { Plan, Rewrite } from "../delivery.ts";
+import type { Plan, Rewrite, FoundFile } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
-import type { Present } from "./file.ts";
-import { either, ownedBefore, put, release, restore } from "./threeway.ts";
-import { excess } from "./weight.ts";
+import { either, ownedBefore, put, release, restore, holds } from "./threeway.ts";
+import type { FileIdentity } from "#agent/files/atomic-write.ts";
+import { rivalsIn } from "./rivals.ts";
+
+export type Present =
+  | Readonly<{ kind: "absent"; identity: FileIdentity; document: NodeDocument }>
+  | Readonly<{
+      kind: "file";
+      identity: FileIdentity;
+      bytes: Buffer;
+      mode: number;
+      document: NodeDocument;
+      /** Why the kubelet reads nothing from it as it is; absent if it does. */
+      healed?: string | undefined;
+      /** Tells these bytes from others. */
+      digest: string;
+    }>;
 
 /** See Found.plan. */
 export function plan(
@@ -180,7 +200,7 @@ function vacated({ entries }: Owned): ReadonlySet<string> {
   return new Set(entries.filter(({ vacant }) => vacant).map(({ key }) => key));
 }
 
-export function healed(found: Present): boolean {
+function healed(found: Present): boolean {
   return found.kind === "file" && found.healed !== undefined;
 }
 
@@ -197,4 +217,23 @@ function withoutOurs(found: Present, owned: Owned): File {
   return meanTheSame(document, emptyDocument)
     ? { absent: true }
     : asFile(document, found, previous(found));
+}
+
+/** config.json as found, with everything that we may do to it. */
+export function foundOf(file: Present): FoundFile {
+  const { kind, identity } = file;
+  return {
+    kind,
+    identity,
+    ...(file.kind === "file" ? { digest: file.digest, healed: file.healed } : { digest: "" }),
+    // It takes the first file that parses (agent/facts/search.ts).
+    passedOver: file.kind === "absent" || healed(file),
+    now: previous(file),
+    plan: (journal, document, lost) => plan(file, journal, document, lost),
+    planRestore: (journal) => planRestore(file, journal),
+    undone,
+    holds: (owned) => holds(file.document, owned),
+    rivals: (owned) => rivalsIn(file.document, owned),
+    isUnexplained: (document) => isUnexplained(file, document),
+  };
 }

@@ -8,14 +8,13 @@ import {
   overlaps,
 } from "#pullsecret/registry/registry.ts";
 import type { Owned } from "#agent/journal/journal.ts";
-import type { NodeDocument } from "./document.ts";
-import { credentialOf } from "./value.ts";
+import { type NodeDocument, credentialOf } from "./document.ts";
 
 type Known = Readonly<{ key: string; registry: string }>;
 
 /**
- * What to report of a file in which an entry of another program serves some of our images first,
- * as a longer path does. Undefined where there is none with another credential.
+ * What to report of a file in which an entry of another program serves some of our images first, as
+ * a longer path does. Undefined where there is none with another credential.
  */
 export function rivalsIn(document: NodeDocument, owned: Owned): string | undefined {
   const known = answers.get(document);

@@ -1,20 +1,17 @@
 /**
- * The three-way merge of config.json: what lies there now, what we put there last, what is
- * desired.
+ * The three-way merge of config.json: what lies there now, what we put there last, what is desired.
  *
  * Entries and top-level keys that are not ours stay as they are. Where one of ours takes the place
  * of another, the other is remembered under its own key and given back: the kubelet takes
  * `https://a.io` and `a.io` for the same registry, and would try both in random order; and it would
- * try `docker.io` in place of docker login's key for Docker Hub. Whoever writes over
- * an entry of ours loses while we are in force, and is given back: we cannot tell a mistake from a
- * newer wish, and a removal must not lose either.
+ * try `docker.io` in place of docker login's key for Docker Hub. Whoever writes over an entry of
+ * ours loses while we are in force, and is given back: we cannot tell a mistake from a newer wish,
+ * and a removal must not lose either.
  */
 import { aliases, digest } from "./compare.ts";
-import type { NodeDocument } from "./document.ts";
-import { type RawJson, plain, valueOf } from "./value.ts";
+import { type NodeDocument, type RawJson, plain, valueOf } from "./document.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
-import { type Former, joined, kept, without } from "#agent/journal/former.ts";
-import type { Owned } from "#agent/journal/journal.ts";
+import { type Former, joined, kept, without, type Owned } from "#agent/journal/journal.ts";
 import type { Desired } from "../mount.ts";
 
 type Own = Owned["entries"][number];

@@ -11,7 +11,7 @@ import { answerOf, script, judgeConfig, providerConfig } from "#pullsecret/provi
 import { needsProc } from "#agent/files/needs.fixture.ts";
 import { kubeadmFile, namesProvider } from "#test/faults/provider.ts";
 import { pageOf } from "#test/page.ts";
-import { readInstalled } from "./installation.ts";
+import { readInstalled } from "./provider.ts";
 
 const page = pageOf("use/delivery-node.md");
 const bodies = (heading: string) => page.blocksBelow(heading).map(({ body }) => body);

@@ -5,11 +5,14 @@
  */
 import { join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
-import { replace } from "#agent/files/atomic-write.ts";
+import { replace, identify } from "#agent/files/atomic-write.ts";
 import { configJson } from "../config-json/config-json.ts";
 import type { Delivery, FoundFile, Put } from "../delivery.ts";
-import { afterProvider, providedBy } from "./observation.ts";
-import { type InstalledProvider, readInstalled } from "./installation.ts";
+import { afterProvider, providedBy, type InstalledProvider } from "./plan.ts";
+import { lstatSync } from "node:fs";
+import { judgeConfig } from "#pullsecret/provider.ts";
+import { describe } from "#agent/files/errno.ts";
+import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
 /** The folder's identity tells when the stamp appears, but not each time that it is touched. */
@@ -46,4 +49,95 @@ function besides(
 async function put({ name, bytes, mode, expected }: Put, directory: string): Promise<void> {
   const staging = join(directory, nodeFiles.folder);
   await replace({ target: join(directory, name), folder: staging, bytes, mode, expected });
+}
+
+/** A Secret has at most 1 MiB; in an answer each of its bytes may take six (`\u0001`). */
+const mostAnswer = 8 * 1024 * 1024;
+const mostConfig = 1024 * 1024;
+const readableByOthers = 0o077;
+const writableByOthers = 0o022;
+const executable = 0o100;
+const nothing = { answer: undefined, identity: "absent" } as const;
+
+/**
+ * Reads what is installed below the kubelet's directory: script and configuration, which an
+ * administrator installed, and the answer, which is ours. Reports whether a kubelet can use the
+ * answer. Never throws.
+ */
+export function readInstalled(kubeletDirectory: string, scope: ProviderScope): InstalledProvider {
+  const under = (name: string) => join(kubeletDirectory, name);
+  const asked = trying(() => lstatSync(under(providerFiles.stamp)) !== undefined) === true;
+  const { answer, identity, unfit: spoilt } = readAnswer(under(providerFiles.answer));
+  const config = trying(() => readConfig(under, scope));
+  const unfit = spoilt ?? (typeof config === "string" ? config : undefined);
+  const rows = typeof config === "string" ? [] : config;
+  return { rows, answer, identity, asked, ...(unfit !== undefined && { unfit }) };
+}
+
+function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity" | "unfit"> {
+  const found = trying(() => readOwn(path, mostAnswer));
+  if (typeof found === "string") return { ...unread(path), unfit: found };
+  if (found.kind === "absent") return nothing;
+  if (found.kind !== "file")
+    return {
+      ...unread(path),
+      unfit: `answer.json: ${found.kind === "refused" ? found.why : "changing"}`,
+    };
+  const { bytes, mode, identity } = found;
+  // What others can read is written anew.
+  return { answer: (mode & readableByOthers) === 0 ? bytes : Buffer.alloc(0), identity };
+}
+
+/**
+ * The kubelet is served by it as long as it is there, though we cannot read it: what takes all back
+ * puts an empty one in its place. A directory serves nobody.
+ */
+function unread(path: string): Pick<InstalledProvider, "answer" | "identity"> {
+  const found = trying(() =>
+    lstatSync(path).isDirectory() ? nothing : { answer: Buffer.alloc(0), identity: identify(path) },
+  );
+  return typeof found === "string" ? nothing : found;
+}
+
+/** The rows of the configuration, or why a kubelet would not start with it, or not ask us. */
+function readConfig(
+  under: (name: string) => string,
+  scope: ProviderScope,
+): readonly string[] | string {
+  const { folder, bin, script, configs, config } = providerFiles;
+  for (const directory of [folder, bin, configs]) {
+    const found = lstatSync(under(directory), { throwIfNoEntry: false });
+    if (found === undefined) return `${directory} is missing`;
+    if (!found.isDirectory()) return `${directory} is no directory`;
+    // Whoever can put a program there has it run as root.
+    if (found.uid !== process.getuid?.() || (found.mode & writableByOthers) !== 0)
+      return `${directory} can be written by others than root`;
+  }
+  const [program, text] = [readOwn(under(script), mostConfig), readOwn(under(config), mostConfig)];
+  for (const [name, found] of [[script, program] as const, [config, text] as const]) {
+    if (found.kind === "absent") return `${name} is missing`;
+    if (found.kind === "refused") return `${name}: ${found.why}`;
+    if (found.kind === "changing") return `${name} is being written`;
+    if (found.owner !== undefined || (found.mode & writableByOthers) !== 0)
+      return `${name} can be written by others than root`;
+  }
+  if (program.kind === "file" && (program.mode & executable) === 0)
+    return `${script} is not executable`;
+  if (isNoexec(under(bin))) return `${bin} is on a file system that is mounted noexec`;
+  const judged = judgeConfig(text.kind === "file" ? text.bytes : Buffer.alloc(0), scope);
+  return judged.ok ? judged.rows : `${config}: ${judged.why}`;
+}
+
+/** Whether no program can be run from there. The node's mount is seen through ours. */
+function isNoexec(path: string): boolean {
+  return mountOver(readMounts(), path)?.options.includes("noexec") === true;
+}
+
+/** What it returns, or why it failed. */
+function trying<T>(call: () => T): T | string {
+  try {
+    return call();
+  } catch (error) {
+    return describe(error);
+  }
 }

@@ -5,7 +5,7 @@
  * second.
  */
 import { act } from "#agent/execute.ts";
-import { parseConfig } from "#agent/config/config.ts";
+import { parseConfig } from "#agent/facts/config.ts";
 import { configJson as delivery } from "#agent/delivery/config-json/config-json.ts";
 import { Observer } from "#agent/observer.ts";
 import { Deeds } from "#agent/observe/stopwatch.ts";

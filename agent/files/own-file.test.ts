@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { mountOver, mountsIn } from "./mounts.ts";
+import { mountOver, mountsIn } from "./own-file.ts";
 
 const text = `21 1 8:1 / / rw,relatime - ext4 /dev/sda rw
 30 21 8:1 /lib /host/kubelet rw - ext4 /dev/sda rw
@@ -31,7 +31,7 @@ test("refuses a config.json that is a mount of its own, as kind's extraMounts ma
   const directory = mkdtempSync(join(tmpdir(), "gps-mount-"));
   for (const name of ["config.json", "host.json"]) writeFileSync(join(directory, name), "{}");
   const program = `
-import { readFile } from ${JSON.stringify(join(import.meta.dirname, "../delivery/config-json/file.ts"))};
+import { readFile } from ${JSON.stringify(join(import.meta.dirname, "../delivery/config-json/config-json.ts"))};
 process.stdout.write(JSON.stringify(readFile(process.argv[1] + "/config.json")));`;
   const script =
     'mount --bind "$1/host.json" "$1/config.json" && exec "$0" --input-type=module -e "$2" "$1"';

@@ -1,9 +1,11 @@
-/** What only the preflight asks: what a config.json of ours would hide. */
+/**
+ * Finds the credential files that a new config.json would hide from the kubelet. Reports paths,
+ * never contents.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { podFiles } from "#contract/names.ts";
-import { contentOf } from "./candidates.ts";
-import type { Config } from "../config/config.ts";
+import type { Config } from "../facts/config.ts";
 import { isObject, type Json } from "#pullsecret/json/json.ts";
 import { hasCode } from "../files/errno.ts";
 import {
@@ -17,6 +19,8 @@ import {
 } from "../facts/search.ts";
 import type { Systemd } from "../systemd/systemd.ts";
 import type { Unit } from "../systemd/unit.ts";
+import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
+import { readRegular } from "../files/own-file.ts";
 
 /**
  * What config.json, where there is none, would hide from the kubelet of this unit. Never throws.
@@ -67,4 +71,38 @@ function readSight(file: string): Sight {
     const nothing = hasCode(error, "ENOENT") ? "wrote nothing" : "wrote what cannot be read";
     return { kind: "unseen", why: `the pod's first container ${nothing}` };
   }
+}
+
+/**
+ * The largest known pull secrets have 100 KiB; read as one million values more would not fit the
+ * container.
+ */
+const mostBytes = 256 * 1024;
+
+/**
+ * What the kubelet would find in one credential file. Never throws, never follows a symbolic link
+ * as the last step, never blocks on a FIFO.
+ */
+export function contentOf(file: string, legacy: boolean): FileContent {
+  try {
+    const read = readRegular(file, mostBytes, "refuse");
+    if ("large" in read) return { unknown: `it has ${read.large} bytes` };
+    // The kubelet cannot read what is no regular file either.
+    return "irregular" in read ? "none" : judge(read.bytes, legacy);
+  } catch (error) {
+    if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return "none";
+    if (hasCode(error, "ELOOP")) return { unknown: "it is a symbolic link" };
+    return {
+      unknown: error instanceof Error && "code" in error ? String(error.code) : "it cannot be read",
+    };
+  }
+}
+
+/** A legacy file is what `auths` holds in the other. */
+function judge(bytes: Buffer, legacy: boolean): FileContent {
+  const reading = readAsKubelet(
+    legacy ? Buffer.concat([Buffer.from('{"auths":'), bytes, Buffer.from("}")]) : bytes,
+  );
+  if (!reading.ok) return "none";
+  return reading.entries.length > 0 ? "entries" : "empty";
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { parseConfig } from "./config.ts";
-import { usage } from "./flags.ts";
+import { parseConfig, usage } from "./config.ts";
 
 const environment = { NODE_NAME: "node1", POD_UID: "u-1" };
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { makeFifo, needsFifo } from "../files/needs.fixture.ts";
-import { contentOf } from "./candidates.ts";
+import { contentOf } from "./hidden-files.ts";
 
 const entry = '{"auth":"dTpw"}';
 

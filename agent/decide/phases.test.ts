@@ -30,7 +30,7 @@ import {
   stepOf,
 } from "../facts/facts.fixture.ts";
 import type { Journal } from "../journal/journal.ts";
-import { byTable, table } from "./phases.ts";
+import { byTable, table } from "./restart.ts";
 import { type KubeletState, stateOf } from "../facts/kubelet-state.ts";
 
 const journals: Readonly<Record<Journal["phase"], Journal>> = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { owing, rebound } from "./bound-unit.ts";
+import { owing, rebound } from "./kubelet-state.ts";
 import { idle, restarting, reviving, settling, unit } from "./facts.fixture.ts";
 
 test("a change under way owes its restart to the unit that it began with, unless a flag names one", () => {

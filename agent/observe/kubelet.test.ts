@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import test from "node:test";
-import { askHealthz } from "./healthz.ts";
+import { askHealthz } from "./kubelet.ts";
 
 test("asks 127.0.0.1, then ::1, or the address that is given", async (t) => {
   const statuses = { now: 200 };

@@ -1,18 +1,21 @@
-/** The agent's flags and variables, each with its default and what it is for. */
+/** The agent's flags and variables, each with its default and its purpose, and their values. */
 import {
   agentEnvironment,
   defaultProbePort,
   deliveries,
   mountPaths,
   scopes,
+  type DeliveryMode,
 } from "#contract/names.ts";
-import { usage as usageOf, type Table } from "#contract/table.ts";
+import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
 import { auto, directory, file, integer, ip, oneOf, unit, within } from "#contract/values.ts";
+import { readFlags, type ParsedFlags } from "#contract/flags.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
 
 /** Any text, and an empty one. */
 const asGiven = (text: string): string => text;
 
-export const flags = {
+const flags = {
   [agentEnvironment.node]: {
     read: asGiven,
     from: "environment",
@@ -111,4 +114,45 @@ export const flags = {
 /** The text of `--help`. */
 export function usage(): string {
   return `Global Pull Secret's agent, on every node. The controller sets its flags.\n${usageOf(flags)}`;
+}
+
+/** Durations are in milliseconds, directories absolute; `flags` says what each value is for. */
+export type Config = Readonly<ReturnType<typeof toConfig>>;
+
+/** What follows the program's name, and the environment. */
+export function parseConfig(
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): ParsedFlags<Config> {
+  const read = readFlags(flags, { argv, environment, quote });
+  return read.ok ? { ok: true, value: toConfig(read.value) } : read;
+}
+
+/** The mode of delivery that these flags make. */
+export function modeOf({ delivery, restart }: Pick<Config, "delivery" | "restart">): DeliveryMode {
+  if (delivery === "CredentialProvider") return delivery;
+  return restart === "Always" ? "Restart" : "Reread";
+}
+
+function toConfig(given: TableValues<typeof flags>) {
+  return {
+    node: given[agentEnvironment.node],
+    uid: given[agentEnvironment.uid],
+    template: given.template,
+    unit: given.unit,
+    delivery: given.delivery,
+    scope: given.scope,
+    restart: given.restart,
+    restartControlPlane: given["restart-control-plane"],
+    hiddenFiles: given["hidden-files"],
+    probation: given.probation * 1000,
+    healthzPort: given["healthz-port"],
+    healthzAddress: given["healthz-address"],
+    probePort: given["probe-port"],
+    secretDirectory: given["secret-directory"],
+    kubeletDirectory: given["kubelet-directory"],
+    systemdDirectory: given["systemd-directory"],
+    podDirectory: given["pod-directory"],
+    terminationLog: given["termination-log"],
+  };
 }

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Cached } from "./file-cache.ts";
+import { Cached, isElsewhere } from "./readings.ts";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 function cache() {
   const clock = { now: 0 };
@@ -56,4 +59,20 @@ test("a reader that throws leaves nothing behind", async () => {
     /EIO/,
   );
   assert.equal(await read("a"), 2);
+});
+
+test("finds the directory of another kubelet by the pod that it lacks", (t) => {
+  const kubeletDirectory = mkdtempSync(join(tmpdir(), "gps-own-pod-"));
+  t.after(() => rmSync(kubeletDirectory, { recursive: true }));
+  mkdirSync(join(kubeletDirectory, "pods", "ours"), { recursive: true });
+  mkdirSync(join(kubeletDirectory, "other"));
+  const rows = [
+    ["ours", undefined],
+    ["theirs", "there is no pods/theirs"],
+    // A directory beside pods/ is no pod.
+    ["other", "there is no pods/other"],
+    // An agent that is not told its uid cannot tell.
+    ["", undefined],
+  ] as const;
+  for (const [uid, why] of rows) assert.equal(isElsewhere({ uid, kubeletDirectory }), why, uid);
 });

@@ -1,12 +1,22 @@
 /** config.json and the answer as they were found, with what would become of both. Pure. */
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
+import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { answerOf } from "#pullsecret/provider.ts";
+import { answerOf, answerable } from "#pullsecret/provider.ts";
 import { digestOf, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { FoundFile, Plan, Put } from "../delivery.ts";
-import type { Document } from "../mount.ts";
-import type { InstalledProvider } from "./installation.ts";
-import { share } from "./share.ts";
+import type { Document, Desired } from "../mount.ts";
+
+export type InstalledProvider = Readonly<{
+  /** The images that the kubelet asks our script for; none where it is unfit. */
+  rows: readonly string[];
+  /** Its bytes; undefined where there is none, empty where it is to be written anew. */
+  answer: Buffer | undefined;
+  identity: FileIdentity;
+  /** The kubelet has run our script, so that its flags name it. */
+  asked: boolean;
+  unfit?: string;
+}>;
 
 const notAsked = "the kubelet has not asked its credential provider yet";
 const emptyAnswer = answerOf(new Map());
@@ -102,4 +112,44 @@ function withDigest(owned: Owned, answer: Buffer): Owned {
 
 function isThere({ answer }: InstalledProvider, digest: string | undefined): boolean {
   return digest === undefined || (answer !== undefined && digestOf(answer) === digest);
+}
+
+export type Shares = Readonly<{
+  answer: ReadonlyMap<string, unknown>;
+  config: Desired;
+  /** Registries that can only be served to every pod, where that is not wanted. */
+  unserved: readonly string[];
+}>;
+
+/**
+ * Divides the entries between the credential provider's answer and config.json. The original's
+ * entries stay in config.json, and so do entries for which the kubelet would not run our script.
+ *
+ * The kubelet tries config.json before it runs a provider. An entry in config.json would win over
+ * the answer, so its place is kept empty. But only after the kubelet has run our script: until
+ * then, the entry in config.json is the only one that the kubelet is sure to have.
+ */
+export function share(
+  { entries, rest }: Desired,
+  { rows, asked }: Pick<InstalledProvider, "rows" | "asked">,
+  owned: Owned,
+  scope: ProviderScope,
+): Shares {
+  const answer = new Map<string, unknown>();
+  const config = new Map<string, typeof entries extends ReadonlyMap<string, infer T> ? T : never>();
+  const unserved: string[] = [];
+  const known = new Map(owned.entries.map((one) => [one.key, one]));
+  for (const [key, entry] of entries) {
+    if (entry.original) config.set(key, entry);
+    else if (!answerable(key, entry.value, rows)) {
+      if (scope === "All") config.set(key, entry);
+      else unserved.push(key);
+    } else {
+      answer.set(key, entry.value);
+      const mine = known.get(key);
+      if (asked || mine?.vacant) config.set(key, { ...entry, vacant: true });
+      else if (mine !== undefined && scope === "All") config.set(key, entry);
+    }
+  }
+  return { answer, config: { entries: config, rest }, unserved };
 }

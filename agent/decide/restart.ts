@@ -1,0 +1,506 @@
+/**
+ * What to do while config.json matches the journal: one table, phase × restart policy × state of
+ * the kubelet, followed by the rules in its cells. Pure. A missing cell does not compile, so the
+ * table covers every state of a unit, and flags that change in the middle of a phase.
+ *
+ * The unit itself shows whether a restart was made: the journal records the InvocationID from the
+ * moment when the file was in place, and systemd gives each start a new one. Unlike times, this
+ * survives clocks that jump.
+ */
+import type { Facts } from "../facts/facts.ts";
+import type { FoundFile } from "../delivery/delivery.ts";
+import { granted } from "../facts/grant.ts";
+import { confirmed, type Journal, unproved } from "../journal/journal.ts";
+import {
+  type SeenState,
+  type KubeletState,
+  stateOf,
+  unitOf,
+  isRestartedBySystemd,
+  isRunning,
+  unitMissing,
+} from "../facts/kubelet-state.ts";
+import {
+  type Answer,
+  ask,
+  record,
+  refuse,
+  resync,
+  soon,
+  type Step,
+  wait,
+  codes,
+  type Code,
+  atOnce,
+  fast,
+} from "../facts/step.ts";
+import type { Unit } from "../systemd/unit.ts";
+import { answerSeconds, restartAttempts, spacingSeconds, rereadSeconds } from "#contract/times.ts";
+
+type Blind = (facts: Facts, journal: Journal) => Answer;
+type PhaseRule = (facts: Facts, journal: Journal, unit: Unit) => Answer;
+type Row = Readonly<Record<Exclude<KubeletState, SeenState>, Blind> & Record<SeenState, PhaseRule>>;
+type PhaseTable = Readonly<
+  Record<Journal["phase"], Readonly<Record<Facts["config"]["restart"], Row>>>
+>;
+
+const untold = { unknown: awaitUnit, gone: awaitUnit } as const;
+
+export const table: PhaseTable = {
+  applied: { Always: always(idle), Never: always(idle) },
+  applying: {
+    Always: {
+      unknown: owing(awaitUnit),
+      gone: owing(awaitUnit),
+      busy: owing(written),
+      down: owing(written),
+      other: owing(written),
+      silent: owing(written),
+      answering: owing(written),
+    },
+    Never: always(leftToReread),
+  },
+  restarting: {
+    Always: {
+      ...untold,
+      busy: underWay,
+      down: attempt,
+      other: attempt,
+      silent: awaitAnswer,
+      answering: watch,
+    },
+    // A process that was started after the rename has nothing older to remember.
+    Never: { ...always(awaitReread), silent: confirm, answering: confirm },
+  },
+  settling: {
+    Always: {
+      ...untold,
+      busy: underWay,
+      down: died,
+      other: replaced,
+      silent: awaitAnswerAgain,
+      answering: awaitProbation,
+    },
+    // Its start was proved; what becomes of it is no longer ours to mend.
+    Never: always(confirm),
+  },
+  // The previous file is back, with what was ours then.
+  restoring: { Always: always(putBack), Never: always(putBackForGood) },
+  reviving: {
+    Always: {
+      ...untold,
+      busy: underWay,
+      down: attempt,
+      other: attempt,
+      silent: awaitLife,
+      answering: awaitRevivedProbation,
+    },
+    Never: always(revived),
+  },
+};
+
+/**
+ * Asks the rule of the cell. What was changed in another mode is left to the kubelet, whatever
+ * systemd says: a restart needs a grant of its own.
+ */
+export function byTable(facts: Facts, journal: Journal): Answer {
+  if (isAwaited(journal) && granted(facts.grant) === undefined) return awaitReread(facts, journal);
+  const row = table[journal.phase][facts.config.restart];
+  const state = stateOf(facts, journal);
+  const unit = unitOf(facts);
+  if (state === "unknown" || state === "gone") return row[state](facts, journal);
+  return unit === undefined ? row.unknown(facts, journal) : row[state](facts, journal, unit);
+}
+
+function always(rule: Blind): Row {
+  return {
+    unknown: rule,
+    gone: rule,
+    busy: rule,
+    down: rule,
+    other: rule,
+    silent: rule,
+    answering: rule,
+  };
+}
+
+function idle(facts: Facts, journal: Journal): Answer {
+  return idleAs(facts, journal, codes.inForce);
+}
+
+/** In force, but for a kubelet that has still to read the file again. */
+export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
+  const answer = inForce(facts, code);
+  if (answer.action !== "nothing") return answer;
+  return awaitRepaired(facts, journal) ?? answer;
+}
+
+/**
+ * Ready while the kubelet answers. A kubelet that is down while nothing is owed is not ours to
+ * start: an administrator may have stopped it.
+ */
+function inForce(facts: Facts, code: Code): Answer {
+  if (facts.healthy === undefined) return ask("healthz");
+  if (!facts.healthy) return wait(codes.kubeletSilent, soon);
+  // An agent from before this check may have written there.
+  if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
+  const { unfit, note, rivals } = facts.file as Partial<FoundFile>;
+  if (unfit !== undefined) return refuse(codes.providerUnfit, soon, unfit);
+  const { journal } = facts;
+  const detail = note ?? (journal.kind === "journal" && rivals?.(journal.journal.owned));
+  return { action: "nothing", code, ready: true, again: resync, ...(detail && { detail }) };
+}
+
+function confirm(_facts: Facts, journal: Journal): Step {
+  return record(codes.inForce, confirmed(journal));
+}
+
+/**
+ * Applies the rule if a restart is owed: the file matters to the kubelet, or one was owed before.
+ */
+function owing<Unit extends readonly unknown[]>(
+  rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer,
+) {
+  return (facts: Facts, journal: Journal, ...unit: Unit) =>
+    journal.matters || journal.owed !== undefined
+      ? rule(facts, journal, ...unit)
+      : confirm(facts, journal);
+}
+
+/**
+ * The file is in place: from now on, a process with another InvocationID was started after it. A
+ * restart that can be asked for at once needs no record of its own, which saves a look and two
+ * syncs.
+ */
+function written(facts: Facts, journal: Journal, unit: Unit): Answer {
+  const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
+  const restarting: Journal = { ...journal, phase: "restarting", owed };
+  const step = byTable(facts, restarting);
+  return step.action === "restart" ? step : record(codes.restartOwed, restarting);
+}
+
+/** The file is in place, and the kubelet rereads it by itself, if it matters to it. */
+function leftToReread(facts: Facts, journal: Journal): Step {
+  const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
+  if (!owes) return record(codes.inForce, confirmed(journal));
+  const { owed: _owed, ...rest } = journal;
+  // Known if systemd could be asked: a process with another InvocationID has read the file.
+  const owed = unitOf(facts)?.invocation;
+  return awaitReread(facts, { ...rest, phase: "restarting", ...(owed !== undefined && { owed }) });
+}
+
+function putBack(facts: Facts, journal: Journal): Step {
+  const { owed: _owed, ...rest } = undone(facts, journal);
+  const owed = unitOf(facts)?.invocation;
+  return record(codes.restored, {
+    ...rest,
+    phase: "reviving",
+    tried: 0,
+    called: false,
+    ...(owed !== undefined && { owed }),
+  });
+}
+
+function putBackForGood(facts: Facts, journal: Journal): Step {
+  return revived(facts, undone(facts, journal));
+}
+
+// Restarts
+
+const answerWithin = answerSeconds * 1000;
+/** What systemd uses when a unit sets no limit: five starts in 10 s. */
+const defaultStartLimit = 10_000;
+const longestSpacing = spacingSeconds * 1000;
+const longestRevival = 900_000;
+/** Between revivals of a kubelet that systemd starts again and again: ours add nothing to those. */
+const besideSystemd = 3_600_000;
+/** The unit is unknown or missing: nothing changes, and the kubelet has not failed. */
+function awaitUnit(facts: Facts): Step {
+  return unitMissing(facts) ?? wait(codes.systemdUnknown, fast);
+}
+
+function underWay(_facts: Facts, _journal: Journal, unit: Unit): Step {
+  return wait(codes.restarting, fast, `${unit.active}/${unit.sub}`);
+}
+
+/** The new process has not answered yet: after 30 s the attempt has failed. */
+function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
+  if (facts.stopwatch.running < answerWithin)
+    return wait(codes.restarting, fast, "healthz does not answer yet");
+  return attempt(facts, journal, unit);
+}
+
+/** The journal after systemd has refused a restart once more. */
+export function denied(journal: Journal, why: string): Journal {
+  return { ...journal, denied: { times: (journal.denied?.times ?? 0) + 1, why } };
+}
+
+/**
+ * What follows three refusals: the previous file, or a kubelet that reads its file again by itself.
+ * Undefined while it is down, since nothing else can bring it back.
+ */
+function afterRefusals(facts: Facts, journal: Journal, unit: Unit): Step | undefined {
+  const { times = 0, why } = journal.denied ?? {};
+  if (times < restartAttempts || facts.unwritable) return undefined;
+  if (journal.phase === "restarting" && journal.undo !== undefined) return rollBack(journal, why);
+  if (!isRunning(unit)) return undefined;
+  const { quarantine } = journal;
+  if (journal.phase === "reviving" && quarantine !== undefined && !quarantine.told)
+    return record(codes.rolledBack, confirmed(journal), why);
+  return record(codes.toBeReread, unproved(journal), why);
+}
+
+function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
+  const refused = afterRefusals(facts, journal, unit);
+  if (refused !== undefined) return refused;
+  // The journal announces a restart, nothing has started since, and this process asked for none:
+  // our predecessor was killed before it asked. Its attempt does not count.
+  const unmade = facts.restarts === 0 && journal.called && unit.invocation === journal.owed;
+  const failed = journal.tried > 0 && !unmade;
+  const tired = failed && journal.phase === "restarting" && journal.tried >= attempts(journal);
+  if (tired && !facts.unwritable) return rollBack(journal);
+  const state = `${unit.active}/${unit.sub}, ${unit.result}`;
+  const remaining = untilNext(facts, journal, spacing(journal, unit), failed);
+  if (remaining > 0) {
+    const again = journal.tried > 1 || isRestartedBySystemd(unit);
+    const isStillDown = journal.phase === "reviving" && again;
+    return wait(
+      isStillDown ? codes.stillDown : codes.kubeletFailed,
+      Math.min(remaining, 1000),
+      state,
+    );
+  }
+  // A process that starts from now on reads the file as it is.
+  const { rereads: _rereads, ...rest } = journal;
+  const next: Journal = {
+    ...rest,
+    owed: unit.invocation,
+    tried: unmade ? Math.max(journal.tried, 1) : journal.tried + 1,
+    called: true,
+    calls: [...journal.calls, facts.now].slice(-16),
+  };
+  const code = failed ? codes.kubeletFailed : codes.restartOwed;
+  return atOnce({
+    action: "restart",
+    code: journal.phase === "reviving" ? codes.restored : code,
+    detail: state,
+    journal: next,
+    unasked: journal,
+    resetFirst: failed || unit.active !== "active",
+    evenUnrecorded: unit.active !== "active",
+  });
+}
+
+/** Three, as promised; one for a content that has failed before. */
+function attempts(journal: Journal): number {
+  return journal.quarantine?.content === journal.content ? 1 : restartAttempts;
+}
+
+/** Puts the previous file back, or revives the kubelet where there is none to put back. */
+function rollBack(journal: Journal, why?: string): Step {
+  // Nothing to go back to: the content is proved, or a withdrawal. The kubelet is revived with the
+  // file as it is.
+  const phase = journal.undo === undefined ? "reviving" : "restoring";
+  const otherwise = phase === "restoring" ? codes.notBack : codes.stillDown;
+  const code = why === undefined ? otherwise : codes.restartRefused;
+  return record(code, { ...journal, phase, called: false }, why);
+}
+
+/**
+ * Milliseconds between attempts, so that ours do not use up the unit's start limit, which automatic
+ * restarts count against, too.
+ */
+function spacing(journal: Journal, unit: Unit): number {
+  const { startLimit, restartDelay } = unit;
+  const least = Math.min(longestSpacing, Math.max(startLimit || defaultStartLimit, restartDelay));
+  if (journal.phase !== "reviving") return least;
+  if (isRestartedBySystemd(unit)) return besideSystemd;
+  return Math.min(longestRevival, least * 2 ** Math.min(journal.tried, 10));
+}
+
+/** Milliseconds until the next attempt is due; 0 if the clock jumped back behind the last one. */
+function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: boolean): number {
+  // Only this process knows of an attempt that could not be recorded.
+  const unrecorded = facts.unwritable ? spacing - facts.sinceRestart : 0;
+  if (!failed) return Math.max(0, unrecorded);
+  const elapsed = facts.now - (calls.at(-1) ?? 0);
+  return Math.max(0, unrecorded, elapsed < 0 ? 0 : spacing - elapsed);
+}
+
+// Probation: what proves that the restarted kubelet works with the new file.
+
+/** Milliseconds for which a process must have answered healthz, however short the probation. */
+const answersFor = 1000;
+/** After a rollback, a process that runs this long is taken for alive even without healthz. */
+const livesFor = 180_000;
+/**
+ * How many processes one probation may lose: one to a reboot, one to an administrator. Beyond that
+ * the kubelet is failing.
+ */
+const mostReplaced = 2;
+
+/** The new process answers, and is on probation from now on. */
+function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
+  const settling = { invocation: unit.invocation, restarts: unit.restarts };
+  const tried = journal.called ? journal.tried : journal.tried + 1;
+  return record(codes.onProbation, { ...journal, phase: "settling", settling, tried });
+}
+
+/**
+ * Watches the process until the probation is over. The kubelet reports our readiness, and a dead
+ * kubelet cannot retract it, so the agent turns Ready only then.
+ */
+function awaitProbation(facts: Facts, journal: Journal): Step {
+  if (!hasLived(facts, facts.config.probation)) return wait(codes.onProbation, fast);
+  return record(codes.inForce, confirmed(journal));
+}
+
+/** The watched process no longer answers. */
+function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): Step {
+  if (facts.stopwatch.running < answerWithin)
+    return wait(codes.restarting, fast, "healthz stopped answering");
+  return died(facts, journal, unit);
+}
+
+/**
+ * Another process runs than the watched one. If systemd counts no restart of its own, the node
+ * rebooted or an administrator restarted it. The new process has read the same file.
+ */
+function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
+  const { invocation, replaced: before = 0 } = journal.settling ?? {};
+  if (unit.invocation === invocation || unit.restarts > 0 || before >= mostReplaced)
+    return died(facts, journal, unit);
+  const settling = { invocation: unit.invocation, restarts: 0, replaced: before + 1 };
+  return record(codes.onProbation, { ...journal, settling });
+}
+
+/** The attempt failed. What systemd starts next may still prove itself. */
+function died(facts: Facts, journal: Journal, unit: Unit): Step {
+  const { settling: watched, ...rest } = journal;
+  const next: Journal = {
+    ...rest,
+    phase: "restarting",
+    owed: watched?.invocation ?? "",
+    called: false,
+  };
+  if (facts.unwritable) return attempt(facts, next, unit);
+  if (journal.tried >= attempts(journal)) return rollBack(next);
+  return record(
+    codes.kubeletFailed,
+    next,
+    `${unit.active}/${unit.sub}, ${unit.result}, within the probation`,
+  );
+}
+
+/** The revived kubelet answers, and goes through the same probation. */
+function awaitRevivedProbation(facts: Facts, journal: Journal): Step {
+  if (!hasLived(facts, facts.config.probation))
+    return wait(codes.onProbation, fast, "with the previous config.json");
+  return revived(facts, journal);
+}
+
+/** The revived kubelet does not answer: its healthz may be off, or on another port. */
+function awaitLife(facts: Facts, journal: Journal): Step {
+  if (facts.stopwatch.running < livesFor)
+    return wait(codes.restarting, fast, "healthz does not answer yet");
+  return revived(facts, journal);
+}
+
+/** Whether the process has run this long, and has answered for a second of it. */
+function hasLived({ stopwatch }: Facts, milliseconds: number): boolean {
+  return (
+    stopwatch.running >= milliseconds && stopwatch.healthy >= Math.min(milliseconds, answersFor)
+  );
+}
+
+// No restart: how long until the kubelet must have reread the file.
+
+const rereadAfter = rereadSeconds * 1000;
+const longestWait = 10_000;
+
+/**
+ * Whether the change was made in another mode, where no kubelet is restarted: none can be down
+ * because of it.
+ */
+export function isAwaited({ phase, owed, renamed }: Journal): boolean {
+  return phase === "restarting" && owed === undefined && renamed !== undefined;
+}
+
+/** Restart policy Never: notes once when the file was in place, and waits. */
+function awaitReread(facts: Facts, journal: Journal): Step {
+  const { renamed } = journal;
+  if (renamed === undefined)
+    return record(codes.toBeReread, { ...journal, phase: "restarting", renamed: facts.time });
+  const { rereads: _rereads, ...read } = confirmed(journal);
+  return rereading(renamed, facts) ?? record(codes.inForce, read);
+}
+
+/**
+ * The same for a drift that was repaired without a restart; undefined if there was none. A process
+ * that somebody started since has read the file.
+ */
+export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefined {
+  if (journal.rereads === undefined) return undefined;
+  if (facts.unit === undefined) return ask("kubelet");
+  const { rereads, renamed, ...read } = journal;
+  const runs = unitOf(facts)?.invocation ?? "";
+  if (renamed === undefined)
+    return record(codes.toBeReread, { ...journal, rereads: runs, renamed: facts.time });
+  const isAnother = rereads !== "" && runs !== "" && runs !== rereads;
+  const waits = isAnother ? undefined : rereading(renamed, facts);
+  return waits ?? record(codes.inForce, read);
+}
+
+/** The wait; undefined when it is over. */
+function rereading(renamed: NonNullable<Journal["renamed"]>, { time }: Facts): Step | undefined {
+  // The node rebooted since: every process has read the new file.
+  if (renamed.boot !== time.boot) return undefined;
+  const remaining = renamed.monotonic + rereadAfter - time.monotonic;
+  if (remaining <= 0) return undefined;
+  const left = `${Math.ceil(remaining / 1000)} s more`;
+  return wait(codes.toBeReread, Math.min(remaining, longestWait), left);
+}
+
+// Rollback and quarantine
+
+const firstQuarantine = 600_000;
+const longestQuarantine = 21_600_000;
+
+/**
+ * The quarantine after one more rollback: 10 min, doubled by each failure of the content, up to 6
+ * h.
+ */
+function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["quarantine"]> {
+  const { revision, content, quarantine, grant, denied } = journal;
+  const failures = quarantine?.content === content ? quarantine.failures + 1 : 1;
+  const lasts = Math.min(longestQuarantine, firstQuarantine * 2 ** Math.min(failures - 1, 10));
+  const named = grant === undefined ? {} : { grant };
+  const why = denied === undefined ? {} : { why: denied.why };
+  return { revision, content, failures, since: now, lasts, told: false, ...named, ...why };
+}
+
+/**
+ * The journal at the moment when the previous file is back: what was ours then is ours again, and
+ * the failed content is quarantined. Its time starts anew when the kubelet is proved. The answer
+ * lies beside that file and stays: still ours, or no withdrawal would empty it.
+ */
+export function undone(facts: Facts, journal: Journal): Journal {
+  const { undo, settling: _settling, renamed: _renamed, ...rest } = journal;
+  if (undo === undefined) return journal;
+  const { revision, digest, content } = undo;
+  const { answer } = journal.owned;
+  const before = "undone" in facts.file ? facts.file.undone(journal) : undo.owned;
+  const owned = { ...(answer !== undefined && { answer }), ...before };
+  return { ...rest, revision, digest, content, owned, quarantine: quarantineFor(facts, journal) };
+}
+
+/** Records that the kubelet runs again after a rollback. */
+function revived(facts: Facts, journal: Journal): Step {
+  const { quarantine } = journal;
+  // Without one nothing was rolled back: it was a repaired drift, or a withdrawal.
+  if (quarantine === undefined || quarantine.told) return record(codes.inForce, confirmed(journal));
+  return record(codes.rolledBack, {
+    ...confirmed(journal),
+    quarantine: { ...quarantine, since: facts.now },
+  });
+}

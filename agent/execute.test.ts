@@ -27,12 +27,12 @@ import {
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import type { Rewrite } from "./delivery/delivery.ts";
-import { Deeds } from "./observe/stopwatch.ts";
+import { History } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { SystemdError, RestartRefused } from "./systemd/connection.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 import { firstJournal } from "./journal/journal.ts";
-import { keepJournal } from "./journal/store.ts";
+import { saveJournal } from "./journal/store.ts";
 
 function place(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gps-act-"));
@@ -52,17 +52,17 @@ function place(t: TestContext) {
       return { result: "done" };
     },
     resetFailed: () => Promise.resolve(void asked.push("reset")),
-    hangUp: () => {},
+    disconnect: () => {},
   };
   const parsed = parseConfig([`--kubelet-directory=${directory}`], {});
   assert.ok(parsed.ok);
   const config = parsed.value;
-  const deeds = new Deeds(() => 0);
+  const history = new History(() => 0);
   const folder = join(directory, "global-pull-secret");
   return {
-    hands: { config, systemd, deeds, delivery: configJson, lock: new Lock(folder) },
+    effects: { config, systemd, history, delivery: configJson, lock: new Lock(folder) },
     asked,
-    deeds,
+    history,
     folder,
     file: join(directory, "config.json"),
   };
@@ -78,73 +78,73 @@ const restart = {
 const kept = (folder: string) => JSON.parse(readFileSync(join(folder, "journal.json"), "utf8"));
 
 test("a kubelet that is down is restarted though that cannot be recorded, and the trouble is told; one that runs is not", async (t) => {
-  const { hands, asked, deeds, folder } = place(t);
+  const { effects, asked, history, folder } = place(t);
   // Whatever the reason: nothing can be written in a folder that is a file.
   writeFileSync(folder, "");
   const revive: Step = { ...restart, journal: reviving, unasked: reviving, evenUnrecorded: true };
-  await assert.rejects(act(revive, hands), /EEXIST|ENOTDIR|not a directory/);
-  assert.deepEqual([asked, deeds.restarts, deeds.unwritable], [["reset", "restart"], 1, true]);
+  await assert.rejects(act(revive, effects), /EEXIST|ENOTDIR|not a directory/);
+  assert.deepEqual([asked, history.restarts, history.unwritable], [["reset", "restart"], 1, true]);
   const first: Step = {
     ...restart,
     journal: restarting,
     unasked: restarting,
     evenUnrecorded: false,
   };
-  await assert.rejects(act(first, hands));
+  await assert.rejects(act(first, effects));
   assert.deepEqual(asked, ["reset", "restart", "reset"]);
   rmSync(folder);
-  assert.equal(await act(revive, hands), "job done");
-  assert.deepEqual([kept(folder).phase, deeds.unwritable], ["reviving", false]);
+  assert.equal(await act(revive, effects), "job done");
+  assert.deepEqual([kept(folder).phase, history.unwritable], ["reviving", false]);
 });
 
 test("a file that may not be replaced leaves the journal as it was, and is not tried for a minute", async (t) => {
   for (const code of ["EBUSY", "EPERM", "EROFS", "EACCES"])
     for (const journal of [idle, undefined]) {
-      const { hands, folder, deeds } = place(t);
-      if (journal !== undefined) await keepJournal(folder, journal);
+      const { effects, folder, history } = place(t);
+      if (journal !== undefined) await saveJournal(folder, journal);
       const before = journal && kept(folder);
       const write = () =>
         Promise.reject(Object.assign(new Error(`${code}: rename`), { code, syscall: "rename" }));
-      const delivery = { ...hands.delivery, write };
+      const delivery = { ...effects.delivery, write };
       const step = decide(facts({ file: absent, ...(journal && { journal }) }));
       assert.ok(step.action === "apply");
-      await assert.rejects(act(step, { ...hands, delivery }), /rename/);
-      assert.match(deeds.barred() ?? "", new RegExp(code));
-      assert.equal(deeds.unwritable, false);
+      await assert.rejects(act(step, { ...effects, delivery }), /rename/);
+      assert.match(history.blocked() ?? "", new RegExp(code));
+      assert.equal(history.unwritable, false);
       if (journal === undefined) assert.ok(!existsSync(join(folder, "journal.json")));
       else assert.deepEqual(kept(folder), before);
     }
 });
 
 test("a file that may not be replaced keeps the journal of a change whose answer is written already", async (t) => {
-  const { hands, folder } = place(t);
-  await keepJournal(folder, idle);
+  const { effects, folder } = place(t);
+  await saveJournal(folder, idle);
   const write = () => Promise.reject(Object.assign(new Error("EPERM: rename"), { code: "EPERM" }));
   const step = decide(facts({ file: absent, journal: idle }));
   assert.ok(step.action === "apply");
   const first = { name: "answer.json", bytes: Buffer.alloc(0), mode: 0o600, expected: "absent" };
   const besides: Step = { ...step, plan: { ...step.plan, first } };
-  await assert.rejects(act(besides, { ...hands, delivery: { ...hands.delivery, write } }));
+  await assert.rejects(act(besides, { ...effects, delivery: { ...effects.delivery, write } }));
   assert.equal(kept(folder).phase, "applying");
 });
 
 test("a kubelet of a newer agent's is restarted, and its journal stays as it is", async (t) => {
-  const { hands, asked, folder } = place(t);
+  const { effects, asked, folder } = place(t);
   mkdirSync(folder);
   writeFileSync(join(folder, "journal.json"), "a newer one's");
   await act(
     { action: "revive", code: "GPS222", ready: false, again: 0, unit: "kubelet.service" },
-    hands,
+    effects,
   );
   assert.deepEqual(asked, ["reset", "restart"]);
   assert.equal(readFileSync(join(folder, "journal.json"), "utf8"), "a newer one's");
 });
 
 test("a refused reset does not keep a kubelet from its restart; a reset without an answer does", async (t) => {
-  const { hands, asked, folder } = place(t);
+  const { effects, asked, folder } = place(t);
   mkdirSync(folder);
   const refusing = (type: string): Systemd => ({
-    ...hands.systemd,
+    ...effects.systemd,
     resetFailed: () => Promise.reject(new SystemdError(type, "Unit kubelet.service not loaded.")),
   });
   const steps: readonly Step[] = [
@@ -155,16 +155,16 @@ test("a refused reset does not keep a kubelet from its restart; a reset without 
     // systemd has unloaded a stopped unit, or SELinux says no.
     for (const why of ["systemd1.NoSuchUnit", "DBus.Error.AccessDenied"]) {
       const refuses = refusing(`org.freedesktop.${why}`);
-      assert.equal(await act(step, { ...hands, systemd: refuses }), "job done");
+      assert.equal(await act(step, { ...effects, systemd: refuses }), "job done");
     }
     const silent = refusing("org.freedesktop.DBus.Error.NoReply");
-    await assert.rejects(act(step, { ...hands, systemd: silent }), /NoReply/);
+    await assert.rejects(act(step, { ...effects, systemd: silent }), /NoReply/);
   }
   assert.deepEqual(asked, Array(4).fill("restart"));
 });
 
 test("a restart that systemd refuses is counted, and one that nobody answered is not", async (t) => {
-  const { hands, folder, deeds } = place(t);
+  const { effects, folder, history } = place(t);
   mkdirSync(folder);
   const step: Step = {
     ...restart,
@@ -173,22 +173,22 @@ test("a restart that systemd refuses is counted, and one that nobody answered is
     evenUnrecorded: false,
   };
   const answering = (type: string): Systemd => ({
-    ...hands.systemd,
+    ...effects.systemd,
     restart: async (_unit, recorded) => {
       await recorded();
       return { refused: new SystemdError(`org.freedesktop.DBus.Error.${type}`, "scripted") };
     },
   });
-  const trying = (type: string) => act(step, { ...hands, systemd: answering(type) });
+  const trying = (type: string) => act(step, { ...effects, systemd: answering(type) });
   await assert.rejects(trying("NoReply"), SystemdError);
   assert.equal(kept(folder).denied, undefined);
   await assert.rejects(trying("AccessDenied"), RestartRefused);
   assert.equal(kept(folder).denied.times, 1);
-  assert.equal(deeds.restarts, 0);
+  assert.equal(history.restarts, 0);
 });
 
 test("a file that others could read is closed to them, with a warning", async (t) => {
-  const { hands, file } = place(t);
+  const { effects, file } = place(t);
   const write = async (mode: number) => {
     writeFileSync(file, "{}");
     chmodSync(file, mode);
@@ -201,7 +201,7 @@ test("a file that others could read is closed to them, with a warning", async (t
     };
     const said = await act(
       { action: "apply", code: "GPS226", ready: false, again: 0, journal, plan: planned, found },
-      hands,
+      effects,
     );
     assert.equal(statSync(file).mode & 0o777, 0o600);
     return said;
@@ -212,15 +212,15 @@ test("a file that others could read is closed to them, with a warning", async (t
 });
 
 test("a write beside config.json is spaced like one of it, so that a fight over it costs as little; a removal is not", async (t) => {
-  const { hands, deeds, file } = place(t);
+  const { effects, history, file } = place(t);
   const delivery = { ...configJson, write: () => Promise.resolve() };
   const found = configJson.read(dirname(file));
   assert.ok(found.kind === "absent");
   const put = async (change: Partial<Rewrite>, spaced: boolean) => {
     const plan = { changed: true, file: found.now, ...change };
     const step = { action: "restore", code: "GPS216", ready: false, again: 0, found } as const;
-    await act({ ...step, plan }, { ...hands, delivery });
-    assert.equal(deeds.writeIn() > 0, spaced);
+    await act({ ...step, plan }, { ...effects, delivery });
+    assert.equal(history.writeIn() > 0, spaced);
   };
   const answer = { name: "x", bytes: Buffer.from("{}"), mode: 0o600, expected: "absent" };
   await put({}, false);

@@ -7,68 +7,68 @@ import type { Journal } from "./journal/journal.ts";
 import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
 import { denied } from "./decide/restart.ts";
-import { codes, say, type Step } from "./facts/step.ts";
+import { codes, formatLine, type Step } from "./facts/step.ts";
 import { describe, hasCode } from "./files/errno.ts";
 import { FileChanged } from "./files/atomic-write.ts";
-import type { Deeds } from "./observe/stopwatch.ts";
-import { keepJournal, putJournalBack, setAside } from "./journal/store.ts";
-import { SystemdError, isAnswer, RestartRefused } from "./systemd/connection.ts";
+import type { History } from "./observe/stopwatch.ts";
+import { saveJournal, restoreJournal, setAside } from "./journal/store.ts";
+import { SystemdError, isDefinite, RestartRefused } from "./systemd/connection.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
-export type Hands = Readonly<{
+export type Effects = Readonly<{
   config: Config;
   systemd: Systemd;
-  deeds: Deeds;
+  history: History;
   delivery: Delivery;
-  lock: Pick<Lock, "giveUp">;
+  lock: Pick<Lock, "release">;
 }>;
 
 /**
  * Executes a step. Returns what is worth a log line besides the step itself. Throws what the file
  * system or systemd threw.
  */
-export async function act(step: Step, hands: Hands): Promise<string | undefined> {
+export async function act(step: Step, effects: Effects): Promise<string | undefined> {
   switch (step.action) {
     case "wait":
     case "nothing":
     case "end":
       return undefined;
     case "apply":
-      await apply(step, hands);
+      await apply(step, effects);
       return warning(step);
     case "restore":
-      await write(step.plan, step.found, hands);
+      await write(step.plan, step.found, effects);
       return undefined;
     case "restart":
-      return await restart(step, hands);
+      return await restart(step, effects);
     case "revive":
-      return await revive(step.unit, hands);
+      return await revive(step.unit, effects);
     case "record":
     case "give up":
-      await keep(step.journal, hands);
+      await keep(step.journal, effects);
       return undefined;
     case "set aside":
-      setAside(under(hands, nodeFiles.folder));
+      setAside(under(effects, nodeFiles.folder));
       return undefined;
     case "leave":
-      await removeFolder(under(hands, nodeFiles.folder), () => hands.lock.giveUp());
+      await removeFolder(under(effects, nodeFiles.folder), () => effects.lock.release());
       return undefined;
   }
 }
 
 type ToApply = Extract<Step, { action: "apply" }>;
 
-async function apply(step: ToApply, hands: Hands): Promise<void> {
+async function apply(step: ToApply, effects: Effects): Promise<void> {
   try {
-    await keep(step.journal, hands);
-    await write(step.plan, step.found, hands);
+    await keep(step.journal, effects);
+    await write(step.plan, step.found, effects);
   } catch (error) {
     const { former, plan } = step;
     // What lies beside config.json goes first, and would be touched already.
     if (former !== undefined && plan.first === undefined && isForbidden(error)) {
-      await putJournalBack(under(hands, nodeFiles.folder), former.journal);
-      hands.deeds.unwritable = false;
-      hands.deeds.bar(describe(error));
+      await restoreJournal(under(effects, nodeFiles.folder), former.journal);
+      effects.history.unwritable = false;
+      effects.history.block(describe(error));
     }
     throw error;
   }
@@ -79,14 +79,17 @@ function isForbidden(error: unknown): boolean {
   return ["EBUSY", "EPERM", "EROFS", "EACCES"].some((code) => hasCode(error, code));
 }
 
-async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands): Promise<string> {
+async function restart(
+  step: Extract<Step, { action: "restart" }>,
+  effects: Effects,
+): Promise<string> {
   const { unit } = step.journal;
   if (unit === undefined) throw new Error("a restart is owed, and not known by which unit");
-  if (step.resetFirst) await resetFailed(unit, hands.systemd);
+  if (step.resetFirst) await resetFailed(unit, effects.systemd);
   let unrecorded: unknown;
-  const asked = await hands.systemd.restart(unit, async () => {
+  const asked = await effects.systemd.restart(unit, async () => {
     try {
-      await keep(step.journal, hands);
+      await keep(step.journal, effects);
     } catch (error) {
       if (!step.evenUnrecorded) throw error;
       unrecorded = error;
@@ -95,21 +98,21 @@ async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands)
   // systemd did not take the request: the attempt does not count.
   if ("refused" in asked) {
     const { refused } = asked;
-    const isNo = refused instanceof SystemdError && isAnswer(refused);
+    const isNo = refused instanceof SystemdError && isDefinite(refused);
     if (unrecorded === undefined)
-      await keep(isNo ? denied(step.unasked, refused.type) : step.unasked, hands);
+      await keep(isNo ? denied(step.unasked, refused.type) : step.unasked, effects);
     throw isNo ? new RestartRefused(refused.message) : refused;
   }
-  hands.deeds.restarted();
-  if (unrecorded !== undefined) await keep(step.journal, hands);
+  effects.history.restarted();
+  if (unrecorded !== undefined) await keep(step.journal, effects);
   return `job ${asked.result}`;
 }
 
-async function revive(unit: string, { systemd, deeds }: Hands): Promise<string> {
+async function revive(unit: string, { systemd, history }: Effects): Promise<string> {
   await resetFailed(unit, systemd);
   const asked = await systemd.restart(unit, () => Promise.resolve());
   if ("refused" in asked) throw asked.refused;
-  deeds.restarted();
+  history.restarted();
   return `job ${asked.result}`;
 }
 
@@ -122,14 +125,14 @@ async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
   try {
     await systemd.resetFailed(unit);
   } catch (error) {
-    if (!(error instanceof SystemdError && isAnswer(error))) throw error;
+    if (!(error instanceof SystemdError && isDefinite(error))) throw error;
   }
 }
 
 /** A warning about the file that was replaced, if its mode deserved one. */
 function warning({ plan: { left }, found: { now } }: ToApply): string | undefined {
   if ("absent" in now || left?.was !== now.mode) return undefined;
-  return say(codes.readableByOthers, `mode ${now.mode.toString(8)}`);
+  return formatLine(codes.readableByOthers, `mode ${now.mode.toString(8)}`);
 }
 
 /** Whether anything is put in place: what only takes away provokes nobody. */
@@ -137,29 +140,29 @@ function writes({ file, kept, first, last }: Rewrite): boolean {
   return first !== undefined || last !== undefined || !(kept || "absent" in file);
 }
 
-async function write(rewrite: Rewrite, found: FoundFile, hands: Hands): Promise<void> {
+async function write(rewrite: Rewrite, found: FoundFile, effects: Effects): Promise<void> {
   try {
-    await hands.delivery.write(rewrite, found, hands.config.kubeletDirectory);
-    if (writes(rewrite)) hands.deeds.wrote();
-    hands.deeds.unwritable = false;
+    await effects.delivery.write(rewrite, found, effects.config.kubeletDirectory);
+    if (writes(rewrite)) effects.history.wrote();
+    effects.history.unwritable = false;
   } catch (error) {
     // Another writer is at work, and is given time. Other failures have their own back-off.
-    if (error instanceof FileChanged) hands.deeds.wrote();
-    else hands.deeds.unwritable = true;
+    if (error instanceof FileChanged) effects.history.wrote();
+    else effects.history.unwritable = true;
     throw error;
   }
 }
 
-async function keep(journal: Journal, hands: Hands): Promise<void> {
+async function keep(journal: Journal, effects: Effects): Promise<void> {
   try {
-    await keepJournal(under(hands, nodeFiles.folder), journal);
-    hands.deeds.unwritable = false;
+    await saveJournal(under(effects, nodeFiles.folder), journal);
+    effects.history.unwritable = false;
   } catch (error) {
-    hands.deeds.unwritable = true;
+    effects.history.unwritable = true;
     throw error;
   }
 }
 
-function under({ config }: Hands, name: string): string {
+function under({ config }: Effects, name: string): string {
   return join(config.kubeletDirectory, name);
 }

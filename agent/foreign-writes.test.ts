@@ -14,8 +14,8 @@ function found(file: File): FoundFile {
   const digest = `${file.bytes.toString()} ${file.mode}`;
   const reading = readDocument(file.bytes);
   const document = reading.kind === "document" ? reading.document : emptyDocument;
-  const healed = reading.kind === "document" ? undefined : "no JSON";
-  return foundOf({ kind: "file", identity: digest, ...file, document, healed, digest });
+  const invalid = reading.kind === "document" ? undefined : "no JSON";
+  return foundOf({ kind: "file", identity: digest, ...file, document, invalid, digest });
 }
 
 const [ours, theirs] = ["dTpw", "dTpx"];

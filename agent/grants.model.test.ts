@@ -8,11 +8,11 @@ import fc from "fast-check";
 import type { Grant } from "#contract/grant.ts";
 import type { Document, Mounted } from "./delivery/mount.ts";
 import type { Step } from "./facts/step.ts";
-import { authOf, documentOf, fates, words, World } from "./node.fixture.ts";
+import { authOf, documentOf, kubeletStates, words, FakeNode } from "./node.fixture.ts";
 
 /** The Secret and the pod's grant, as volume.ts reads them. */
 class Pod {
-  readonly node = new World();
+  readonly node = new FakeNode();
   newest: Document = documentOf(1, { "a.io": "one" }, "apply");
   served: Document | undefined;
   #since = 0;
@@ -84,7 +84,7 @@ class Pod {
     return step;
   }
 
-  #judgeTaken(content: string, grant: World["grant"], isFirst: boolean): void {
+  #judgeTaken(content: string, grant: FakeNode["grant"], isFirst: boolean): void {
     const granted =
       typeof grant === "object" &&
       [this.newest, this.served].some(
@@ -120,7 +120,7 @@ const calm: readonly fc.Arbitrary<Event>[] = [
 const failing: readonly fc.Arbitrary<Event>[] = [
   ...calm,
   fc.constant((pod: Pod) => pod.publish("", "release")),
-  fc.constantFrom(...fates).map((fate) => (pod: Pod) => void (pod.node.fate = fate)),
+  fc.constantFrom(...kubeletStates).map((state) => (pod: Pod) => void (pod.node.kubelet = state)),
   fc.constantFrom("Always", "Never").map((one) => (pod: Pod) => void (pod.node.restart = one)),
 ];
 const history = (events: readonly fc.Arbitrary<Event>[]) =>
@@ -159,7 +159,7 @@ test("whatever failed before, a new grant of the newest content comes into force
     fc.property(history(failing), word, (happened, last) => {
       const pod = new Pod(true);
       play(pod, happened);
-      pod.node.fate = "up";
+      pod.node.kubelet = "up";
       pod.publish(last);
       pod.grant("newest");
       if (pod.node.unit.active !== "active" || !pod.node.healthy) pod.node.start("up");

@@ -12,7 +12,7 @@ import { usage } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { contentOf } from "./observe/hidden-files.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
-import { legacyName, type Sight } from "./facts/search.ts";
+import { legacyName, type SearchResult } from "./facts/search.ts";
 import { directory } from "#contract/values.ts";
 
 /** The controller sets these flags as it sets the agent's. */
@@ -30,7 +30,7 @@ const flags = {
   },
 };
 
-function search(root: string, kubeletDirectory: string): Sight {
+function search(root: string, kubeletDirectory: string): SearchResult {
   if (existsSync(join(root, kubeletDirectory, nodeFiles.journal))) return { kind: "ours" };
   const files = credentialFiles.map(
     (path) => [path, contentOf(join(root, path), path.endsWith(legacyName))] as const,

@@ -7,7 +7,7 @@ import { type Step, wait } from "./facts/step.ts";
 /** Would outlast any test: only a hint or the end of it wakes the loop. */
 const long = 3_600_000;
 
-function turn(next: () => Promise<Step> | Step, change: Partial<Round> = {}): Round {
+function round(next: () => Promise<Step> | Step, change: Partial<Round> = {}): Round {
   return {
     next: async () => await next(),
     report: () => {},
@@ -23,7 +23,7 @@ test("any number of hints while a run is under way mean one more look, not more"
   const loop = new Loop(stop.signal, () => performance.now());
   let looks = 0;
   const running = loop.run(
-    turn(() => {
+    round(() => {
       looks += 1;
       if (looks === 1) for (let hints = 0; hints < 10_000; hints += 1) loop.hint();
       if (looks === 2) setImmediate(() => stop.abort());
@@ -39,7 +39,7 @@ test("one run at a time: the next look waits for the act", async () => {
   const loop = new Loop(stop.signal, () => performance.now());
   const seen: string[] = [];
   await loop.run(
-    turn(
+    round(
       () => {
         seen.push("look");
         if (seen.length > 4) stop.abort();
@@ -62,7 +62,7 @@ test("what one step keeps for the next is given up before a wait, and only then"
   const seen: string[] = [];
   const pauses = [0, 0, long];
   await new Loop(stop.signal, () => performance.now()).run(
-    turn(() => (seen.push("look"), wait("GPS202", pauses.shift() ?? 0)), {
+    round(() => (seen.push("look"), wait("GPS202", pauses.shift() ?? 0)), {
       idle: () => {
         seen.push("idle");
         stop.abort();
@@ -79,7 +79,7 @@ test("a step that gives up ends the loop with 1, after it was told and done; a f
   const giveUp: Step = { action: "give up", code: "GPS218", ready: false, again: 0, journal };
   let acts = 0;
   const code = await loop.run(
-    turn(() => giveUp, {
+    round(() => giveUp, {
       report: (step) => void order.push(`report ${step.code}`),
       act: () =>
         (acts += 1) === 1
@@ -99,7 +99,7 @@ test("a hint comes at once, and those that follow it cost no more than ten looks
   const begun = performance.now();
   let looks = 0;
   const running = loop.run(
-    turn(() => {
+    round(() => {
       looks += 1;
       if (looks === 8) stop.abort();
       return wait("GPS202", long);
@@ -125,7 +125,7 @@ test("hints never make a wait longer than it was to be", async () => {
   let waits = 0;
   const others = setInterval(() => (waits += 1), 10);
   let looks = 0;
-  await loop.run(turn(() => ((looks += 1) === 20 && stop.abort(), wait("GPS202", 10))));
+  await loop.run(round(() => ((looks += 1) === 20 && stop.abort(), wait("GPS202", 10))));
   for (const timer of [hints, others]) clearInterval(timer);
   // Spaced as hints are, each look would take ten of them.
   assert.ok(waits <= 100, `20 looks in ${waits} waits`);
@@ -142,7 +142,7 @@ test("a step that ends the container ends the loop with its code, after it was t
     word: "unfit",
   };
   const code = await new Loop(new AbortController().signal, () => performance.now()).run(
-    turn(() => end, {
+    round(() => end, {
       report: ({ code }) => void order.push(`report ${code}`),
       act: ({ action }) => Promise.resolve(void order.push(action)),
     }),

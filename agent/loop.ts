@@ -32,7 +32,7 @@ export class Loop {
   #wake = () => {};
   #end = () => {};
   readonly #stop: AbortSignal;
-  #troubled: Code | undefined;
+  #failing: Code | undefined;
   #tries = 0;
   #hinted = Number.NEGATIVE_INFINITY;
   readonly #clock: () => number;
@@ -88,8 +88,8 @@ export class Loop {
       this.#tries = 0;
       return again;
     }
-    this.#tries = this.#troubled === code ? this.#tries + 1 : 0;
-    this.#troubled = code;
+    this.#tries = this.#failing === code ? this.#tries + 1 : 0;
+    this.#failing = code;
     return Math.min(longestBackOff, 1000 * 2 ** Math.min(this.#tries, 10));
   }
 

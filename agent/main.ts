@@ -10,13 +10,13 @@ import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts
 import type { Delivery } from "./delivery/delivery.ts";
 import { describe } from "./files/errno.ts";
 import { askHealthz } from "./observe/kubelet.ts";
-import { openLog, Status, trouble } from "./report/status.ts";
+import { openLog, Status, failureStep } from "./report/status.ts";
 import { Observer } from "./observer.ts";
 import { Lock } from "./report/lock.ts";
 import { Loop } from "./loop.ts";
-import { probeOn, Flank } from "./report/readiness.ts";
-import { codes, say, fast, type Step, wait } from "./facts/step.ts";
-import { Deeds } from "./observe/stopwatch.ts";
+import { serveReadiness, ReadinessProof } from "./report/readiness.ts";
+import { codes, formatLine, fast, type Step, wait } from "./facts/step.ts";
+import { History } from "./observe/stopwatch.ts";
 import { sweepStore } from "./journal/store.ts";
 import { systemdOver } from "./systemd/systemd.ts";
 import { watchDirectories } from "./files/watch.ts";
@@ -49,13 +49,13 @@ async function serve(config: Config): Promise<number> {
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
 
   const delivery = deliveryOf(config);
-  const deeds = new Deeds(clock);
+  const history = new History(clock);
   const systemd = systemdOver(config.systemdDirectory, stopping.signal);
   const log = openLog(config.node);
   const status = new Status(log, (line) => writeFileSync(config.terminationLog, line), clock);
   const loop = new Loop(stopping.signal, clock);
-  const flank = new Flank(Date.now);
-  const probe = probeOn(
+  const proof = new ReadinessProof(Date.now);
+  const probe = serveReadiness(
     config.probePort,
     config.template,
     () => {
@@ -64,7 +64,7 @@ async function serve(config: Config): Promise<number> {
     },
     () => loop.hint(),
     () => {
-      if (flank.answeredUnready() && status.readiness.code === codes.unseen) loop.hint();
+      if (proof.sawUnready() && status.readiness.code === codes.unseen) loop.hint();
     },
   );
   const word = new Word(config.podDirectory, clock);
@@ -79,12 +79,12 @@ async function serve(config: Config): Promise<number> {
       [config.secretDirectory, ...new Set(files.map(dirname))],
       (path) => targets.has(path),
       () => loop.hint(),
-      (why) => log({ code: codes.unwatched }, say(codes.unwatched, why)),
+      (why) => log({ code: codes.unwatched }, formatLine(codes.unwatched, why)),
     ).catch((error: unknown) =>
-      log({ code: codes.unwatched }, say(codes.unwatched, describe(error))),
+      log({ code: codes.unwatched }, formatLine(codes.unwatched, describe(error))),
     );
 
-  if (config.hiddenFiles === "Skip") log({ code: codes.unsearched }, say(codes.unsearched));
+  if (config.hiddenFiles === "Skip") log({ code: codes.unsearched }, formatLine(codes.unsearched));
 
   const lock = new Lock(folder);
   let swept = false;
@@ -101,17 +101,17 @@ async function serve(config: Config): Promise<number> {
     systemd,
     healthz,
     acquire,
-    marks: () => ({ refused: word.refused, proved: word.proved }),
+    reported: () => ({ refused: word.refused, proved: word.proved }),
     now: Date.now,
     clock,
-    deeds,
+    history,
     delivery,
   });
   const code = await loop.run({
     next: async () => {
       const found = await observer.next();
-      const { seen } = observer;
-      const step = flank.instead(word.instead(found, seen), seen.grant);
+      const { observed: seen } = observer;
+      const step = proof.orWait(word.orEnd(found, seen), seen.grant);
       // Loading the watcher takes 30 ms of CPU, so it waits for a pause; until then, no hint is
       // needed.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
@@ -123,28 +123,28 @@ async function serve(config: Config): Promise<number> {
       const asks = step.ready || step.code === codes.unseen;
       status.report(
         asks && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,
-        observer.seen,
+        observer.observed,
       );
     },
     act: async (step) => {
-      if (step.action === "end") word.mark(step.word, observer.seen);
+      if (step.action === "end") word.mark(step.word, observer.observed);
       // The first change on this node. The look was made without the lock, so another one follows.
-      if (touches(step) && !lock.held) return void (await lock.acquire(true));
-      const outcome = await act(step, { config, systemd, deeds, delivery, lock });
-      if (step.action === "give up") word.mark("failed", observer.seen);
-      status.done(step, outcome, observer.seen);
+      if (changesNode(step) && !lock.held) return void (await lock.acquire(true));
+      const outcome = await act(step, { config, systemd, history, delivery, lock });
+      if (step.action === "give up") word.mark("failed", observer.observed);
+      status.done(step, outcome, observer.observed);
     },
-    failed: trouble,
-    idle: systemd.hangUp,
+    failed: failureStep,
+    idle: systemd.disconnect,
   });
-  lock.giveUp();
-  if (stopping.signal.aborted) log({ code: codes.stopped }, say(codes.stopped));
+  lock.release();
+  if (stopping.signal.aborted) log({ code: codes.stopped }, formatLine(codes.stopped));
   probe.close();
   return code;
 }
 
 /** Whether the step changes something on the node, which needs the lock. */
-function touches({ action }: Step): boolean {
+function changesNode({ action }: Step): boolean {
   return action !== "wait" && action !== "nothing" && action !== "end";
 }
 

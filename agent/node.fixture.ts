@@ -10,7 +10,7 @@ import type { FoundFile } from "./delivery/delivery.ts";
 import type { Document, Mounted } from "./delivery/mount.ts";
 import type { Facts } from "./facts/facts.ts";
 import { notAsked, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
-import { granted, isEmpty, ours } from "./facts/grant.ts";
+import { granted, isEmpty, documentToApply } from "./facts/grant.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import type { Step } from "./facts/step.ts";
 import type { File, Journal } from "./journal/journal.ts";
@@ -21,8 +21,8 @@ import type { Unit } from "./systemd/unit.ts";
 export const before = '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="},"z.io":{"auth":"dTp0aGVpcnM="}}}';
 const hour = 3_600_000;
 
-type Fate = "up" | "silent" | "crashing" | "failed" | "hanging" | "refused" | "unchanged";
-export const fates = [
+type KubeletState = "up" | "silent" | "crashing" | "failed" | "hanging" | "refused" | "unchanged";
+export const kubeletStates = [
   "up",
   "silent",
   "crashing",
@@ -32,14 +32,14 @@ export const fates = [
   "unchanged",
 ] as const;
 
-export class World {
+export class FakeNode {
   clock = 1_000_000 * hour;
   file = fileOf(before);
   refused = false;
   full = false;
   restart: Facts["config"]["restart"] = "Always";
   probation = 5000;
-  fate: Fate = "up";
+  kubelet: KubeletState = "up";
   revision = 1;
   document: Document = documentOf(1, {}, "release");
   grant: Grant | "none" = "none";
@@ -58,19 +58,19 @@ export class World {
   publish(entries: Readonly<Record<string, string>>, intent: Document["intent"]): void {
     this.revision += 1;
     this.document = documentOf(this.revision, entries, intent);
-    this.give();
+    this.grantIt();
   }
 
   /** Grants the document, under another `since` than before. */
-  give(): void {
+  grantIt(): void {
     const { revision, digest } = this.document;
     this.grant = { revision, digest, since: `number-${++this.#grants}`, word: false };
     this.mounted = undefined;
   }
 
   /** Takes the grant back, while nothing is served. */
-  takeBack(): void {
-    this.give();
+  revoke(): void {
+    this.grantIt();
     this.grant = { ...(this.grant as Grant), revision: 0 };
     this.mounted = { kind: "nothing", releasing: this.document.intent === "release" };
   }
@@ -82,19 +82,19 @@ export class World {
     this.#stopwatch = new Stopwatch(() => this.clock);
   }
 
-  start(fate: Fate): void {
-    if (fate === "refused" || fate === "unchanged") return;
+  start(state: KubeletState): void {
+    if (state === "refused" || state === "unchanged") return;
     this.#starts += 1;
     const started = { ...unit, invocation: `start ${this.#starts}`, mainPid: this.#starts };
     const down = { ...started, mainPid: 0, result: "exit-code" };
-    this.healthy = fate === "up";
+    this.healthy = state === "up";
     this.unit = {
       up: started,
       silent: started,
       crashing: { ...down, active: "activating", sub: "auto-restart" },
       failed: { ...down, active: "failed", sub: "failed", result: "start-limit-hit" },
       hanging: { ...down, active: "activating", sub: "start" },
-    }[fate];
+    }[state];
   }
 
   get facts(): Facts {
@@ -111,16 +111,16 @@ export class World {
       grant: this.grant,
       mounted: this.mounted ?? this.document,
       ...(journal !== undefined && { journal }),
-      left: false,
+      leftovers: false,
       file: this.refused ? { kind: "refused", why: "it has 2 hard links" } : this.file,
       unit: known,
       healthy: this.healthy,
       stopwatch: {
         file: 2000,
-        running: stopwatch.held("running", running),
-        healthy: stopwatch.held("healthy", this.healthy ? running : undefined),
-        busy: stopwatch.held("busy", progress(known)),
-        quarantine: stopwatch.held("quarantine", quarantine),
+        running: stopwatch.unchangedFor("running", running),
+        healthy: stopwatch.unchangedFor("healthy", this.healthy ? running : undefined),
+        busy: stopwatch.unchangedFor("busy", progress(known)),
+        quarantine: stopwatch.unchangedFor("quarantine", quarantine),
       },
       restarts: this.#restarts,
       sinceRestart: clock - this.#restarted,
@@ -138,7 +138,7 @@ export class World {
     const pause = this.#unwritable || step.again === "back off" ? 1000 : step.again;
     this.clock += Math.max(1, pause);
     // systemd tries it again by itself.
-    if (this.unit.sub === "auto-restart" && this.fate !== "crashing") this.start(this.fate);
+    if (this.unit.sub === "auto-restart" && this.kubelet !== "crashing") this.start(this.kubelet);
     if (cut || step.action === "give up") this.kill();
     return step;
   }
@@ -152,8 +152,8 @@ export class World {
     else if (step.action === "restart") {
       if (!this.#keep(step.journal) && !step.evenUnrecorded) return;
       if (cut) return;
-      if (this.fate === "refused") return void this.#keep(denied(step.unasked, "AccessDenied"));
-      this.start(this.fate);
+      if (this.kubelet === "refused") return void this.#keep(denied(step.unasked, "AccessDenied"));
+      this.start(this.kubelet);
       this.#restarts += 1;
       this.#restarted = this.clock;
     }
@@ -187,7 +187,7 @@ export class World {
     const given = granted(grant);
     if (given !== undefined) assert.equal(given.revision, revisionIn(journal), "Ready without it");
     // A node whose grant was taken back keeps what it has, also half of it.
-    const keeps = ours({ grant, mounted })?.revision !== revisionIn(journal);
+    const keeps = documentToApply({ grant, mounted })?.revision !== revisionIn(journal);
     if (keeps) return;
     if (mounted?.kind === "document" && journal.kind === "journal")
       assert.ok(file.holds(journal.journal.owned), "Ready without what is ours");

@@ -11,7 +11,7 @@ import { parseConfig } from "./facts/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
 import { unit } from "./facts/facts.fixture.ts";
 import { Observer } from "./observer.ts";
-import { Deeds } from "./observe/stopwatch.ts";
+import { History } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
@@ -27,7 +27,7 @@ class Place {
   /** What somebody does while the kubelet is asked. */
   meanwhile = () => {};
   starts = 0;
-  readonly #hands;
+  readonly #effects;
   #observer: Observer;
   readonly #observing: () => Observer;
 
@@ -45,18 +45,18 @@ class Place {
     assert.ok(parsed.ok);
     const config = parsed.value;
     const clock = () => this.now;
-    this.#hands = {
+    this.#effects = {
       config,
       systemd: this.#systemd(),
-      deeds: new Deeds(clock),
+      history: new History(clock),
       delivery: configJson,
-      lock: { giveUp: () => {} },
+      lock: { release: () => {} },
     };
     const acquire = () => Promise.resolve(true);
     const healthz = () => this.#healthz();
-    const marks = () => ({ refused: undefined, proved: undefined });
-    const senses = { ...this.#hands, healthz, acquire, marks, now: clock, clock };
-    this.#observing = () => new Observer(senses);
+    const reported = () => ({ refused: undefined, proved: undefined });
+    const inputs = { ...this.#effects, healthz, acquire, reported, now: clock, clock };
+    this.#observing = () => new Observer(inputs);
     this.#observer = this.#observing();
     const open = t.mock.method(fs, "openSync");
     syncBuiltinESMExports();
@@ -93,7 +93,7 @@ class Place {
   async rests(): Promise<Step> {
     for (let looks = 0; looks < 30; looks += 1) {
       const step = await this.looks();
-      await act(step, this.#hands);
+      await act(step, this.#effects);
       if (step.action === "nothing" || step.code === "GPS254") return step;
     }
     return assert.fail("it never rests");
@@ -120,7 +120,7 @@ class Place {
         this.starts += 1;
         return { result: "done" };
       },
-      hangUp: () => {},
+      disconnect: () => {},
     };
   }
 }

@@ -5,57 +5,63 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
-import { bootTime, type Deeds, Stopwatch } from "./observe/stopwatch.ts";
+import { bootTime, type History, Stopwatch } from "./observe/stopwatch.ts";
 import type { Config } from "./facts/config.ts";
 import { decide } from "./decide/decide.ts";
 import { isFound, type Delivery, type NodeFile } from "./delivery/delivery.ts";
-import { owing, isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
+import { namedUnit, isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
 import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, unasked } from "./facts/facts.ts";
-import { isElsewhere, Readings } from "./observe/readings.ts";
+import { whyElsewhere, Readings } from "./observe/readings.ts";
 import { askHides } from "./observe/hidden-files.ts";
-import { isLeft } from "./journal/folder.ts";
-import { type Former, formerOf, joined, isIdle, type JournalReading } from "./journal/journal.ts";
-import { keepFormer, readFormer, corruptName } from "./journal/store.ts";
-import { failedKey, isOf, type Seen } from "./facts/grant.ts";
+import { hasLeftovers } from "./journal/folder.ts";
+import {
+  type Former,
+  formerOf,
+  joinFormer,
+  isIdle,
+  type JournalReading,
+} from "./journal/journal.ts";
+import { saveFormer, readFormer, corruptName } from "./journal/store.ts";
+import { failedKey, belongsTo, type Observed } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet.ts";
-import type { Asked, Step } from "./facts/step.ts";
+import type { Question, Step } from "./facts/step.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
-export type Senses = Readonly<{
+export type Inputs = Readonly<{
   config: Config;
   systemd: Systemd;
   healthz: () => Promise<boolean>;
   acquire: () => Promise<boolean>;
   /** What this pod has said of its grants. */
-  marks: () => Pick<Facts, "refused" | "proved">;
+  reported: () => Pick<Facts, "refused" | "proved">;
   /** Wall clock, milliseconds. */
   now: () => number;
   /** Milliseconds that never jump. */
   clock: () => number;
-  deeds: Deeds;
+  history: History;
   delivery: Delivery;
 }>;
 
 export class Observer {
-  readonly #senses: Senses;
+  readonly #inputs: Inputs;
   readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
   /** Kept, because people delete a folder that they do not know. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
   #former: Former;
-  #seen: Seen = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
+  #observed: Observed = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
 
-  constructor(senses: Senses) {
-    this.#senses = senses;
-    this.#stopwatch = new Stopwatch(senses.clock);
-    this.#readings = new Readings(senses);
-    this.#former = readFormer(senses.config.podDirectory);
+  constructor(inputs: Inputs) {
+    this.#inputs = inputs;
+    this.#stopwatch = new Stopwatch(inputs.clock);
+    this.#readings = new Readings(inputs);
+    this.#former = readFormer(inputs.config.podDirectory);
   }
 
   /** What the last look has seen. */
-  get seen(): Seen {
-    return this.#seen;
+  get observed(): Observed {
+    return this.#observed;
   }
 
   /**
@@ -68,15 +74,15 @@ export class Observer {
 
   /** The next step. Throws what the file system threw, unless a decision can handle it. */
   async next(): Promise<Step> {
-    for (let facts = await this.#look(); ;) {
+    for (let facts = await this.#observe(); ;) {
       const answer = decide(facts);
       if (answer.action === "ask") facts = await this.#ask(answer.for, facts);
       else return this.#remember(facts, answer);
     }
   }
 
-  async #look(): Promise<Facts> {
-    const { config, now, deeds, acquire } = this.#senses;
+  async #observe(): Promise<Facts> {
+    const { config, now, history, acquire } = this.#inputs;
     this.#stopwatch.next();
     const grant = await this.#readings.grant();
     const alone = await acquire();
@@ -87,24 +93,25 @@ export class Observer {
     const vanished = journal !== read;
     if (journal.kind === "journal") this.#journal = journal;
     const found: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
-    const barred = isFound(found) ? deeds.barred() : undefined;
-    const file: NodeFile = barred === undefined ? found : { kind: "refused", why: barred };
+    const blocked = isFound(found) ? history.blocked() : undefined;
+    const file: NodeFile = blocked === undefined ? found : { kind: "refused", why: blocked };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
     const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
-    const held = (name: string, value: string | undefined) => this.#stopwatch.held(name, value);
+    const held = (name: string, value: string | undefined) =>
+      this.#stopwatch.unchangedFor(name, value);
     return {
-      config: { ...config, restart: policyFor(config, owing(config.unit, journal)) },
+      config: { ...config, restart: policyFor(config, namedUnit(config.unit, journal)) },
       grant,
-      ...this.#senses.marks(),
+      ...this.#inputs.reported(),
       now: now(),
       time: bootTime(),
       alone,
-      elsewhere: isElsewhere(config),
+      elsewhere: whyElsewhere(config),
       journal,
       vanished,
       former: this.#former,
       lost: existsSync(join(folder, corruptName)),
-      left: journal.kind === "none" && isLeft(folder),
+      leftovers: journal.kind === "none" && hasLeftovers(folder),
       file,
       ...unasked,
       stopwatch: {
@@ -115,15 +122,15 @@ export class Observer {
           quarantine && `${quarantine.revision} ${quarantine.failures}`,
         ),
       },
-      writeIn: deeds.writeIn(),
-      restarts: deeds.restarts,
-      sinceRestart: deeds.sinceRestart(),
-      unwritable: deeds.unwritable,
+      writeIn: history.writeIn(),
+      restarts: history.restarts,
+      sinceRestart: history.sinceRestart(),
+      unwritable: history.unwritable,
     };
   }
 
-  async #ask(asked: Asked, facts: Facts): Promise<Facts> {
-    const { config, systemd } = this.#senses;
+  async #ask(asked: Question, facts: Facts): Promise<Facts> {
+    const { config, systemd } = this.#inputs;
     if (asked === "mounted") return { ...facts, ...(await this.#readings.volume()) };
     if (asked === "healthz") return { ...facts, healthy: await this.#isHealthy(facts.config) };
     const known = await this.#askKubelet(facts);
@@ -133,42 +140,42 @@ export class Observer {
   }
 
   async #askKubelet(facts: Facts): Promise<Facts> {
-    const { config } = this.#senses;
-    const unit = await askUnit(this.#senses, facts.journal);
+    const { config } = this.#inputs;
+    const unit = await askUnit(this.#inputs, facts.journal);
     const whole = unitOf({ unit });
-    const restart = policyFor(config, whole?.name ?? owing(config.unit, facts.journal));
+    const restart = policyFor(config, whole?.name ?? namedUnit(config.unit, facts.journal));
     const healthy = await this.#isHealthy({ restart });
     const running = whole !== undefined && isRunning(whole) ? whole.invocation : undefined;
     const stopwatch = {
       ...facts.stopwatch,
-      running: this.#stopwatch.held("running", running),
-      healthy: this.#stopwatch.held("healthy", healthy ? running : undefined),
-      silent: this.#stopwatch.held("silent", healthy ? undefined : "silent"),
-      busy: this.#stopwatch.held("busy", progress(unit)),
+      running: this.#stopwatch.unchangedFor("running", running),
+      healthy: this.#stopwatch.unchangedFor("healthy", healthy ? running : undefined),
+      silent: this.#stopwatch.unchangedFor("silent", healthy ? undefined : "silent"),
+      busy: this.#stopwatch.unchangedFor("busy", progress(unit)),
     };
     return { ...facts, config: { ...facts.config, restart }, unit, healthy, stopwatch };
   }
 
   /** Where nothing is restarted healthz decides nothing, and may be off. */
   async #isHealthy({ restart }: Pick<Config, "restart">): Promise<boolean> {
-    return restart === "Never" || (await this.#senses.healthz());
+    return restart === "Never" || (await this.#inputs.healthz());
   }
 
   /** Keeps what was read only while there is nothing to do: a change needs the memory. */
   #remember(facts: Facts, step: Step): Step {
     const { grant, journal } = facts;
     const known = journal.kind === "journal" ? journal.journal : undefined;
-    this.#seen = {
+    this.#observed = {
       grant,
       journal: known?.revision ?? 0,
-      fulfilled: known !== undefined && isIdle(known) && isOf(known, grant),
+      fulfilled: known !== undefined && isIdle(known) && belongsTo(known, grant),
       failed: failedKey(known),
     };
     if (step.action === "leave") {
       const { owned } = this.#journal?.journal ?? {};
-      if (owned !== undefined) this.#former = joined(this.#former, formerOf(owned));
+      if (owned !== undefined) this.#former = joinFormer(this.#former, formerOf(owned));
       // Before the folder goes, with the only other record of it.
-      keepFormer(this.#senses.config.podDirectory, this.#former);
+      saveFormer(this.#inputs.config.podDirectory, this.#former);
       this.#journal = undefined;
     }
     if (step.action !== "nothing") this.#readings.forget();

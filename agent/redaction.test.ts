@@ -8,14 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import fc from "fast-check";
-import { SystemdError, CouldNotAsk } from "./systemd/connection.ts";
+import { SystemdError, NoAnswer } from "./systemd/connection.ts";
 import { readDocument } from "./delivery/config-json/document.ts";
 import { describe } from "./files/errno.ts";
 import { rivalsIn } from "./delivery/config-json/rivals.ts";
 import { interpret } from "./delivery/mount.ts";
 import { readFile } from "./delivery/config-json/config-json.ts";
 import { FileError } from "./files/atomic-write.ts";
-import { trouble } from "./report/status.ts";
+import { failureStep } from "./report/status.ts";
 import { planted as everyPlace, tokens } from "#pullsecret/tokens.fixture.ts";
 
 const planted = "pl4nted-S3CRET-t0ken";
@@ -79,7 +79,7 @@ test("a secret in a key or a value of config.json is in no reason", () => {
   fc.assert(
     fc.property(document, (text) => {
       const reading = readDocument(Buffer.from(text));
-      const reason = reading.kind === "odd" ? reading.why : reading.healed;
+      const reason = reading.kind === "odd" ? reading.why : reading.invalid;
       assertHidden(reason);
       told += Number(/auths\[/.test(reason ?? ""));
     }),
@@ -103,7 +103,7 @@ test("F61: no reason shows a token, wherever config.json or a mounted document h
         sources: Buffer.from("{}"),
       });
       const reasons = [
-        reading.kind === "odd" ? reading.why : reading.healed,
+        reading.kind === "odd" ? reading.why : reading.invalid,
         reading.kind === "document" ? rivalsIn(reading.document, owned) : undefined,
         mounted.kind === "refused" ? mounted.why : undefined,
       ].filter((reason) => reason !== undefined);
@@ -125,9 +125,9 @@ test("a refusal of config.json holds no secret from its keys", () => {
     assert.equal(found.kind, "refused");
     assertHidden(found.kind === "refused" ? found.why : "");
     writeFileSync(file, `{"auths":{${name}:5}}`);
-    const healed = readFile(file);
-    assert.match((healed.kind === "file" && healed.healed) || "", /auths\["/);
-    assertHidden(healed.kind === "file" ? healed.healed : "");
+    const invalid = readFile(file);
+    assert.match((invalid.kind === "file" && invalid.invalid) || "", /auths\["/);
+    assertHidden(invalid.kind === "file" ? invalid.invalid : "");
   }
   rmSync(directory, { recursive: true });
 });
@@ -157,7 +157,7 @@ test("what we say ourselves, and what the operating system says, is told as it i
     syscall: "connect",
   });
   const errors: readonly (readonly [Error, string])[] = [
-    [new CouldNotAsk("no answer within 10 s"), "no answer within 10 s"],
+    [new NoAnswer("no answer within 10 s"), "no answer within 10 s"],
     [
       new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "no"),
       "org.freedesktop.DBus.Error.AccessDenied: no",
@@ -166,7 +166,7 @@ test("what we say ourselves, and what the operating system says, is told as it i
     [refused, refused.message],
   ];
   for (const [error, said] of errors)
-    assert.deepEqual([describe(error), trouble(error).detail], [said, said]);
+    assert.deepEqual([describe(error), failureStep(error).detail], [said, said]);
 });
 
 test("an unforeseen error is told by its class and place: its message may quote what it was about", () => {
@@ -181,7 +181,7 @@ test("an unforeseen error is told by its class and place: its message may quote 
     try {
       fail();
     } catch (error) {
-      step = trouble(error);
+      step = failureStep(error);
     }
     assert.equal(step?.code, "GPS228");
     assertHidden(step?.detail);

@@ -139,7 +139,7 @@ test("what keeps config.json from being written keeps no kubelet from the restar
 });
 
 /** `CODE`, `refused` where other nodes need not wait, `ready`. */
-function said(change: Parameters<typeof facts>[0]): string {
+function summary(change: Parameters<typeof facts>[0]): string {
   const step = decide(facts({ file: absent, ...change }));
   assert.ok(step.action === "wait" || step.action === "nothing" || step.action === "apply");
   const refused = step.action === "wait" && step.refused ? " refused" : "";
@@ -188,7 +188,7 @@ test("an unfit node is Ready without a grant, with its reason, also where someth
   const back = { grant: { ...seven, revision: 0 }, mounted: nothingMounted };
   for (const [what, change, says] of rows)
     for (const at of [ungranted, unasked, back])
-      assert.equal(said({ stopwatch: { file: 2000 }, ...change, ...at }), `${says} ready`, what);
+      assert.equal(summary({ stopwatch: { file: 2000 }, ...change, ...at }), `${says} ready`, what);
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
 });
 
@@ -201,9 +201,9 @@ test("a withdrawal is never refused: a node that has nothing confirms it, unless
   for (const [what, change] of rows) {
     if (change.journal !== undefined) continue;
     const at = { stopwatch: { file: 2000 }, ...change, ...release };
-    const says = change.elsewhere === undefined ? "GPS224 ready" : "GPS261";
-    assert.equal(said(at), says, what);
-    assert.equal(said({ ...at, refused: key }), says, what);
+    const expected = change.elsewhere === undefined ? "GPS224 ready" : "GPS261";
+    assert.equal(summary(at), expected, what);
+    assert.equal(summary({ ...at, refused: key }), expected, what);
     const step = decide(facts({ file: foreign(), ...at, journal: left }));
     assert.ok(!step.ready && !("refused" in step), what);
     const isFile = at.file !== undefined;
@@ -213,7 +213,7 @@ test("a withdrawal is never refused: a node that has nothing confirms it, unless
       assert.deepEqual(steps.slice(1), alone, `${what}: nobody restarts the kubelet`);
   }
   const newer = { kind: "newer", why: "version 9", owes: false } as const;
-  assert.equal(said({ ...release, journal: newer }), "GPS222");
+  assert.equal(summary({ ...release, journal: newer }), "GPS222");
 });
 
 test("confirms no withdrawal from the directory of another kubelet, though it empties that", () => {
@@ -223,7 +223,7 @@ test("confirms no withdrawal from the directory of another kubelet, though it em
   const rows: readonly (readonly [string, Parameters<typeof follow>[0], string])[] = [
     ["nothing of ours", { file: absent }, "wait GPS261"],
     ["an empty journal", { file: absent, journal: empty }, "leave GPS224, wait GPS261"],
-    ["our folder", { file: absent, left: true }, "leave GPS224, wait GPS261"],
+    ["our folder", { file: absent, leftovers: true }, "leave GPS224, wait GPS261"],
     ["a file that cannot be read", { file: { kind: "refused", why: "" } }, "wait GPS261"],
     [
       "our entries, which were reread",
@@ -249,14 +249,14 @@ test("takes nothing in the directory of another kubelet, though its config.json 
 
 test("a node whose Secret lags refuses nothing that it does not know yet", () => {
   const unsafe = { file: { kind: "refused", why: "a link" }, journal: idle } as const;
-  assert.equal(said({ ...unsafe, mounted: { kind: "other", revision: 6 } }), "GPS206");
-  assert.equal(said(unsafe), "GPS206 refused");
+  assert.equal(summary({ ...unsafe, mounted: { kind: "other", revision: 6 } }), "GPS206");
+  assert.equal(summary(unsafe), "GPS206 refused");
 });
 
 test("content in force is refused where the kubelet lacks what its delivery needs", () => {
   const file = { ...written, unfit: "its flags are not ours" };
-  assert.equal(said({ file, journal: idle }), "GPS235 refused");
-  assert.equal(said({ ...unasked, file, journal: idle }), "GPS235 refused ready");
+  assert.equal(summary({ file, journal: idle }), "GPS235 refused");
+  assert.equal(summary({ ...unasked, file, journal: idle }), "GPS235 refused ready");
 });
 
 test("the same is demanded before each change begins", () => {
@@ -264,10 +264,10 @@ test("the same is demanded before each change begins", () => {
   for (const [what, change, says] of rows) {
     if (change.journal !== undefined) continue;
     const stopwatch = { file: 2000 };
-    assert.equal(said({ ...change, stopwatch }), says, what);
+    assert.equal(summary({ ...change, stopwatch }), says, what);
     if (change.hides === undefined)
       assert.equal(
-        said({
+        summary({
           ...change,
           ...next,
           config: { revision: 8, digest: "eight's" },

@@ -3,20 +3,20 @@
  * the write, and what a kubelet still gets while the file cannot be written.
  */
 import {
-  boundTo,
+  unitRecord,
   unitMissing,
   canRestart,
-  isUnaskable,
+  isOutOfReach,
   stateOf,
   isRunning,
   unitOf,
 } from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
-import { granted, grantedKey, isOf } from "../facts/grant.ts";
+import { granted, grantedKey, belongsTo } from "../facts/grant.ts";
 import {
-  joined,
-  kept,
-  callsWithin,
+  joinFormer,
+  formerField,
+  restartsWithin,
   firstJournal,
   isIdle,
   type Journal,
@@ -52,17 +52,17 @@ export function change(
   document: Document,
   planned: Plan,
 ): Answer {
-  const journal = known ?? begun(facts, planned);
-  if (found.healed !== undefined && facts.stopwatch.file < 2000)
-    return wait(codes.unreadable, 500, found.healed);
+  const journal = known ?? startJournal(facts, planned);
+  if (found.invalid !== undefined && facts.stopwatch.file < 2000)
+    return wait(codes.unreadable, 500, found.invalid);
   if (facts.unit === undefined) return ask("fitness");
   const same = journal.content === document.content;
   const drift = same && journal.phase === "applied";
-  const lives = same && isStarted(facts, journal);
+  const hasStarted = same && isStarted(facts, journal);
   const repairs = drift || (same && isRepairing(journal));
   const withdraws = document.intent === "release";
-  const isOnItsOwn = withdraws && isLeftAlone(facts, journal, planned);
-  const rereads = isOnItsOwn || isLeftToReread(facts, journal, planned, repairs, lives);
+  const isOnItsOwn = withdraws && cannotRestart(facts, journal, planned);
+  const rereads = isOnItsOwn || isLeftToKubelet(facts, journal, planned, repairs, hasStarted);
   const matters = planned.matters && !rereads;
   // What is withdrawn leaves the node, whatever the node lacks.
   const unfit =
@@ -82,7 +82,7 @@ export function change(
   if (same && facts.writeIn > 0) {
     // Another mode takes nothing from the kubelet.
     const isWhole = drift && !withdraws && !planned.matters && found.holds(journal.owned);
-    return isWhole ? atRest(facts, journal) : wait(code, facts.writeIn);
+    return isWhole ? waitInForce(facts, journal) : wait(code, facts.writeIn);
   }
   const undo = undoOf(journal, found, document, drift);
   const { left } = planned;
@@ -93,14 +93,14 @@ export function change(
     ...rest,
     ...named(planned, document),
     owned: known === undefined ? withFormer(planned.meanwhile, facts) : planned.meanwhile,
-    ...boundTo(facts),
+    ...unitRecord(facts),
     phase: "applying",
     matters: !isOnItsOwn && ((journal.phase === "applying" && journal.matters) || matters),
     ...(owed !== undefined && !isOnItsOwn && { owed }),
     // Attempts are counted for one content, and a process that lives is no failed one.
     ...(!same && { tried: 0, called: false }),
     ...(same && denied !== undefined && { denied }),
-    ...(lives && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
+    ...(hasStarted && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
     ...(granted !== undefined && { grant: granted }),
@@ -130,28 +130,28 @@ export function change(
  * Whether the kubelet is left to read its file again after a withdrawal, because nobody can restart
  * it. A kubelet that may be down because of a change under way is still owed its restart.
  */
-function isLeftAlone(facts: Facts, journal: Journal, { matters }: Plan): boolean {
+function cannotRestart(facts: Facts, journal: Journal, { matters }: Plan): boolean {
   if (facts.config.restart !== "Always") return false;
   const owes = matters || journal.matters || journal.owed !== undefined;
   // Another kubelet reads the file, if any does.
   if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
-  return owes && isUnaskable(facts) && facts.healthy === true;
+  return owes && isOutOfReach(facts) && facts.healthy === true;
 }
 
 /** What was ours before a withdrawal is recognized also when something is in force again. */
 function withFormer(owned: Owned, { former }: Facts): Owned {
-  return { ...owned, ...kept(joined(former, owned.former)) };
+  return { ...owned, ...formerField(joinFormer(former, owned.former)) };
 }
 
 /** In force, until config.json may be written again. */
-function atRest(facts: Facts, journal: Journal): Answer {
+function waitInForce(facts: Facts, journal: Journal): Answer {
   const answer = byTable(facts, journal);
   if (answer.action !== "nothing") return answer;
   return { ...answer, again: facts.writeIn };
 }
 
 /** The journal of a node that we write to for the first time, as far as is known. */
-function begun(facts: Facts, { before }: Plan): Journal {
+function startJournal(facts: Facts, { before }: Plan): Journal {
   const first = firstJournal(before);
   return facts.lost ? { ...first, unverified: true } : first;
 }
@@ -187,7 +187,7 @@ function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
  * way, but that not again and again: a program that keeps removing our entries must not keep
  * restarting the kubelet.
  */
-function isLeftToReread(
+function isLeftToKubelet(
   facts: Facts,
   journal: Journal,
   { matters }: Plan,
@@ -195,8 +195,8 @@ function isLeftToReread(
   lives: boolean,
 ): boolean {
   if (!matters || facts.config.restart !== "Always") return false;
-  if (repairs) return granted(facts.grant) === undefined || isOf(journal, facts.grant);
-  return lives && callsWithin(journal, facts.now, 3_600_000) >= 3;
+  if (repairs) return granted(facts.grant) === undefined || belongsTo(journal, facts.grant);
+  return lives && restartsWithin(journal, facts.now, 3_600_000) >= 3;
 }
 
 /**
@@ -233,15 +233,15 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
   if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
   if (facts.hides === undefined) return ask("fitness");
-  return kubeletAbsent(facts) ?? hiding(facts, planned);
+  return kubeletUnfit(facts) ?? hidesFile(facts, planned);
 }
 
 /** The same for a node that is granted nothing yet: it also lacks what the delivery needs. */
-export function unfitness(facts: Facts): Answer | undefined {
-  return preflight(facts) ?? broken(facts);
+export function preflightUngranted(facts: Facts): Answer | undefined {
+  return preflight(facts) ?? deliveryUnfit(facts);
 }
 
-function kubeletAbsent(facts: Facts): Step | undefined {
+function kubeletUnfit(facts: Facts): Step | undefined {
   const { unit, config } = facts;
   // With --restart Never nobody is asked. A unit that was asked for must run, whatever its policy.
   if (unit === undefined || !("notAsked" in unit)) {
@@ -262,13 +262,13 @@ function kubeletAbsent(facts: Facts): Step | undefined {
 }
 
 /** What the kubelet needs besides us is not there, or not as it has to be. */
-function broken({ file }: Facts): Step | undefined {
+function deliveryUnfit({ file }: Facts): Step | undefined {
   const unfit = "unfit" in file ? file.unfit : undefined;
   return unfit === undefined ? undefined : refuse(codes.providerUnfit, soon, unfit);
 }
 
 /** Only the first config.json hides another file; the kubelet skips one that does not parse. */
-function hiding({ file, hides, journal, lost }: Facts, planned?: Plan): Step | undefined {
+function hidesFile({ file, hides, journal, lost }: Facts, planned?: Plan): Step | undefined {
   if ("beside" in file && (planned === undefined || planned.kept)) return undefined;
   const first = "passedOver" in file && file.passedOver;
   if (!first || journal.kind === "journal" || lost) return undefined;
@@ -278,15 +278,15 @@ function hiding({ file, hides, journal, lost }: Facts, planned?: Plan): Step | u
 
 /** config.json cannot be read or replaced: a kubelet still gets the restart that it is owed. */
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
-  const told = whyUnreadable(file);
+  const why = whyUnreadable(file);
   if (journal === undefined || journal.phase === "applied")
-    return file.kind === "changing" ? told : refuse(codes.unsafe, soon, file.why);
-  const step = owed(facts, journal);
-  return step === undefined ? told : { ...step, ready: false };
+    return file.kind === "changing" ? why : refuse(codes.unsafe, soon, file.why);
+  const step = owedRestart(facts, journal);
+  return step === undefined ? why : { ...step, ready: false };
 }
 
 /** What comes next of a restart that is owed; undefined where none is. */
-function owed(facts: Facts, journal: Journal): Answer | undefined {
+function owedRestart(facts: Facts, journal: Journal): Answer | undefined {
   if (journal.phase !== "applying") return byTable(facts, journal);
   // With `owed`, the file was being written again between attempts: the kubelet may be down.
   if (journal.owed === undefined) return undefined;
@@ -305,7 +305,7 @@ export function startMeanwhile(
 ): Answer {
   if (journal === undefined || isIdle(journal)) return otherwise;
   if (facts.config.restart === "Never") return otherwise;
-  const step = stateOf(facts, journal) === "down" ? owed(facts, journal) : undefined;
+  const step = stateOf(facts, journal) === "down" ? owedRestart(facts, journal) : undefined;
   return step === undefined || step.action === "wait" ? otherwise : { ...step, ready: false };
 }
 

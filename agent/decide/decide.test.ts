@@ -35,7 +35,7 @@ import {
   decide,
   notAsked,
   type FactsChange,
-  inTurn,
+  decideByQuestions,
   ungranted,
 } from "../facts/facts.fixture.ts";
 
@@ -81,7 +81,7 @@ test("decide asks for nothing that no rule needs", () => {
     ["nothing to take", ungranted, "mounted", "fitness"],
   ];
   for (const [when, change, ...asked] of rows)
-    assert.deepEqual(inTurn(facts(change)).asked, asked, when);
+    assert.deepEqual(decideByQuestions(facts(change)).asked, asked, when);
 });
 
 test("a pod applies its own revision and no other", () => {
@@ -202,13 +202,13 @@ test("a withdrawal after a lost journal is not said to be one, unless nothing is
     owned: { entries: [], rest: [] },
   };
   check([
-    ["the journal is lost", { mounted: withdrawn, lost: true, left: true }, "wait GPS250"],
+    ["the journal is lost", { mounted: withdrawn, lost: true, leftovers: true }, "wait GPS250"],
     [
       "… and nothing is there",
       { mounted: withdrawn, lost: true, file: absent },
       "record GPS226 → applying",
     ],
-    ["… and somebody has looked", { mounted: withdrawn, left: true }, "leave GPS224"],
+    ["… and somebody has looked", { mounted: withdrawn, leftovers: true }, "leave GPS224"],
     [
       "a journal that was made after it",
       { mounted: withdrawn, lost: true, journal: unverified },
@@ -377,12 +377,12 @@ test("at rest: ready while the kubelet answers, and a kubelet that somebody stop
     ["withdrawn, a stranger's file", { mounted: withdrawn }, "nothing GPS224 ready"],
     [
       "… and killed before our folder went",
-      { mounted: withdrawn, file: absent, left: true },
+      { mounted: withdrawn, file: absent, leftovers: true },
       "leave GPS224",
     ],
     [
       "… with a journal that was lost",
-      { mounted: withdrawn, file: absent, left: true, lost: true },
+      { mounted: withdrawn, file: absent, leftovers: true, lost: true },
       "record GPS226 → applying",
     ],
   ]);

@@ -6,8 +6,15 @@
  * restarts that a kubelet is owed, then the file, then the document. Writing config.json is decided
  * in change.ts. Everything after the write is a table in restart.ts.
  */
-import { change, preflight, restoring, startMeanwhile, unreadable, unfitness } from "./change.ts";
-import { boundTo, rebound, isUnaskable, stateOf } from "../facts/kubelet-state.ts";
+import {
+  change,
+  preflight,
+  restoring,
+  startMeanwhile,
+  unreadable,
+  preflightUngranted,
+} from "./change.ts";
+import { unitRecord, withUnit, isOutOfReach, stateOf } from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
 import {
   firstJournal,
@@ -15,14 +22,21 @@ import {
   type Journal,
   nothingOwned,
   unproved,
-  callsWithin,
+  restartsWithin,
   confirmed,
   type File,
 } from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
-import { byTable, awaitRepaired, undone, idleAs, isAwaited } from "./restart.ts";
+import { byTable, awaitRepaired, undone, idleAs, isAwaitingReread } from "./restart.ts";
 import { type FoundFile, type Plan, isFound } from "../delivery/delivery.ts";
-import { granted, grantedKey, grantedRevision, isEmpty, isOf, ours } from "../facts/grant.ts";
+import {
+  granted,
+  grantedKey,
+  grantedRevision,
+  isEmpty,
+  belongsTo,
+  documentToApply,
+} from "../facts/grant.ts";
 import {
   type Answer,
   ask,
@@ -34,19 +48,19 @@ import {
   resync,
   soon,
   type Step,
-  tell,
+  waitWithWord,
   wait,
   codes,
 } from "../facts/step.ts";
 
 export function decide(facts: Facts): Answer {
-  return weighed(facts, chain(facts));
+  return withReadiness(facts, chain(facts));
 }
 
 function chain(facts: Facts): Answer {
   const { file, mounted, grant } = facts;
   if (!facts.alone) return wait(codes.otherAgent, soon);
-  if (facts.journal.kind === "newer") return newer(facts, facts.journal);
+  if (facts.journal.kind === "newer") return withNewerJournal(facts, facts.journal);
   if (facts.journal.kind === "corrupt")
     return atOnce({
       action: "set aside",
@@ -54,7 +68,7 @@ function chain(facts: Facts): Answer {
       detail: facts.journal.why,
     });
   const journal =
-    facts.journal.kind === "journal" ? rebound(facts.journal.journal, facts.unit) : undefined;
+    facts.journal.kind === "journal" ? withUnit(facts.journal.journal, facts.unit) : undefined;
   if (facts.vanished && journal !== undefined) return record(codes.journalVanished, journal);
   if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
   // Older agents undid the journal only at the end of the revival.
@@ -62,17 +76,18 @@ function chain(facts: Facts): Answer {
   // A rollback needs no document, and with the largest files there is no memory for one.
   if (journal?.phase === "restoring") return restoring(facts, journal, file);
   if (mounted === undefined) return ask("mounted");
-  if (isEmpty(journal)) return emptyHanded(facts);
-  const document = ours(facts);
+  if (isEmpty(journal)) return withoutContent(facts);
+  const document = documentToApply(facts);
   if (document?.intent === "release" && isUntouched(facts)) return untouched(facts, document);
   if (!isFound(file)) return unreadable(facts, journal, file);
   // A withdrawal does not wait until somebody can be asked for a restart.
-  const isUrgent = document?.intent === "release" && isUnaskable(facts);
-  if (journal !== undefined && !isUrgent && endsFirst(facts, journal, file))
+  const isUrgent = document?.intent === "release" && isOutOfReach(facts);
+  if (journal !== undefined && !isUrgent && finishesFirst(facts, journal, file))
     return { ...byTable(facts, journal), ready: false };
-  const refusal = voidGrant(facts, journal);
+  const refusal = rejectGrant(facts, journal);
   if (refusal !== undefined) return refusal;
-  const kept = grantedRevision(grant) === 0 ? ungranted(facts, journal, file, document) : undefined;
+  const kept =
+    grantedRevision(grant) === 0 ? withoutGrant(facts, journal, file, document) : undefined;
   if (kept !== undefined) return kept;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   if (isQuarantined(facts, journal, document)) return quarantined(journal);
@@ -86,11 +101,11 @@ function chain(facts: Facts): Answer {
  * what a withdrawal that was cut off has left behind goes.
  */
 function untouched(facts: Facts, document: Document): Answer {
-  const { left, file } = facts;
+  const { leftovers, file } = facts;
   const emptied = emptying(facts, document);
   if (emptied !== undefined) return emptied;
-  if (left) return leave;
-  const back = cameBack(facts, document);
+  if (leftovers) return leave;
+  const back = restoredByOthers(facts, document);
   if (back !== undefined) return record(codes.toBeWritten, back);
   // What is in force lies elsewhere: that nothing is left here confirms nothing.
   if (facts.elsewhere !== undefined) return wait(codes.elsewhere, resync, facts.elsewhere);
@@ -116,7 +131,7 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
  * The journal of a node where another program wrote an old copy of ours back after the withdrawal;
  * undefined where none is. It is taken out like a drift, without a restart.
  */
-function cameBack({ file, former }: Facts, document: Document): Journal | undefined {
+function restoredByOthers({ file, former }: Facts, document: Document): Journal | undefined {
   if (former.length === 0 || !isFound(file)) return undefined;
   const { revision, digest, content } = document;
   const owned = { ...nothingOwned, former };
@@ -129,13 +144,16 @@ function isUntouched({ journal, lost }: Facts): boolean {
 }
 
 /** A newer agent's journal: nothing is written, but a kubelet that it left down is started. */
-function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "newer" }>): Answer {
+function withNewerJournal(
+  facts: Facts,
+  { why, owes }: Extract<Facts["journal"], { kind: "newer" }>,
+): Answer {
   const mayStart = owes && facts.config.restart === "Always";
   if (mayStart && facts.unit === undefined) return ask("kubelet");
   const down = mayStart && stateOf(facts, { phase: "reviving" }) === "down";
   if (!down) return { ...wait(codes.newerJournal, resync, why), ...(!owes && { refused: true }) };
   if (facts.sinceRestart < 60_000) return wait(codes.newerJournal, soon, why);
-  const { unit } = boundTo(facts);
+  const { unit } = unitRecord(facts);
   if (unit === undefined) return wait(codes.newerJournal, soon, why);
   return {
     action: "revive",
@@ -160,11 +178,12 @@ function withoutDocument(
     const step = byTable(facts, journal);
     return holds ? step : { ...step, ready: false };
   }
-  if (journal?.phase === "applied" && isOf(journal, facts.grant) && holds)
+  if (journal?.phase === "applied" && belongsTo(journal, facts.grant) && holds)
     return byTable(facts, journal);
   // As with older content in force: the release was confirmed, and newer content is mounted.
-  if (isUntouched(facts) && !facts.left && isOutdated(facts, mounted)) return waiting(facts);
-  return startMeanwhile(facts, journal, whyNotOurs(facts, mounted));
+  if (isUntouched(facts) && !facts.leftovers && isOutdated(facts, mounted))
+    return awaitGrant(facts);
+  return startMeanwhile(facts, journal, whyNoDocument(facts, mounted));
 }
 
 /** Whether the grant was proved, and is older than all that is mounted. */
@@ -173,7 +192,7 @@ function isOutdated({ grant, proved }: Facts, mounted: Mounted): boolean {
   return isOlder && proved === grantedKey(grant);
 }
 
-function whyNotOurs({ grant }: Facts, mounted: Mounted): Step {
+function whyNoDocument({ grant }: Facts, mounted: Mounted): Step {
   if (mounted.kind === "incomplete") return wait(codes.incomplete, soon, mounted.why);
   if (mounted.kind === "nothing") return wait(codes.otherRevision, soon);
   const granted = grantedRevision(grant);
@@ -185,22 +204,24 @@ function whyNotOurs({ grant }: Facts, mounted: Mounted): Step {
 }
 
 /** Why nothing comes of a grant, before anything on the node is touched. */
-function voidGrant({ grant, refused }: Facts, journal: Journal | undefined): Step | undefined {
+function rejectGrant({ grant, refused }: Facts, journal: Journal | undefined): Step | undefined {
   const given = granted(grant);
   if (given === undefined) return undefined;
   if (journal !== undefined && given.revision < journal.revision)
-    return tell("behind", codes.behind, `the node has ${journal.revision}`);
+    return waitWithWord("behind", codes.behind, `the node has ${journal.revision}`);
   // What was wrong may be over, and the content may have come into force before: it is kept then.
-  const isKept = journal !== undefined && isOf(journal, grant);
-  return refused === grantedKey(grant) && !isKept ? tell("unfit", codes.refusedGrant) : undefined;
+  const isKept = journal !== undefined && belongsTo(journal, grant);
+  return refused === grantedKey(grant) && !isKept
+    ? waitWithWord("unfit", codes.refusedGrant)
+    : undefined;
 }
 
 /** The node takes nothing unasked. A grant comes to it as to a node without a journal. */
-function emptyHanded(facts: Facts): Answer {
-  if (grantedRevision(facts.grant) === 0) return waiting(facts);
-  const document = ours(facts);
+function withoutContent(facts: Facts): Answer {
+  if (grantedRevision(facts.grant) === 0) return awaitGrant(facts);
+  const document = documentToApply(facts);
   if (document?.intent === "release") return emptying(facts, document) ?? leave;
-  const answer = chain({ ...facts, journal: { kind: "none" }, left: false });
+  const answer = chain({ ...facts, journal: { kind: "none" }, leftovers: false });
   if (answer.action !== "apply" || facts.journal.kind !== "journal") return answer;
   return { ...answer, former: { journal: facts.journal.journal } };
 }
@@ -216,13 +237,13 @@ function asPlanned(
   if (known === undefined) return withoutJournal(facts, found, document, planned);
   const journal = document.intent === "release" ? withoutUndo(known) : known;
   const current = named(planned, document);
-  if (document.intent === "release" && isLeftBehind(facts, journal))
+  if (document.intent === "release" && isUnrestartable(facts, journal))
     return record(codes.toBeReread, unproved({ ...journal, ...current }));
   // The file is in place, so what it lacks is no longer ours.
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
   const { owned, revision, digest, content } = journal;
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
-    return record(codes.toBeWritten, { ...journal, ...current, ...proving(facts, journal) });
+    return record(codes.toBeWritten, { ...journal, ...current, ...restartAsProof(facts, journal) });
   if (journal.phase === "applied" && document.intent === "release") {
     const doubt = journal.unverified === true && facts.lost && found.isUnexplained(document);
     return doubt ? unverified : (awaitRepaired(facts, journal) ?? leave);
@@ -239,14 +260,14 @@ function withoutUndo({ undo: _undo, ...journal }: Journal): Journal {
 }
 
 /** A restart is owed that nobody can be asked for, and the kubelet lives. */
-function isLeftBehind(facts: Facts, journal: Journal): boolean {
+function isUnrestartable(facts: Facts, journal: Journal): boolean {
   const owes = journal.matters || journal.owed !== undefined;
   const isOwed = owes && !isIdle(journal) && facts.config.restart === "Always";
-  return isOwed && isUnaskable(facts) && facts.healthy === true;
+  return isOwed && isOutOfReach(facts) && facts.healthy === true;
 }
 
 /** A kubelet that may not have read the file yet is restarted for a new grant. */
-function proving({ grant }: Facts, { phase, rereads }: Journal): Partial<Journal> {
+function restartAsProof({ grant }: Facts, { phase, rereads }: Journal): Partial<Journal> {
   const isNew = phase === "applied" && rereads !== undefined && granted(grant) !== undefined;
   return isNew ? { phase: "applying", matters: true } : {};
 }
@@ -265,7 +286,7 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
     record(codes.toBeWritten, {
       ...first,
       ...doubt,
-      ...boundTo(facts),
+      ...unitRecord(facts),
       phase: "applying",
       matters: true,
     })
@@ -311,7 +332,7 @@ function quarantined(journal: Journal & { quarantine: NonNullable<Journal["quara
   const detail = dead ? failure : `${failure}, until ${until}`;
   if (quarantine.told)
     return dead
-      ? tell("failed", codes.quarantined, detail)
+      ? waitWithWord("failed", codes.quarantined, detail)
       : wait(codes.quarantined, 10_000, detail);
   const next = { ...journal, quarantine: { ...quarantine, told: true } };
   return atOnce({ action: "give up", code: codes.rolledBack, detail, journal: next });
@@ -324,7 +345,7 @@ function isOver(
 ): boolean {
   // This process's own time counts as well: a clock set back would make it last for ever.
   const over = facts.now - since >= lasts || facts.stopwatch.quarantine >= lasts;
-  return over && callsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
+  return over && restartsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
 }
 
 /**
@@ -337,12 +358,12 @@ function isOver(
  *
  * A withdrawal is never refused. Nothing is refused while the content of the grant is unknown.
  */
-function weighed(facts: Facts, answer: Answer): Answer {
+function withReadiness(facts: Facts, answer: Answer): Answer {
   const { grant, mounted } = facts;
   if (!("refused" in answer) || grant === "unread") return answer;
   if (granted(grant) === undefined) return { ...answer, ready: true };
   if (mounted === undefined) return ask("mounted");
-  if (ours(facts)?.intent === "apply") return answer;
+  if (documentToApply(facts)?.intent === "apply") return answer;
   const { refused: _refused, ...wait } = answer;
   return wait;
 }
@@ -351,9 +372,9 @@ function weighed(facts: Facts, answer: Answer): Answer {
  * Whether a change that has begun is ended first: its file is in place, and a kubelet may be down
  * because of it. Where no kubelet is restarted, newer content may take its place.
  */
-function endsFirst({ config, grant }: Facts, journal: Journal, file: FoundFile): boolean {
-  if (isIdle(journal) || config.restart === "Never" || isAwaited(journal)) return false;
-  return !isOf(journal, grant) && file.holds(journal.owned);
+function finishesFirst({ config, grant }: Facts, journal: Journal, file: FoundFile): boolean {
+  if (isIdle(journal) || config.restart === "Never" || isAwaitingReread(journal)) return false;
+  return !belongsTo(journal, grant) && file.holds(journal.owned);
 }
 
 /**
@@ -361,7 +382,7 @@ function endsFirst({ config, grant }: Facts, journal: Journal, file: FoundFile):
  * one it takes what is served or, where nothing is, notes that it takes nothing unasked. Undefined
  * where `document` is to be applied, or where it is not known yet what is mounted.
  */
-function ungranted(
+function withoutGrant(
   facts: Facts,
   journal: Journal | undefined,
   file: FoundFile,
@@ -374,9 +395,9 @@ function ungranted(
     const goesOn = document === undefined ? journal.phase === "applying" : wasGranted(journal);
     return goesOn ? { ...byTable(facts, journal), ready: false } : undefined;
   }
-  if (journal !== undefined && !(document !== undefined && failedUnasked(journal)))
-    return keep(facts, journal, file, document);
-  if (facts.mounted?.kind === "nothing") return nothing(facts, facts.mounted.releasing, file);
+  if (journal !== undefined && !(document !== undefined && failedWithoutGrant(journal)))
+    return keepContent(facts, journal, file, document);
+  if (facts.mounted?.kind === "nothing") return nothingServed(facts, facts.mounted.releasing, file);
   return undefined;
 }
 
@@ -419,12 +440,12 @@ function abandon(journal: Journal, undo: Undo): Step {
 }
 
 /** The served content failed on a node that had nothing: it is tried again after a time. */
-function failedUnasked({ revision, content, quarantine }: Journal): boolean {
+function failedWithoutGrant({ revision, content, quarantine }: Journal): boolean {
   return revision === 0 && content === "" && quarantine !== undefined && !quarantine.grant;
 }
 
 /** A drift is repaired where the Secret still has the node's own content. */
-function keep(
+function keepContent(
   facts: Facts,
   journal: Journal,
   file: FoundFile,
@@ -437,17 +458,17 @@ function keep(
 }
 
 /** The node has nothing of ours, and waits for a grant. */
-function waiting(facts: Facts): Answer {
+function awaitGrant(facts: Facts): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return refuse(codes.kubeletSilent, soon);
   return { action: "nothing", code: codes.fit, ready: true, again: resync };
 }
 
-function nothing(facts: Facts, releasing: boolean, file: FoundFile): Answer {
+function nothingServed(facts: Facts, releasing: boolean, file: FoundFile): Answer {
   // What is withdrawn leaves no trace on a node that joins.
   if (releasing)
-    return facts.left ? atOnce({ action: "leave", code: codes.withdrawn }) : waiting(facts);
-  const unfit = unfitness(facts);
+    return facts.leftovers ? atOnce({ action: "leave", code: codes.withdrawn }) : awaitGrant(facts);
+  const unfit = preflightUngranted(facts);
   if (unfit !== undefined) return unfit;
   const doubt = facts.lost ? { unverified: true } : {};
   return record(codes.fit, { ...firstJournal(file.now), ...doubt });

@@ -105,7 +105,7 @@ test("a node that has confirmed a release is Ready while its grant is older than
     ["it takes nothing unasked", { ...ahead, journal: empty }, "nothing GPS201 ready"],
     ["the kubelet is silent", { ...ahead, healthy: false }, "wait GPS221"],
     ["it refused that grant", { ...ahead, refused: key }, "wait GPS257"],
-    ["something may be left", { ...ahead, left: true }, "wait GPS203"],
+    ["something may be left", { ...ahead, leftovers: true }, "wait GPS203"],
     ["the journal was lost", { ...ahead, lost: true }, "wait GPS203"],
     ["the Secret lags", { ...ahead, mounted: { kind: "other", revision: 6 } }, "wait GPS203"],
     [
@@ -358,7 +358,7 @@ test("without a journal a node takes what is served, or notes that it takes noth
     ],
     [
       "… that was cut off at its very end",
-      { grant: "none", mounted: { ...nothing, releasing: true }, file: absent, left: true },
+      { grant: "none", mounted: { ...nothing, releasing: true }, file: absent, leftovers: true },
       "leave GPS224",
     ],
     [

@@ -12,7 +12,7 @@ import type { FoundFile } from "../delivery/delivery.ts";
 import { granted } from "../facts/grant.ts";
 import { confirmed, type Journal, unproved } from "../journal/journal.ts";
 import {
-  type SeenState,
+  type KnownState,
   type KubeletState,
   stateOf,
   unitOf,
@@ -37,33 +37,35 @@ import {
 import type { Unit } from "../systemd/unit.ts";
 import { answerSeconds, restartAttempts, spacingSeconds, rereadSeconds } from "#contract/times.ts";
 
-type Blind = (facts: Facts, journal: Journal) => Answer;
+type RuleWithoutUnit = (facts: Facts, journal: Journal) => Answer;
 type PhaseRule = (facts: Facts, journal: Journal, unit: Unit) => Answer;
-type Row = Readonly<Record<Exclude<KubeletState, SeenState>, Blind> & Record<SeenState, PhaseRule>>;
+type Row = Readonly<
+  Record<Exclude<KubeletState, KnownState>, RuleWithoutUnit> & Record<KnownState, PhaseRule>
+>;
 type PhaseTable = Readonly<
   Record<Journal["phase"], Readonly<Record<Facts["config"]["restart"], Row>>>
 >;
 
-const untold = { unknown: awaitUnit, gone: awaitUnit } as const;
+const withoutUnit = { unknown: awaitUnit, gone: awaitUnit } as const;
 
 export const table: PhaseTable = {
   applied: { Always: always(idle), Never: always(idle) },
   applying: {
     Always: {
-      unknown: owing(awaitUnit),
-      gone: owing(awaitUnit),
-      busy: owing(written),
-      down: owing(written),
-      other: owing(written),
-      silent: owing(written),
-      answering: owing(written),
+      unknown: ifOwed(awaitUnit),
+      gone: ifOwed(awaitUnit),
+      busy: ifOwed(afterWrite),
+      down: ifOwed(afterWrite),
+      other: ifOwed(afterWrite),
+      silent: ifOwed(afterWrite),
+      answering: ifOwed(afterWrite),
     },
-    Never: always(leftToReread),
+    Never: always(afterWriteWithoutRestart),
   },
   restarting: {
     Always: {
-      ...untold,
-      busy: underWay,
+      ...withoutUnit,
+      busy: awaitJob,
       down: attempt,
       other: attempt,
       silent: awaitAnswer,
@@ -74,8 +76,8 @@ export const table: PhaseTable = {
   },
   settling: {
     Always: {
-      ...untold,
-      busy: underWay,
+      ...withoutUnit,
+      busy: awaitJob,
       down: died,
       other: replaced,
       silent: awaitAnswerAgain,
@@ -85,14 +87,14 @@ export const table: PhaseTable = {
     Never: always(confirm),
   },
   // The previous file is back, with what was ours then.
-  restoring: { Always: always(putBack), Never: always(putBackForGood) },
+  restoring: { Always: always(afterRestore), Never: always(afterRestoreWithoutRestart) },
   reviving: {
     Always: {
-      ...untold,
-      busy: underWay,
+      ...withoutUnit,
+      busy: awaitJob,
       down: attempt,
       other: attempt,
-      silent: awaitLife,
+      silent: awaitRevivedAnswer,
       answering: awaitRevivedProbation,
     },
     Never: always(revived),
@@ -104,7 +106,8 @@ export const table: PhaseTable = {
  * systemd says: a restart needs a grant of its own.
  */
 export function byTable(facts: Facts, journal: Journal): Answer {
-  if (isAwaited(journal) && granted(facts.grant) === undefined) return awaitReread(facts, journal);
+  if (isAwaitingReread(journal) && granted(facts.grant) === undefined)
+    return awaitReread(facts, journal);
   const row = table[journal.phase][facts.config.restart];
   const state = stateOf(facts, journal);
   const unit = unitOf(facts);
@@ -112,7 +115,7 @@ export function byTable(facts: Facts, journal: Journal): Answer {
   return unit === undefined ? row.unknown(facts, journal) : row[state](facts, journal, unit);
 }
 
-function always(rule: Blind): Row {
+function always(rule: RuleWithoutUnit): Row {
   return {
     unknown: rule,
     gone: rule,
@@ -158,7 +161,7 @@ function confirm(_facts: Facts, journal: Journal): Step {
 /**
  * Applies the rule if a restart is owed: the file matters to the kubelet, or one was owed before.
  */
-function owing<Unit extends readonly unknown[]>(
+function ifOwed<Unit extends readonly unknown[]>(
   rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer,
 ) {
   return (facts: Facts, journal: Journal, ...unit: Unit) =>
@@ -172,7 +175,7 @@ function owing<Unit extends readonly unknown[]>(
  * restart that can be asked for at once needs no record of its own, which saves a look and two
  * syncs.
  */
-function written(facts: Facts, journal: Journal, unit: Unit): Answer {
+function afterWrite(facts: Facts, journal: Journal, unit: Unit): Answer {
   const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
   const restarting: Journal = { ...journal, phase: "restarting", owed };
   const step = byTable(facts, restarting);
@@ -180,7 +183,7 @@ function written(facts: Facts, journal: Journal, unit: Unit): Answer {
 }
 
 /** The file is in place, and the kubelet rereads it by itself, if it matters to it. */
-function leftToReread(facts: Facts, journal: Journal): Step {
+function afterWriteWithoutRestart(facts: Facts, journal: Journal): Step {
   const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
   if (!owes) return record(codes.inForce, confirmed(journal));
   const { owed: _owed, ...rest } = journal;
@@ -189,7 +192,7 @@ function leftToReread(facts: Facts, journal: Journal): Step {
   return awaitReread(facts, { ...rest, phase: "restarting", ...(owed !== undefined && { owed }) });
 }
 
-function putBack(facts: Facts, journal: Journal): Step {
+function afterRestore(facts: Facts, journal: Journal): Step {
   const { owed: _owed, ...rest } = undone(facts, journal);
   const owed = unitOf(facts)?.invocation;
   return record(codes.restored, {
@@ -201,7 +204,7 @@ function putBack(facts: Facts, journal: Journal): Step {
   });
 }
 
-function putBackForGood(facts: Facts, journal: Journal): Step {
+function afterRestoreWithoutRestart(facts: Facts, journal: Journal): Step {
   return revived(facts, undone(facts, journal));
 }
 
@@ -219,7 +222,7 @@ function awaitUnit(facts: Facts): Step {
   return unitMissing(facts) ?? wait(codes.systemdUnknown, fast);
 }
 
-function underWay(_facts: Facts, _journal: Journal, unit: Unit): Step {
+function awaitJob(_facts: Facts, _journal: Journal, unit: Unit): Step {
   return wait(codes.restarting, fast, `${unit.active}/${unit.sub}`);
 }
 
@@ -257,8 +260,9 @@ function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   // our predecessor was killed before it asked. Its attempt does not count.
   const unmade = facts.restarts === 0 && journal.called && unit.invocation === journal.owed;
   const failed = journal.tried > 0 && !unmade;
-  const tired = failed && journal.phase === "restarting" && journal.tried >= attempts(journal);
-  if (tired && !facts.unwritable) return rollBack(journal);
+  const isExhausted =
+    failed && journal.phase === "restarting" && journal.tried >= attempts(journal);
+  if (isExhausted && !facts.unwritable) return rollBack(journal);
   const state = `${unit.active}/${unit.sub}, ${unit.result}`;
   const remaining = untilNext(facts, journal, spacing(journal, unit), failed);
   if (remaining > 0) {
@@ -332,7 +336,7 @@ function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: bo
 /** Milliseconds for which a process must have answered healthz, however short the probation. */
 const answersFor = 1000;
 /** After a rollback, a process that runs this long is taken for alive even without healthz. */
-const livesFor = 180_000;
+const aliveAfter = 180_000;
 /**
  * How many processes one probation may lose: one to a reboot, one to an administrator. Beyond that
  * the kubelet is failing.
@@ -400,8 +404,8 @@ function awaitRevivedProbation(facts: Facts, journal: Journal): Step {
 }
 
 /** The revived kubelet does not answer: its healthz may be off, or on another port. */
-function awaitLife(facts: Facts, journal: Journal): Step {
-  if (facts.stopwatch.running < livesFor)
+function awaitRevivedAnswer(facts: Facts, journal: Journal): Step {
+  if (facts.stopwatch.running < aliveAfter)
     return wait(codes.restarting, fast, "healthz does not answer yet");
   return revived(facts, journal);
 }
@@ -422,7 +426,7 @@ const longestWait = 10_000;
  * Whether the change was made in another mode, where no kubelet is restarted: none can be down
  * because of it.
  */
-export function isAwaited({ phase, owed, renamed }: Journal): boolean {
+export function isAwaitingReread({ phase, owed, renamed }: Journal): boolean {
   return phase === "restarting" && owed === undefined && renamed !== undefined;
 }
 
@@ -432,7 +436,7 @@ function awaitReread(facts: Facts, journal: Journal): Step {
   if (renamed === undefined)
     return record(codes.toBeReread, { ...journal, phase: "restarting", renamed: facts.time });
   const { rereads: _rereads, ...read } = confirmed(journal);
-  return rereading(renamed, facts) ?? record(codes.inForce, read);
+  return waitForReread(renamed, facts) ?? record(codes.inForce, read);
 }
 
 /**
@@ -447,12 +451,15 @@ export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefine
   if (renamed === undefined)
     return record(codes.toBeReread, { ...journal, rereads: runs, renamed: facts.time });
   const isAnother = rereads !== "" && runs !== "" && runs !== rereads;
-  const waits = isAnother ? undefined : rereading(renamed, facts);
+  const waits = isAnother ? undefined : waitForReread(renamed, facts);
   return waits ?? record(codes.inForce, read);
 }
 
 /** The wait; undefined when it is over. */
-function rereading(renamed: NonNullable<Journal["renamed"]>, { time }: Facts): Step | undefined {
+function waitForReread(
+  renamed: NonNullable<Journal["renamed"]>,
+  { time }: Facts,
+): Step | undefined {
   // The node rebooted since: every process has read the new file.
   if (renamed.boot !== time.boot) return undefined;
   const remaining = renamed.monotonic + rereadAfter - time.monotonic;

@@ -36,7 +36,7 @@ export type FoundFile = Readonly<{
   /** Tells these bytes from others; empty where there are none. */
   digest: string;
   /** Why the kubelet reads nothing from it as it is; absent if it does. */
-  healed?: string | undefined;
+  invalid?: string | undefined;
   /** Whether the kubelet passes over it, and takes another file that ours would hide. */
   passedOver: boolean;
   /**

@@ -21,13 +21,13 @@ const mostGrantBytes = 256;
 
 /** Reads the grant alone. Never throws. */
 export function readGrantIn(directory: string): GrantReading {
-  const read = atOnce(directory, grantAt);
+  const read = readConsistently(directory, grantAt);
   return "why" in read ? "unread" : read.value;
 }
 
 /** Reads the volume for an agent of this mode. Never throws. */
 export function readVolume(directory: string, mode: DeliveryMode): Volume {
-  const read = atOnce(directory, (at) => {
+  const read = readConsistently(directory, (at) => {
     const grant = grantAt(at);
     const file = (name: string) => readBounded(join(at, name), mostBytes);
     const newest = contentAt(file, secretKeys);
@@ -96,7 +96,7 @@ function grantAt(directory: string): Grant | "none" {
  * What is read within one state of the volume: from one directory, whose files never change. It is
  * read again, twice, where the kubelet removes that meanwhile.
  */
-function atOnce<T>(
+function readConsistently<T>(
   directory: string,
   read: (target: string) => T,
 ): Readonly<{ value: T }> | Readonly<{ why: string }> {

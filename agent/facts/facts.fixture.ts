@@ -10,7 +10,7 @@ import { firstJournal, type Journal } from "../journal/journal.ts";
 import { foundOf } from "../delivery/config-json/plan.ts";
 import type { Document } from "../delivery/mount.ts";
 import type { FoundFile, NodeFile } from "../delivery/delivery.ts";
-import type { Answer, Asked, Step } from "./step.ts";
+import type { Answer, Question, Step } from "./step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { emptyDocument, readDocument } from "../delivery/config-json/document.ts";
 
@@ -95,8 +95,8 @@ const ours = {
   digest: "1",
 } as const;
 export const written = foundOf(ours);
-export const foreign = (healed?: string): FoundFile =>
-  foundOf({ ...ours, document: emptyDocument, bytes: Buffer.from("{"), healed });
+export const foreign = (invalid?: string): FoundFile =>
+  foundOf({ ...ours, document: emptyDocument, bytes: Buffer.from("{"), invalid });
 
 export const idle: Journal = {
   ...firstJournal({ absent: true }),
@@ -189,7 +189,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     vanished: false,
     time,
     lost: false,
-    left: false,
+    leftovers: false,
     file: written,
     unit,
     healthy: true,
@@ -214,29 +214,32 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
 /** Decides on facts that are all known, as it does when it is told nothing but what it asks for. */
 export function decide(all: Facts): Step {
   const step = stepOf(answer(all));
-  assert.deepEqual(inTurn(all).step, step, "decided otherwise when asked in turn");
+  assert.deepEqual(decideByQuestions(all).step, step, "decided otherwise when asked in turn");
   return step;
 }
 
 /** Decides like the agent: what is asked for, in its order, and the step. */
-export function inTurn(
+export function decideByQuestions(
   all: Facts,
   known: Facts = {
     ...all,
     ...nothingAsked,
     stopwatch: { ...all.stopwatch, ...nothingAsked.stopwatch },
   },
-  asked: readonly Asked[] = [],
-): Readonly<{ asked: readonly Asked[]; step: Step }> {
+  asked: readonly Question[] = [],
+): Readonly<{ asked: readonly Question[]; step: Step }> {
   const answered = answer(known);
   if (answered.action !== "ask") return { asked, step: answered };
   assert.ok(!asked.includes(answered.for), "asked for what is known");
-  return inTurn(all, { ...known, ...told(all, answered.for) }, [...asked, answered.for]);
+  return decideByQuestions(all, { ...known, ...answersTo(all, answered.for) }, [
+    ...asked,
+    answered.for,
+  ]);
 }
 
-function told(
+function answersTo(
   { grant, mounted, healthy, unit, stopwatch, hides }: Facts,
-  asked: Asked,
+  asked: Question,
 ): Partial<Facts> {
   if (asked === "mounted") return { grant, mounted };
   if (asked === "healthz") return { healthy };
@@ -255,9 +258,9 @@ function fileAfter(step: Step, before: NodeFile): NodeFile {
   if ("absent" in file) return absent;
   const reading = readDocument(file.bytes);
   assert.ok(reading.kind === "document");
-  const { document, healed } = reading;
+  const { document, invalid } = reading;
   const digest = file.bytes.toString("base64");
-  return foundOf({ kind: "file", identity: digest, ...file, document, healed, digest });
+  return foundOf({ kind: "file", identity: digest, ...file, document, invalid, digest });
 }
 
 /**
@@ -270,10 +273,10 @@ export function follow(
   const steps: string[] = [];
   for (let now = facts(change); ;) {
     const step = decide(now);
-    steps.push(shown(step));
+    steps.push(summaryOf(step));
     assert.ok(steps.length < 20, steps.join(", "));
     if (step.action === "leave")
-      now = { ...now, journal: { kind: "none" }, left: false, lost: false };
+      now = { ...now, journal: { kind: "none" }, leftovers: false, lost: false };
     else if (step.action === "restore") now = { ...now, file: fileAfter(step, now.file) };
     else if (step.action !== "apply" && step.action !== "record")
       return { steps, last: step, end: now };
@@ -287,7 +290,7 @@ export function follow(
 }
 
 /** `action CODE`, `→ phase` of the journal that it writes, `ready`. */
-function shown(step: Step): string {
+function summaryOf(step: Step): string {
   const journal = "journal" in step ? ` → ${step.journal.phase}` : "";
   return `${step.action} ${step.code}${journal}${step.ready ? " ready" : ""}`;
 }
@@ -295,5 +298,6 @@ function shown(step: Step): string {
 type Row = readonly [when: string, facts: FactsChange, then: string];
 
 export function check(rows: readonly Row[]): void {
-  for (const [when, change, then] of rows) assert.equal(shown(decide(facts(change))), then, when);
+  for (const [when, change, then] of rows)
+    assert.equal(summaryOf(decide(facts(change))), then, when);
 }

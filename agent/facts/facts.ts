@@ -57,7 +57,7 @@ export type Facts = Readonly<{
   /** An unreadable journal was set aside earlier, and is still there. */
   lost: boolean;
   /** Our folder is there without a journal: a withdrawal was cut off at its very end. */
-  left: boolean;
+  leftovers: boolean;
   file: NodeFile;
   unit: UnitFact | undefined;
   /** The kubelet's healthz answers, or nobody asks, because nothing is restarted. */

@@ -6,7 +6,7 @@ import type { Journal } from "../journal/journal.ts";
 import type { Facts } from "./facts.ts";
 
 /** What the agent reports of its last look. */
-export type Seen = Readonly<{
+export type Observed = Readonly<{
   grant: GrantReading;
   /** The revision in the journal; 0: none. */
   journal: number;
@@ -23,7 +23,7 @@ type Named = Readonly<{ revision: number; digest?: string | undefined }>;
  * back with other content when etcd is restored, or when the product is installed again and nodes
  * kept their journals. A journal without a digest does not count.
  */
-export function isOf(one: Named, grant: GrantReading): boolean {
+export function belongsTo(one: Named, grant: GrantReading): boolean {
   if (typeof grant === "string") return false;
   return one.revision === grant.revision && one.digest === grant.digest;
 }
@@ -55,15 +55,21 @@ export function failedKey(journal: Journal | undefined): string | undefined {
  * The key of the grant that a word of this pod is about: its own. A pod without a grant tells of
  * the one that failed: its predecessor began the change and was deleted before the end.
  */
-export function spokenKey({ grant, failed }: Pick<Seen, "grant" | "failed">): string | undefined {
+export function reportedKey({
+  grant,
+  failed,
+}: Pick<Observed, "grant" | "failed">): string | undefined {
   return grant === "none" ? failed : grantedKey(grant);
 }
 
 /** The mounted document that may be applied: what is granted, or without a grant what is served. */
-export function ours({ mounted, grant }: Pick<Facts, "mounted" | "grant">): Document | undefined {
+export function documentToApply({
+  mounted,
+  grant,
+}: Pick<Facts, "mounted" | "grant">): Document | undefined {
   if (mounted?.kind !== "document") return undefined;
   if (grantedRevision(grant) === 0) return mounted.served === true ? mounted : undefined;
-  return isOf(mounted, grant) ? mounted : undefined;
+  return belongsTo(mounted, grant) ? mounted : undefined;
 }
 
 /**

@@ -1,38 +1,38 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { owing, rebound } from "./kubelet-state.ts";
+import { namedUnit, withUnit } from "./kubelet-state.ts";
 import { idle, restarting, reviving, settling, unit } from "./facts.fixture.ts";
 
 test("a change under way owes its restart to the unit that it began with, unless a flag names one", () => {
   const reading = { kind: "journal", journal: { ...restarting, unit: "k3s.service" } } as const;
-  assert.equal(owing("auto", reading), "k3s.service");
-  assert.equal(owing("kubelet.service", reading), "kubelet.service");
+  assert.equal(namedUnit("auto", reading), "k3s.service");
+  assert.equal(namedUnit("kubelet.service", reading), "kubelet.service");
   assert.equal(
-    owing("auto", { kind: "newer", why: "version 9", owes: true, unit: "k3s.service" }),
+    namedUnit("auto", { kind: "newer", why: "version 9", owes: true, unit: "k3s.service" }),
     "k3s.service",
   );
-  assert.equal(owing("auto", { kind: "none" }), undefined);
+  assert.equal(namedUnit("auto", { kind: "none" }), undefined);
 });
 
 test("a flag that names another unit in the middle of a change makes that one owe the restart", () => {
   const other = { ...unit, name: "k3s.service", invocation: "k3s's" };
-  assert.equal(rebound(idle, other), idle);
-  assert.equal(rebound(restarting, unit), restarting);
-  assert.equal(rebound(restarting, { ...other, load: "not-found" }), restarting);
-  assert.equal(rebound(restarting, { unknown: "no answer" }), restarting);
+  assert.equal(withUnit(idle, other), idle);
+  assert.equal(withUnit(restarting, unit), restarting);
+  assert.equal(withUnit(restarting, { ...other, load: "not-found" }), restarting);
+  assert.equal(withUnit(restarting, { unknown: "no answer" }), restarting);
   const { unit: _unit, ...nameless } = restarting;
-  assert.deepEqual(rebound(nameless, other), { ...restarting, unit: "k3s.service" });
+  assert.deepEqual(withUnit(nameless, other), { ...restarting, unit: "k3s.service" });
   for (const [journal, phase] of [
     [restarting, "restarting"],
     [settling, "restarting"],
     [reviving, "reviving"],
   ] as const) {
-    const next = rebound({ ...journal, unit: "kubelet.service", tried: 3 }, other);
+    const next = withUnit({ ...journal, unit: "kubelet.service", tried: 3 }, other);
     assert.deepEqual(
       [next.phase, next.owed, next.unit, next.tried, next.settling],
       [phase, "k3s's", "k3s.service", 0, undefined],
     );
   }
-  const applying = rebound({ ...restarting, phase: "applying", matters: false }, other);
+  const applying = withUnit({ ...restarting, phase: "applying", matters: false }, other);
   assert.deepEqual([applying.owed, applying.matters], [undefined, true]);
 });

@@ -14,10 +14,10 @@ import { auto } from "#contract/values.ts";
  * The process that counts is one that was started after the file was in place; while it is watched,
  * that very one.
  */
-export type KubeletState = "unknown" | "gone" | SeenState;
+export type KubeletState = "unknown" | "gone" | KnownState;
 
 /** States in which systemd has told all about the unit. */
-export type SeenState = "busy" | "down" | "other" | "silent" | "answering";
+export type KnownState = "busy" | "down" | "other" | "silent" | "answering";
 
 /**
  * A start or stop that takes longer has failed. systemd's own limit cannot be relied on: k3s ships
@@ -45,7 +45,7 @@ export function unitOf({ unit }: Pick<Facts, "unit">): Unit | undefined {
 }
 
 /** Whether systemd cannot tell of the unit: there is no way to it, or no such unit. */
-export function isUnaskable(facts: Pick<Facts, "unit">): boolean {
+export function isOutOfReach(facts: Pick<Facts, "unit">): boolean {
   return unitOf(facts)?.load !== "loaded";
 }
 
@@ -116,14 +116,14 @@ export function unitMissing({ unit }: Facts): Step | undefined {
 }
 
 /** The unit that a flag names, or else the journal: it is owed a restart even if it is down. */
-export function owing(flag: string, reading: JournalReading): string | undefined {
+export function namedUnit(flag: string, reading: JournalReading): string | undefined {
   if (flag !== auto) return flag;
   if (reading.kind === "journal") return reading.journal.unit;
   return reading.kind === "newer" ? reading.unit : undefined;
 }
 
 /** The journal's record of the unit that a change begins with. */
-export function boundTo({ unit }: Pick<Facts, "unit">): Pick<Journal, "unit"> {
+export function unitRecord({ unit }: Pick<Facts, "unit">): Pick<Journal, "unit"> {
   return unit !== undefined && "name" in unit ? { unit: unit.name } : {};
 }
 
@@ -132,7 +132,7 @@ export function boundTo({ unit }: Pick<Facts, "unit">): Pick<Journal, "unit"> {
  * than the change began with, what was seen of the old one is dropped. A journal without a unit
  * takes the one that was found.
  */
-export function rebound(journal: Journal, unit: Facts["unit"]): Journal {
+export function withUnit(journal: Journal, unit: Facts["unit"]): Journal {
   if (
     journal.phase === "applied" ||
     unit === undefined ||

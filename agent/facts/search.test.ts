@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { credentialFiles } from "#contract/names.ts";
-import { type FileContent, hidden, searched, surroundings } from "./search.ts";
+import { type FileContent, hidden, searchPaths, surroundings } from "./search.ts";
 
 /** What was seen of a node; what is not named was not there. */
 const seen = (files: Readonly<Record<string, FileContent>>) =>
@@ -18,7 +18,7 @@ const nothing = { kind: "nothing" };
 const file = (what: string) => ({ kind: "file", what });
 
 test("the kubelet's search order: working directory, home, root, then the legacy names", () => {
-  assert.deepEqual(searched({ workingDirectory: "/opt", home: "/root" }), [
+  assert.deepEqual(searchPaths({ workingDirectory: "/opt", home: "/root" }), [
     "/opt/config.json",
     "/root/.docker/config.json",
     "/.docker/config.json",
@@ -30,7 +30,7 @@ test("the kubelet's search order: working directory, home, root, then the legacy
   // os.UserHomeDir() is empty without HOME, and filepath.Abs makes a relative path one of the
   // working directory.
   assert.ok(
-    searched({ workingDirectory: "/opt", home: undefined }).includes("/opt/.docker/config.json"),
+    searchPaths({ workingDirectory: "/opt", home: undefined }).includes("/opt/.docker/config.json"),
   );
 });
 

@@ -16,7 +16,7 @@ import { credentialFiles } from "#contract/names.ts";
 export type FileContent = "none" | "empty" | "entries" | Readonly<{ unknown: string }>;
 
 /** What the pod's first container saw of the node; paths only. */
-export type Sight =
+export type SearchResult =
   /** By path on the node. */
   | Readonly<{ kind: "seen"; files: Readonly<Record<string, FileContent>> }>
   /** Our journal lies there: whatever config.json hides, it hid before. */
@@ -37,7 +37,7 @@ export const legacyName = ".dockercfg";
  * The paths that this kubelet searches after its own directory, in its order. Without HOME
  * `.docker` is a relative path.
  */
-export function searched({ workingDirectory, home }: Surroundings): readonly string[] {
+export function searchPaths({ workingDirectory, home }: Surroundings): readonly string[] {
   const own = home ?? workingDirectory;
   return [
     join(workingDirectory, "config.json"),
@@ -54,12 +54,16 @@ export function searched({ workingDirectory, home }: Surroundings): readonly str
  * What a first config.json would hide. `beside`: .dockercfg in the kubelet's directory. Where the
  * kubelet's surroundings are unknown, because there is no systemd to ask, every file seen counts.
  */
-export function hidden(sight: Sight, beside: FileContent, around: Surroundings | undefined): Hides {
+export function hidden(
+  sight: SearchResult,
+  beside: FileContent,
+  around: Surroundings | undefined,
+): Hides {
   if (sight.kind === "unseen") return { kind: "unknown", what: sight.why };
   // Journal and config.json may be gone since: what it hides now, it hid then.
   if (sight.kind === "ours") return { kind: "nothing" };
   const files: Readonly<Record<string, FileContent>> = { ...sight.files, [legacyName]: beside };
-  for (const path of around ? searched(around) : [...credentialFiles, legacyName]) {
+  for (const path of around ? searchPaths(around) : [...credentialFiles, legacyName]) {
     const content = files[path];
     if (content === undefined)
       return { kind: "unknown", what: `it searches ${path}, where nobody looked` };

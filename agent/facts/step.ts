@@ -68,11 +68,11 @@ export type Step = StepReason &
  * What a decision may ask for. mounted: the Secret · healthz · kubelet: its unit, over D-Bus, and
  * healthz · fitness: both, and what only the preflight needs.
  */
-export type Asked = "mounted" | "healthz" | "kubelet" | "fitness";
+export type Question = "mounted" | "healthz" | "kubelet" | "fitness";
 
 /** A step, or what has to be known before there is one. */
 export type Answer = Step | Ask;
-type Ask = Readonly<{ action: "ask"; for: Asked; ready: false }>;
+type Ask = Readonly<{ action: "ask"; for: Question; ready: false }>;
 
 /** The pause of an idle agent, which bounds how long a lost hint matters. */
 export const resync = 30_000;
@@ -80,7 +80,7 @@ export const soon = 1000;
 /** The pause during a restart: the kubelet answers healthz 0.3 s after its job is done. */
 export const fast = 250;
 
-export function ask(asked: Asked): Ask {
+export function ask(asked: Question): Ask {
   return { action: "ask", for: asked, ready: false };
 }
 
@@ -94,7 +94,7 @@ export function refuse(code: Code, again: Step["again"], detail?: string): Step 
 }
 
 /** A wait that the container's end is to tell once. */
-export function tell(word: WordKind, code: Code, detail?: string): Step {
+export function waitWithWord(word: WordKind, code: Code, detail?: string): Step {
   return { action: "wait", code, detail, ready: false, again: resync, word };
 }
 
@@ -132,7 +132,7 @@ const byCode = new Map<Code, Catalogue[string]>(
  * revisions; a credential never. Line breaks in it become spaces, and it is cut at 400 characters:
  * the kubelet keeps 4 KiB of a termination message, an Event 1 KiB.
  */
-export function say(code: Code, detail?: string): string {
+export function formatLine(code: Code, detail?: string): string {
   const [, what = "", next = ""] = byCode.get(code) ?? [];
   const shown = detail?.replaceAll(/\s+/g, " ").slice(0, 400);
   return shown ? `${code} ${what} (${shown}); ${next}` : `${code} ${what}; ${next}`;

@@ -12,7 +12,7 @@
 // on first use, because most starts have nothing to write.
 import { constants, lstatSync, promises, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { OwnError, unless } from "./errno.ts";
+import { OwnError, ignoring } from "./errno.ts";
 
 const onlyRead = constants.O_RDONLY | constants.O_NOFOLLOW;
 
@@ -102,7 +102,7 @@ export async function sync(path: string): Promise<void> {
 }
 
 export function unlinkIfThere(file: string): void {
-  unless("ENOENT", () => unlinkSync(file));
+  ignoring("ENOENT", () => unlinkSync(file));
 }
 
 /** Removes what a failed write staged; its own failure must not hide the first one. */

@@ -4,7 +4,7 @@ export function hasCode(error: unknown, code: string): boolean {
 }
 
 /** Returns what `call` returns, or undefined if it fails with this code. */
-export function unless<T>(code: string, call: () => T): T | undefined {
+export function ignoring<T>(code: string, call: () => T): T | undefined {
   try {
     return call();
   } catch (error) {

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { isLeft, makeFolder, removeFolder, sweep } from "./folder.ts";
+import { hasLeftovers, makeFolder, removeFolder, sweep } from "./folder.ts";
 
 function place(t: TestContext) {
   const root = mkdtempSync(join(tmpdir(), "gps-folder-"));
@@ -66,20 +66,20 @@ test("a directory that somebody made in our folder, or in a file's place, stays 
     "journal.json",
     "journal.json.staged.old",
   ]);
-  assert.ok(isLeft(folder));
+  assert.ok(hasLeftovers(folder));
   await removeFolder(folder, () => {});
   assert.deepEqual(readdirSync(folder).toSorted(), ["backup", "journal.json.staged.old"]);
   assert.ok(existsSync(join(folder, "backup", "theirs")));
-  assert.ok(!isLeft(folder), "nothing is left to be done");
+  assert.ok(!hasLeftovers(folder), "nothing is left to be done");
 });
 
 test("of a folder without a journal there is something left if it is empty, or has a file that is no lock", (t) => {
   const { root, folder } = place(t);
-  assert.deepEqual([isLeft(join(root, "none")), isLeft(folder)], [false, true]);
+  assert.deepEqual([hasLeftovers(join(root, "none")), hasLeftovers(folder)], [false, true]);
   writeFileSync(join(folder, "lock-1"), "");
-  assert.equal(isLeft(folder), true);
+  assert.equal(hasLeftovers(folder), true);
   mkdirSync(join(folder, "theirs"));
-  assert.equal(isLeft(folder), false);
+  assert.equal(hasLeftovers(folder), false);
   writeFileSync(join(folder, "journal.json.corrupt"), "");
-  assert.equal(isLeft(folder), true);
+  assert.equal(hasLeftovers(folder), true);
 });

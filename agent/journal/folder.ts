@@ -5,7 +5,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
-import { unless } from "../files/errno.ts";
+import { ignoring } from "../files/errno.ts";
 import { previousPrefix } from "./journal.ts";
 import { FileError, sync, unlinkIfThere } from "../files/atomic-write.ts";
 
@@ -26,15 +26,15 @@ export async function makeFolder(folder: string): Promise<void> {
  * up, and Node reports a read-only file system as ENOENT then.
  */
 export function makeDirectory(folder: string): void {
-  unless("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
+  ignoring("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
 }
 
 /**
  * Removes our folder and every file that we may have left in it: the journal after all but the
- * files that it names. Then `giveUpLock` is called, and another agent may be at work. A directory
+ * files that it names. Then `releaseLock` is called, and another agent may be at work. A directory
  * that somebody made in it is not ours, and stays with the folder.
  */
-export async function removeFolder(folder: string, giveUpLock: () => void): Promise<void> {
+export async function removeFolder(folder: string, releaseLock: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);
   sweep(
     folder,
@@ -44,8 +44,8 @@ export async function removeFolder(folder: string, giveUpLock: () => void): Prom
   // After a power loss, a journal must not come back to name files that are gone.
   if (existsSync(folder)) await sync(folder);
   sweep(folder, (name) => !isLock(name));
-  giveUpLock();
-  unless("ENOENT", () => unless("ENOTEMPTY", () => rmdirSync(folder)));
+  releaseLock();
+  ignoring("ENOENT", () => ignoring("ENOTEMPTY", () => rmdirSync(folder)));
   await sync(dirname(folder));
 }
 
@@ -54,12 +54,12 @@ export function sweep(
   folder: string,
   stale = (name: string) => /\.(staged|new$)/.test(name),
 ): void {
-  const names = unless("ENOENT", () => readdirSync(folder)) ?? [];
+  const names = ignoring("ENOENT", () => readdirSync(folder)) ?? [];
   for (const name of names) if (stale(name)) discard(join(folder, name));
 }
 
 /** Whether our folder is there without a journal, and something of it is to be removed. */
-export function isLeft(folder: string): boolean {
+export function hasLeftovers(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined || !found.isDirectory()) return false;
   const entries = readdirSync(folder, { withFileTypes: true }).filter(
@@ -74,6 +74,6 @@ export function discard(path: string): void {
     unlinkIfThere(path);
   } catch (error) {
     if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
-    unless("ENOENT", () => unless("ENOTEMPTY", () => unless("EBUSY", () => rmdirSync(path))));
+    ignoring("ENOENT", () => ignoring("ENOTEMPTY", () => ignoring("EBUSY", () => rmdirSync(path))));
   }
 }

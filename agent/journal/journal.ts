@@ -44,7 +44,7 @@ export function writeJournal(journal: Journal): Stored {
   const { before, undo } = journal;
   const stored = {
     ...journal,
-    reads: [journal.owned, undo?.owned].some(tellsOfMore) ? version : configOnly,
+    reads: [journal.owned, undo?.owned].some(ownsMoreThanConfig) ? version : configOnly,
     before: named(before),
     undo: undo && { ...undo, file: named(undo.file) },
   };
@@ -52,7 +52,7 @@ export function writeJournal(journal: Journal): Stored {
 }
 
 /** Whether something of ours lies outside config.json, or keeps a place in it empty. */
-function tellsOfMore(owned: Owned | undefined): boolean {
+function ownsMoreThanConfig(owned: Owned | undefined): boolean {
   return owned?.answer !== undefined || owned?.entries.some(({ vacant }) => vacant) === true;
 }
 
@@ -112,7 +112,7 @@ export function isIdle(journal: Journal | undefined): boolean {
 }
 
 /** Restarts that we asked for in the last `span` milliseconds before `now`. */
-export function callsWithin({ calls }: Journal, now: number, span: number): number {
+export function restartsWithin({ calls }: Journal, now: number, span: number): number {
   return calls.filter((call) => call <= now && now - call < span).length;
 }
 
@@ -127,7 +127,7 @@ export type Former = NonNullable<Owned["former"]>;
 const mostDigests = 4000;
 
 /** Both lists as one, `newer` last; of too many digests the oldest go. */
-export function joined(older: Former | undefined, newer: Former | undefined): Former {
+export function joinFormer(older: Former | undefined, newer: Former | undefined): Former {
   const byKey = new Map<string, Set<string>>();
   for (const { key, wrote } of [...(older ?? []), ...(newer ?? [])]) {
     const known = byKey.get(key) ?? new Set<string>();
@@ -145,14 +145,14 @@ export function joined(older: Former | undefined, newer: Former | undefined): Fo
 
 /** All that is or was ours there, as if nothing of it were ours any more. */
 export function formerOf({ entries, former }: Owned): Former {
-  return joined(
+  return joinFormer(
     former,
     entries.map(({ key, wrote }) => ({ key, wrote })),
   );
 }
 
 /** Without those that are not ours after all, because another program had the same before us. */
-export function without(
+export function withoutTheirs(
   former: Former,
   isTheirs: (key: string, digest: string) => boolean,
 ): Former {
@@ -162,6 +162,6 @@ export function without(
 }
 
 /** The part of a record of ownership; nothing where there is none. */
-export function kept(former: Former): Pick<Owned, "former"> {
+export function formerField(former: Former): Pick<Owned, "former"> {
   return former.length > 0 ? { former } : {};
 }

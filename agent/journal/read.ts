@@ -16,7 +16,12 @@ const head = z.looseObject({
 });
 
 /** Phases in which the kubelet may be down because of us. */
-const owing: ReadonlySet<unknown> = new Set(["restarting", "settling", "restoring", "reviving"]);
+const owingPhases: ReadonlySet<unknown> = new Set([
+  "restarting",
+  "settling",
+  "restoring",
+  "reviving",
+]);
 
 /** The bytes of a file beside the journal; undefined if there is none. */
 type Open = (name: string) => Buffer | undefined;
@@ -39,7 +44,7 @@ export function readJournal(bytes: Buffer, open: Open): JournalReading {
     return {
       kind: "newer",
       why: `version ${writer}`,
-      owes: owing.has(phase),
+      owes: owingPhases.has(phase),
       ...(isKubelet(unit) && { unit }),
     };
   const whole = z.safeParse(journal, value);
@@ -49,7 +54,7 @@ export function readJournal(bytes: Buffer, open: Open): JournalReading {
       why: `wrong at ${whole.error.issues[0]?.path.join(".") || "the top"}`,
     };
   const { before, undo } = whole.data;
-  const [was, back] = [before, undo?.file].map((file) => file && brought(file, open));
+  const [was, back] = [before, undo?.file].map((file) => file && loadFile(file, open));
   if (was === undefined || (undo !== undefined && back === undefined))
     return { kind: "corrupt", why: "the previous bytes that it names are not there" };
   const known = value as Journal;
@@ -58,7 +63,7 @@ export function readJournal(bytes: Buffer, open: Open): JournalReading {
   return { kind: "journal", journal: { ...known, ...ours } };
 }
 
-function brought(file: z.infer<typeof stored>, open: Open): File | undefined {
+function loadFile(file: z.infer<typeof stored>, open: Open): File | undefined {
   if ("absent" in file) return file;
   if ("bytes" in file) return { bytes: Buffer.from(file.bytes, "base64"), mode: file.mode };
   const bytes = open(previousPrefix + file.digest);

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { firstJournal, type Journal, previousPrefix, writeJournal, digestOf } from "./journal.ts";
-import { keepJournal, readStore, setAside, sweepStore, keepFormer, readFormer } from "./store.ts";
+import { saveJournal, readStore, setAside, sweepStore, saveFormer, readFormer } from "./store.ts";
 
 function place(t: TestContext) {
   const root = mkdtempSync(join(tmpdir(), "gps-store-"));
@@ -34,7 +34,7 @@ const content = (folder: string) => readdirSync(folder).toSorted();
 test("the previous bytes lie beside the journal, 0600, for as long as it names them", async (t) => {
   const folder = place(t);
   for (const journal of [idle, changing, idle]) {
-    await keepJournal(folder, journal);
+    await saveJournal(folder, journal);
     assert.deepEqual(await readStore(folder), { kind: "journal", journal });
     assert.deepEqual(content(folder), ["journal.json", ...namesOf(journal)].toSorted());
     for (const name of content(folder))
@@ -45,16 +45,16 @@ test("the previous bytes lie beside the journal, 0600, for as long as it names t
 
 test("bytes that no journal names yet are written anew: a killed agent may have left them torn", async (t) => {
   const folder = place(t);
-  await keepJournal(folder, idle);
+  await saveJournal(folder, idle);
   for (const name of namesOf(changing))
     if (!namesOf(idle).includes(name)) writeFileSync(join(folder, name), "before");
-  await keepJournal(folder, changing);
+  await saveJournal(folder, changing);
   assert.deepEqual(await readStore(folder), { kind: "journal", journal: changing });
 });
 
 test("what a killed agent left is swept, and what an unreadable journal names stays with it", async (t) => {
   const folder = place(t);
-  await keepJournal(folder, changing);
+  await saveJournal(folder, changing);
   for (const name of [
     `${previousPrefix}${"x".repeat(43)}`,
     `${previousPrefix}x.staged`,
@@ -64,7 +64,7 @@ test("what a killed agent left is swept, and what an unreadable journal names st
   sweepStore(folder);
   assert.deepEqual(content(folder), ["journal.json", ...namesOf(changing)].toSorted());
   setAside(folder);
-  await keepJournal(folder, firstJournal({ absent: true }));
+  await saveJournal(folder, firstJournal({ absent: true }));
   assert.deepEqual(
     content(folder),
     ["journal.json", "journal.json.corrupt", ...namesOf(changing)].toSorted(),
@@ -76,7 +76,7 @@ test("no journal, an empty folder, and a journal without its previous bytes", as
   assert.deepEqual(await readStore(folder), { kind: "none" });
   mkdirSync(folder);
   assert.deepEqual(await readStore(folder), { kind: "none" });
-  await keepJournal(folder, idle);
+  await saveJournal(folder, idle);
   rmSync(join(folder, namesOf(idle)[0] ?? ""));
   assert.equal((await readStore(folder)).kind, "corrupt");
 });
@@ -93,7 +93,7 @@ test("reads back what it kept, for root alone", (t) => {
   const directory = podDirectory(t);
   assert.deepEqual(readFormer(directory), []);
   const former = [{ key: "a.io", wrote: [digest(1), digest(2)] }];
-  keepFormer(directory, former);
+  saveFormer(directory, former);
   assert.deepEqual(readFormer(directory), former);
   assert.equal(statSync(join(directory, "former")).mode & 0o777, 0o600);
 });
@@ -106,7 +106,7 @@ test("keeps the newest within half of the pod's directory", (t) => {
     wrote: Array.from({ length: 4000 }, (_, nth) => digest(nth)),
   };
   const last = { key: "c.io", wrote: [digest(1)] };
-  keepFormer(directory, [long, many, last]);
+  saveFormer(directory, [long, many, last]);
   assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
   const read = readFormer(directory);
   assert.deepEqual(read.at(-1), last);
@@ -117,7 +117,7 @@ test("keeps the newest within half of the pod's directory", (t) => {
     key: `${nth}.io`,
     wrote: [digest(nth)],
   }));
-  keepFormer(directory, keys);
+  saveFormer(directory, keys);
   assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
   assert.equal(readFormer(directory).at(-1)?.key, "999.io");
 });
@@ -134,6 +134,6 @@ test("takes nothing from a file that is not ours, and survives a directory that 
     writeFileSync(join(directory, "former"), text);
     assert.deepEqual(readFormer(directory), [], text);
   }
-  keepFormer(join(directory, "gone"), [{ key: "a.io", wrote: [digest(1)] }]);
+  saveFormer(join(directory, "gone"), [{ key: "a.io", wrote: [digest(1)] }]);
   assert.deepEqual(readFormer(join(directory, "gone")), []);
 });

@@ -37,24 +37,24 @@ export async function readStore(folder: string): Promise<JournalReading> {
  * that it no longer names are removed after it. A file that the present journal names is whole and
  * is kept; any other may be what a killed agent left.
  */
-export async function keepJournal(folder: string, journal: Journal): Promise<void> {
+export async function saveJournal(folder: string, journal: Journal): Promise<void> {
   await makeFolder(folder);
   const { bytes, previous } = writeJournal(journal);
   const there = open(join(folder, journalName));
   for (const [name, one] of previous)
-    if (!names(there, name))
+    if (!mentions(there, name))
       await replace({ target: join(folder, name), folder, bytes: one, mode: 0o600 });
   await replace({ target: join(folder, journalName), folder, bytes, mode: 0o600 });
   sweepPrevious(folder);
 }
 
 /**
- * Undoes keepJournal where what it announced cannot be done. `former`: what was there before. Never
+ * Undoes saveJournal where what it announced cannot be done. `former`: what was there before. Never
  * throws: where nothing can be written, the journal was not written either.
  */
-export async function putJournalBack(folder: string, former: Journal | undefined): Promise<void> {
+export async function restoreJournal(folder: string, former: Journal | undefined): Promise<void> {
   try {
-    if (former !== undefined) return await keepJournal(folder, former);
+    if (former !== undefined) return await saveJournal(folder, former);
     discard(join(folder, journalName));
     sweepPrevious(folder);
   } catch {
@@ -76,12 +76,13 @@ function sweepPrevious(folder: string): void {
   const journals = [journalName, corruptName].map((name) => open(join(folder, name)));
   sweep(
     folder,
-    (name) => name.startsWith(previousPrefix) && !journals.some((journal) => names(journal, name)),
+    (name) =>
+      name.startsWith(previousPrefix) && !journals.some((journal) => mentions(journal, name)),
   );
 }
 
 /** Searches the text, so that a journal of another version, or a damaged one, keeps its files. */
-function names(journal: Buffer | undefined, name: string): boolean {
+function mentions(journal: Buffer | undefined, name: string): boolean {
   return journal?.includes(name.slice(previousPrefix.length)) === true;
 }
 
@@ -111,14 +112,14 @@ const bytesOf = { digest: 46, list: 21 };
 export function readFormer(directory: string): Former {
   try {
     const read: unknown = JSON.parse(readFileSync(join(directory, formerName), "utf8"));
-    return Array.isArray(read) ? read.filter(isOne) : [];
+    return Array.isArray(read) ? read.filter(isFormerEntry) : [];
   } catch {
     return [];
   }
 }
 
 /** Keeps the digests; of too many the oldest go. Where they cannot be kept, they end with us. */
-export function keepFormer(directory: string, former: Former): void {
+export function saveFormer(directory: string, former: Former): void {
   try {
     writeFileSync(join(directory, formerName), JSON.stringify(newest(former)), { mode: 0o600 });
   } catch {
@@ -138,7 +139,7 @@ function newest(former: Former): Former {
   return lists.filter(({ wrote }) => wrote.length > 0).toReversed();
 }
 
-function isOne(value: unknown): value is Former[number] {
+function isFormerEntry(value: unknown): value is Former[number] {
   const { key, wrote } = (value ?? {}) as Readonly<Record<string, unknown>>;
   return (
     typeof key === "string" && Array.isArray(wrote) && wrote.every((one) => typeof one === "string")

@@ -13,7 +13,7 @@ import {
   hidden,
   type Hides,
   legacyName,
-  type Sight,
+  type SearchResult,
   type Surroundings,
   surroundings,
 } from "../facts/search.ts";
@@ -37,13 +37,13 @@ export async function askHides(
   if (hiddenFiles !== "Look") return { kind: "nothing" };
   const beside = contentOf(join(kubeletDirectory, legacyName), true);
   return hidden(
-    readSight(join(podDirectory, podFiles.hidden)),
+    readSearchResult(join(podDirectory, podFiles.hidden)),
     beside,
-    await around(systemd, unit),
+    await kubeletSurroundings(systemd, unit),
   );
 }
 
-async function around(
+async function kubeletSurroundings(
   systemd: Pick<Systemd, "surroundings">,
   unit: Unit | undefined,
 ): Promise<Surroundings | undefined> {
@@ -60,7 +60,7 @@ async function around(
  * What the pod's first container wrote; a few hundred bytes in a folder that only this pod can
  * write to.
  */
-function readSight(file: string): Sight {
+function readSearchResult(file: string): SearchResult {
   try {
     const value = JSON.parse(readFileSync(file, "utf8")) as Json;
     if (isObject(value) && value["kind"] === "ours") return { kind: "ours" };

@@ -2,8 +2,8 @@
 import { auto } from "#contract/values.ts";
 import { SystemdError, NoSystemd } from "../systemd/connection.ts";
 import type { Config } from "../facts/config.ts";
-import { owing } from "../facts/kubelet-state.ts";
-import { found, kubeletUnits } from "../systemd/distributions.ts";
+import { namedUnit } from "../facts/kubelet-state.ts";
+import { activeUnit, kubeletUnits } from "../systemd/distributions.ts";
 import { describe } from "../files/errno.ts";
 import type { UnitFact } from "../facts/facts.ts";
 import { isIdle, type JournalReading } from "../journal/journal.ts";
@@ -21,12 +21,12 @@ export async function askUnit(
   reading: JournalReading,
 ): Promise<UnitFact> {
   if (config.restart === "Never") return { notAsked: true };
-  const known = owing(config.unit, reading);
+  const known = namedUnit(config.unit, reading);
   const underWay =
     reading.kind === "newer" || (reading.kind === "journal" && !isIdle(reading.journal));
   try {
     if (known !== undefined && (underWay || config.unit !== auto)) return await systemd.unit(known);
-    const one = found(await systemd.states(kubeletUnits));
+    const one = activeUnit(await systemd.states(kubeletUnits));
     if (!("unfound" in one)) return await systemd.unit(one.name);
     // None is active. The decision judges what that means for the unit of the change.
     const former = known ?? (underWay ? formerUnit : undefined);

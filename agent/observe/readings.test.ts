@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Cached, isElsewhere } from "./readings.ts";
+import { Cached, whyElsewhere } from "./readings.ts";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,5 +74,5 @@ test("finds the directory of another kubelet by the pod that it lacks", (t) => {
     // An agent that is not told its uid cannot tell.
     ["", undefined],
   ] as const;
-  for (const [uid, why] of rows) assert.equal(isElsewhere({ uid, kubeletDirectory }), why, uid);
+  for (const [uid, why] of rows) assert.equal(whyElsewhere({ uid, kubeletDirectory }), why, uid);
 });

@@ -107,7 +107,7 @@ function identityOf(...files: readonly string[]): string | undefined {
  * Why the mounted directory is not the kubelet's; undefined if it is. The kubelet keeps each of its
  * pods in its root directory, so ours is there. An agent that knows no uid cannot tell.
  */
-export function isElsewhere({
+export function whyElsewhere({
   uid,
   kubeletDirectory,
 }: Pick<Config, "uid" | "kubeletDirectory">): string | undefined {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Deeds, Stopwatch } from "./stopwatch.ts";
+import { History, Stopwatch } from "./stopwatch.ts";
 
 test("a value is timed for as long as its value stays", () => {
   let now = 100;
@@ -13,7 +13,9 @@ test("a value is timed for as long as its value stays", () => {
     [undefined, 10],
     ["b", 10],
   ] as const;
-  const held = seen.map(([value, passed]) => ((now += passed), stopwatch.held("it", value)));
+  const held = seen.map(
+    ([value, passed]) => ((now += passed), stopwatch.unchangedFor("it", value)),
+  );
   assert.deepEqual(held, [0, 50, 0, 10, 0, 0]);
 });
 
@@ -23,23 +25,23 @@ test("what one look did not note is forgotten by the next", () => {
   const looks = [true, true, false, true].map((notes) => {
     now += 10;
     stopwatch.next();
-    return notes ? stopwatch.held("it", "a") : undefined;
+    return notes ? stopwatch.unchangedFor("it", "a") : undefined;
   });
   assert.deepEqual(looks, [0, 10, undefined, 0]);
 });
 
 test("writes that follow each other are spaced: at once, 1 s, 2 s … a minute; five quiet minutes forgive all", () => {
   let now = 0;
-  const deeds = new Deeds(() => now);
+  const history = new History(() => now);
   const waits: number[] = [];
   for (let writes = 0; writes < 10; writes += 1) {
-    waits.push(deeds.writeIn());
-    now += deeds.writeIn();
-    deeds.wrote();
+    waits.push(history.writeIn());
+    now += history.writeIn();
+    history.wrote();
   }
   assert.deepEqual(waits, [0, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   now += 300_001;
-  assert.equal(deeds.writeIn(), 0);
-  deeds.wrote();
-  assert.equal(deeds.writeIn(), 1000);
+  assert.equal(history.writeIn(), 0);
+  history.wrote();
+  assert.equal(history.writeIn(), 1000);
 });

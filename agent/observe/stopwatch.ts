@@ -12,7 +12,7 @@ export class Stopwatch {
   }
 
   /** Notes the present value. Returns for how many milliseconds it has been that; 0 for none. */
-  held(name: string, value: string | undefined): number {
+  unchangedFor(name: string, value: string | undefined): number {
     const now = this.#clock();
     const seen = this.#seen.get(name);
     if (value === undefined) {
@@ -34,19 +34,19 @@ export class Stopwatch {
 }
 
 /** Milliseconds for which a file that may not be replaced is not tried again. */
-const barredFor = 60_000;
+const blockedFor = 60_000;
 
 /**
  * What this process has done. Writes are spaced: the first is made at once, the next 1 s later,
  * doubling to a minute while they follow each other within five minutes. So another program that
  * rewrites the file every 100 ms costs one write a minute.
  */
-export class Deeds {
+export class History {
   /** Restarts that systemd has taken on. */
   restarts = 0;
   /** The last write failed, and not because another writer was at work. */
   unwritable = false;
-  #barred: Readonly<{ why: string; at: number }> | undefined;
+  #blocked: Readonly<{ why: string; at: number }> | undefined;
   #restarted = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
   #count = 0;
@@ -63,14 +63,14 @@ export class Deeds {
   }
 
   /** The system does not let us replace the file, and nothing on the node was touched. */
-  bar(why: string): void {
-    this.#barred = { why, at: this.#clock() };
+  block(why: string): void {
+    this.#blocked = { why, at: this.#clock() };
   }
 
   /** Why the file may not be replaced, for a minute after that was tried. */
-  barred(): string | undefined {
-    const { why, at = 0 } = this.#barred ?? {};
-    return this.#clock() - at < barredFor ? why : undefined;
+  blocked(): string | undefined {
+    const { why, at = 0 } = this.#blocked ?? {};
+    return this.#clock() - at < blockedFor ? why : undefined;
   }
 
   /** systemd has taken a restart on. */

@@ -36,7 +36,7 @@ for (;;) {
   process.stdout.write(server === undefined ? "TWO\\n" : "held\\n");
   await sleep(15 + random.fraction() * 20);
   await new Promise((resolve) => server ? server.close(resolve) : resolve());
-  lock.giveUp();
+  lock.release();
 }`;
 
 test(

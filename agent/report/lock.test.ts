@@ -38,9 +38,9 @@ test("of two agents one has the lock, and the other one gets it when that one ha
     [false, false, false],
   );
   assert.equal(readdirSync(folder).length, 1, "who waits leaves nothing in the folder");
-  first.giveUp();
+  first.release();
   assert.deepEqual([first.held, await second.acquire()], [false, true]);
-  second.giveUp();
+  second.release();
   assert.deepEqual(readdirSync(folder), []);
 });
 
@@ -56,7 +56,7 @@ test("of six that contend again and again never two have the lock at once", asyn
         turns += 1;
         await setTimeout(random.below(3));
         holders -= 1;
-        lock.giveUp();
+        lock.release();
       }
       await setTimeout(random.below(10));
     }
@@ -74,7 +74,7 @@ test("where there is no folder nobody has done anything, and none is made unless
   rmSync(folder, { recursive: true });
   assert.deepEqual([lock.held, await lock.acquire(), existsSync(folder)], [false, true, false]);
   assert.equal(await lock.acquire(true), true);
-  lock.giveUp();
+  lock.release();
 });
 
 test("where the kubelet's directory is missing, or something else has our name, that is told and nothing is made up", async (t) => {
@@ -104,5 +104,5 @@ test("whatever is left of the dead locks nobody out", async (t) => {
   assert.equal(await lock.acquire(), true);
   const names = readdirSync(folder).filter((name) => !/^lock-[0-9a-f]{16}$/.test(name));
   assert.deepEqual(names.toSorted(), ["journal.json", "lock-4"]);
-  lock.giveUp();
+  lock.release();
 });

@@ -19,11 +19,11 @@ import { discard, lockPrefix, makeDirectory } from "../journal/folder.ts";
 import { FileError } from "../files/atomic-write.ts";
 
 /** A socket that nobody can connect to yet. */
-const young = ".new";
+const unfinished = ".new";
 
 export class Lock {
   readonly #folder: string;
-  #flag: Readonly<{ path: string; server: Server }> | undefined;
+  #socket: Readonly<{ path: string; server: Server }> | undefined;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -31,7 +31,7 @@ export class Lock {
 
   /** Whether we have it; somebody who removed our folder has taken it from us. */
   get held(): boolean {
-    return this.#flag !== undefined && existsSync(this.#flag.path);
+    return this.#socket !== undefined && existsSync(this.#socket.path);
   }
 
   /**
@@ -41,7 +41,7 @@ export class Lock {
    */
   async acquire(make = false): Promise<boolean> {
     if (this.held) return true;
-    this.giveUp();
+    this.release();
     if (make) makeDirectory(this.#folder);
     try {
       return await this.#contend();
@@ -58,18 +58,18 @@ export class Lock {
       throw new FileError(`${this.#folder} is not a directory`);
     // Who waits for another one must not stir the folder each second: that one would look each
     // time.
-    if (await this.#othersLive()) return false;
-    await this.#raise();
-    if (!(await this.#othersLive())) return true;
-    this.giveUp();
+    if (await this.#hasOthers()) return false;
+    await this.#listen();
+    if (!(await this.#hasOthers())) return true;
+    this.release();
     return false;
   }
 
   /** Gives it up; nothing may be done on the node afterwards. Never throws. */
-  giveUp(): void {
-    if (this.#flag === undefined) return;
-    const { path, server } = this.#flag;
-    this.#flag = undefined;
+  release(): void {
+    if (this.#socket === undefined) return;
+    const { path, server } = this.#socket;
+    this.#socket = undefined;
     try {
       unlinkSync(path);
     } catch {
@@ -81,28 +81,28 @@ export class Lock {
   /**
    * It has its name only when it can be connected to: before, it would be taken for a dead one's.
    */
-  async #raise(): Promise<void> {
+  async #listen(): Promise<void> {
     const path = join(this.#folder, `${lockPrefix}${randomBytes(8).toString("hex")}`);
     const server = createServer((socket) => socket.on("error", () => {}).destroy());
-    server.listen(`${path}${young}`);
+    server.listen(`${path}${unfinished}`);
     await once(server, "listening");
     try {
-      renameSync(`${path}${young}`, path);
+      renameSync(`${path}${unfinished}`, path);
     } catch (error) {
       server.close();
       throw error;
     }
     server.on("error", () => {});
-    this.#flag = { path, server };
+    this.#socket = { path, server };
   }
 
   /** Takes dead ones' flags away on the way: their names do not come again. */
-  async #othersLive(): Promise<boolean> {
+  async #hasOthers(): Promise<boolean> {
     for (const name of readdirSync(this.#folder)) {
       const path = join(this.#folder, name);
-      if (!name.startsWith(lockPrefix) || name.endsWith(young) || path === this.#flag?.path)
+      if (!name.startsWith(lockPrefix) || name.endsWith(unfinished) || path === this.#socket?.path)
         continue;
-      if (await lives(path)) return true;
+      if (await isAlive(path)) return true;
       discard(path);
     }
     return false;
@@ -112,7 +112,7 @@ export class Lock {
 /**
  * Only what surely has nobody behind it is dead: a full queue, or no permission, is an answer, too.
  */
-async function lives(path: string): Promise<boolean> {
+async function isAlive(path: string): Promise<boolean> {
   const socket = connect(path);
   try {
     await once(socket, "connect");

@@ -6,7 +6,7 @@ import { until } from "#test/cluster/await.ts";
 import { freePort } from "#test/free-port.ts";
 import { catalogue, statusOf } from "#contract/agent-codes.ts";
 import { codes, type Code, resync, type Step, wait } from "../facts/step.ts";
-import { probeOn, type Readiness, Flank } from "./readiness.ts";
+import { serveReadiness, type Readiness, ReadinessProof } from "./readiness.ts";
 import type { Grant } from "#contract/grant.ts";
 
 const untilListening = (port: number) =>
@@ -21,7 +21,7 @@ const ask = async (port: number, path: string) =>
 
 test("the answer is true of our template only", async () => {
   const port = await freePort();
-  const probe = probeOn(port, "a1", readiness, () => {});
+  const probe = serveReadiness(port, "a1", readiness, () => {});
   await untilListening(port);
   assert.deepEqual(
     [
@@ -38,7 +38,7 @@ test("the answer is true of our template only", async () => {
 test("who is not ready answers with the status of its code, and no two codes share one", async () => {
   const port = await freePort();
   let now: Readiness = { ready: false, code: codes.restarting, line: "GPS213" };
-  const probe = probeOn(
+  const probe = serveReadiness(
     port,
     "a1",
     () => now,
@@ -60,7 +60,7 @@ test("a port that is taken is said, tried again, and had when the other one ends
   await once(other, "listening");
   let changed = Promise.withResolvers<void>();
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const probe = probeOn(port, "a1", readiness, () => changed.resolve());
+  const probe = serveReadiness(port, "a1", readiness, () => changed.resolve());
   await changed.promise;
   assert.match(probe.taken() ?? "", new RegExp(`EADDRINUSE.*127\\.0\\.0\\.1:${port}`));
   changed = Promise.withResolvers<void>();
@@ -75,7 +75,7 @@ test("a port that is taken is said, tried again, and had when the other one ends
 
 test("whoever connects and says nothing, or too much, is cut off and keeps nobody out", async () => {
   const port = await freePort();
-  const probe = probeOn(port, "a1", readiness, () => {});
+  const probe = serveReadiness(port, "a1", readiness, () => {});
   await untilListening(port);
   const ends: Promise<unknown>[] = [];
   const silent = () => {
@@ -101,29 +101,29 @@ const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: res
 
 function place() {
   const clock = { now: Date.parse(since) + 5000 };
-  const flank = new Flank(() => clock.now);
-  const isReady = (given: Grant | "none" | "unread" = grant) => flank.instead(ready, given).ready;
-  return { clock, flank, isReady };
+  const proof = new ReadinessProof(() => clock.now);
+  const isReady = (given: Grant | "none" | "unread" = grant) => proof.orWait(ready, given).ready;
+  return { clock, proof, isReady };
 }
 
 test("is ready for a new grant only after the kubelet has seen it unready", () => {
-  const { flank, isReady } = place();
+  const { proof, isReady } = place();
   assert.equal(isReady(), false);
-  flank.answeredUnready();
+  proof.sawUnready();
   assert.equal(isReady(), true);
   assert.equal(isReady(), true);
   for (const next of [{ since: "2026-11-26T18:25:08Z" }, { revision: 0 }, { digest: "e" }]) {
     assert.equal(isReady({ ...grant, ...next }), false);
-    flank.answeredUnready();
+    proof.sawUnready();
     assert.equal(isReady({ ...grant, ...next }), true);
   }
 });
 
 test("is not ready in the second of since, whatever was answered", () => {
-  const { clock, flank, isReady } = place();
+  const { clock, proof, isReady } = place();
   clock.now = Date.parse(since) + 400;
   isReady();
-  flank.answeredUnready();
+  proof.sawUnready();
   assert.equal(isReady(), false);
   clock.now += 599;
   assert.equal(isReady(), false);
@@ -132,9 +132,9 @@ test("is not ready in the second of since, whatever was answered", () => {
 });
 
 test("is not ready shortly before since on a clock that was set back, and long before it is", () => {
-  const { clock, flank, isReady } = place();
+  const { clock, proof, isReady } = place();
   isReady();
-  flank.answeredUnready();
+  proof.sawUnready();
   const rows = [
     [-3600, true],
     [-60, true],
@@ -150,36 +150,36 @@ test("is not ready shortly before since on a clock that was set back, and long b
 });
 
 test("asks for a probe alone where since is no time", () => {
-  const { flank, isReady } = place();
+  const { proof, isReady } = place();
   const odd = { ...grant, since: "soon" };
   assert.equal(isReady(odd), false);
-  flank.answeredUnready();
+  proof.sawUnready();
   assert.equal(isReady(odd), true);
 });
 
 test("counts no answer to a kubelet that has ended since", () => {
   const ends: readonly Code[] = ["GPS212", "GPS213", "GPS214", "GPS217", "GPS221"];
   for (const code of ends) {
-    const { flank, isReady } = place();
+    const { proof, isReady } = place();
     isReady();
-    flank.answeredUnready();
-    flank.instead(wait(code, 100), grant);
-    assert.equal(flank.answeredUnready(), false, "the old kubelet, until the next look");
-    flank.instead(wait("GPS215", 100), grant);
+    proof.sawUnready();
+    proof.orWait(wait(code, 100), grant);
+    assert.equal(proof.sawUnready(), false, "the old kubelet, until the next look");
+    proof.orWait(wait("GPS215", 100), grant);
     assert.equal(isReady(), false, code);
-    assert.equal(flank.answeredUnready(), true);
-    flank.instead(wait("GPS215", 100), grant);
+    assert.equal(proof.sawUnready(), true);
+    proof.orWait(wait("GPS215", 100), grant);
     assert.equal(isReady(), true, "the probation follows the restart");
   }
 });
 
 test("is ready after a take-back on a node whose healthz is off", () => {
-  const { flank } = place();
+  const { proof } = place();
   const silent: Step = { ...wait("GPS221", 1000), ready: true };
   const back = { ...grant, revision: 0 };
-  assert.equal(flank.instead(silent, back).code, "GPS258");
-  assert.equal(flank.answeredUnready(), true);
-  assert.deepEqual(flank.instead(silent, back), silent);
+  assert.equal(proof.orWait(silent, back).code, "GPS258");
+  assert.equal(proof.sawUnready(), true);
+  assert.deepEqual(proof.orWait(silent, back), silent);
 });
 
 test("demands nothing of a node without a grant", () => {
@@ -188,9 +188,9 @@ test("demands nothing of a node without a grant", () => {
 });
 
 test("keeps what was answered while the volume cannot be read for a moment", () => {
-  const { flank, isReady } = place();
+  const { proof, isReady } = place();
   isReady();
-  flank.answeredUnready();
+  proof.sawUnready();
   assert.equal(isReady("unread"), true);
   assert.equal(isReady(), true);
 });

@@ -42,7 +42,7 @@ const mostConnections = 16;
  * answers for any other template than its own that another agent works here: the kubelet's probe of
  * a waiting pod reaches the agent that holds the port, which must not answer for the other.
  */
-export function probeOn(
+export function serveReadiness(
   port: number,
   template: string,
   readiness: () => Readiness,
@@ -136,7 +136,7 @@ const noticedWithin = 60;
  * unready after it got the grant, and in another second than `since`: transition times have no
  * fractions.
  */
-export class Flank {
+export class ReadinessProof {
   readonly #now: () => number;
   #key: string | undefined;
   #answered = false;
@@ -151,14 +151,14 @@ export class Flank {
    * The kubelet, or who else probes, was answered that we are not ready. Returns whether that is
    * news. From the decision to restart a kubelet to the next look the old one may still ask.
    */
-  answeredUnready(): boolean {
+  sawUnready(): boolean {
     if (this.#answered || this.#isRestarting) return false;
     this.#answered = true;
     return true;
   }
 
   /** Returns the step, or a wait in its place until the kubelet has seen the agent unready. */
-  instead(step: Step, grant: GrantReading): Step {
+  orWait(step: Step, grant: GrantReading): Step {
     const given = typeof grant === "string" ? undefined : grant;
     const key = given && keyOf(given);
     if (grant !== "unread" && key !== this.#key) {

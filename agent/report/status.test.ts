@@ -4,13 +4,13 @@
  */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SystemdError, CouldNotAsk } from "../systemd/connection.ts";
-import { say, record, type Step, wait, type Code } from "../facts/step.ts";
+import { SystemdError, NoAnswer } from "../systemd/connection.ts";
+import { formatLine, record, type Step, wait, type Code } from "../facts/step.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { lineOf, parseWord } from "#contract/word.ts";
-import type { Seen } from "../facts/grant.ts";
+import type { Observed } from "../facts/grant.ts";
 import type { Journal } from "../journal/journal.ts";
-import { Status, trouble, News } from "./status.ts";
+import { Status, failureStep, LogLimiter } from "./status.ts";
 import fc from "fast-check";
 
 function listen() {
@@ -25,7 +25,7 @@ function listen() {
   return { status, log, words, clock };
 }
 
-const seen: Seen = {
+const seen: Observed = {
   grant: { revision: 7, digest: "d", since: "2026-11-26T18:25:07Z", word: true },
   journal: 6,
   fulfilled: false,
@@ -140,7 +140,7 @@ test("an end leaves a word for the controller behind the line for people", () =>
   assert.match(lineOf(words[1] ?? ""), /^GPS200 .*\(revision 7\)$/);
 });
 
-const keyPartsOf = (grant: Seen["grant"]) => {
+const keyPartsOf = (grant: Observed["grant"]) => {
   assert.ok(typeof grant === "object");
   const { word: _word, ...key } = grant;
   return key;
@@ -148,7 +148,7 @@ const keyPartsOf = (grant: Seen["grant"]) => {
 
 test("an error becomes a reason: not asked, a file operation, another writer, or unforeseen", () => {
   const errors: readonly (readonly [Error, string])[] = [
-    [new CouldNotAsk("x"), "GPS210"],
+    [new NoAnswer("x"), "GPS210"],
     [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
     [new FileChanged("x"), "GPS209"],
     [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208"],
@@ -156,11 +156,11 @@ test("an error becomes a reason: not asked, a file operation, another writer, or
     [new FileError("short write: 0 of 100 bytes"), "GPS208"],
     [new TypeError("x"), "GPS228"],
   ];
-  for (const [error, code] of errors) assert.equal(trouble(error).code, code);
+  for (const [error, code] of errors) assert.equal(failureStep(error).code, code);
 });
 
 test("a line is one line, and fits an Event", () => {
-  const line = say("GPS206", `first\nsecond ${"x".repeat(5000)}`);
+  const line = formatLine("GPS206", `first\nsecond ${"x".repeat(5000)}`);
   assert.ok(!line.includes("\n") && line.length < 1024);
   assert.match(
     line,
@@ -171,12 +171,12 @@ test("a line is one line, and fits an Event", () => {
 type One = Readonly<{ action?: Step["action"]; code: Code; ready?: boolean; detail?: string }>;
 
 /** Steps with their times in seconds → the lines, in short. */
-function told(steps: readonly (readonly [second: number, one: One])[]): string[] {
+function loggedBy(steps: readonly (readonly [second: number, one: One])[]): string[] {
   let now = 0;
-  const news = new News(() => now);
+  const limiter = new LogLimiter(() => now);
   return steps.flatMap(([second, { action = "wait", code, ready = false, detail = "" }]) => {
     now = second * 1000;
-    return news.take({ action, code, ready }, `${code} ${detail}`)
+    return limiter.admits({ action, code, ready }, `${code} ${detail}`)
       ? [`${second} ${code}${detail}`]
       : [];
   });
@@ -192,7 +192,7 @@ test("each outage is told, and each end of one, however many there were", () => 
     [n * month + 1000, down] as const,
     [n * month + 1030, fine] as const,
   ]);
-  const lines = told(outages);
+  const lines = loggedBy(outages);
   assert.deepEqual(
     lines.map((line) => line.split(" ")[1]).join(" "),
     "GPS200 GPS221 GPS200 GPS221 GPS200 GPS221 GPS200",
@@ -212,7 +212,7 @@ test("after thousands of different lines a restart, a rollback and the giving up
       ["give up", "GPS218"],
     ] as const
   ).map(([action, code], n) => [10_000 + n, { action, code }] as const);
-  const lines = told([...growing, ...after]);
+  const lines = loggedBy([...growing, ...after]);
   assert.deepEqual(
     lines.slice(-4).map((line) => line.slice(6)),
     ["GPS200", "GPS212", "GPS216", "GPS218"],
@@ -225,13 +225,13 @@ test("an operation that fails every 30 s for six hours is told every ten minutes
     [n * 30, { action: "apply", code: "GPS226" }] as const,
     [n * 30, { code: "GPS208", detail: " ENOSPC" }] as const,
   ]).flat();
-  assert.ok(told(tries).length <= 2 * 37, String(told(tries).length));
+  assert.ok(loggedBy(tries).length <= 2 * 37, String(loggedBy(tries).length));
 });
 
 test("a pair that flaps every second for a day is told once a minute at most, and its last state for good", () => {
   const day = 24 * 3600;
   const flapping = Array.from({ length: day }, (_, n) => [n, n % 2 === 0 ? fine : down] as const);
-  const lines = told([...flapping, [day, down], [day + 61, down]]);
+  const lines = loggedBy([...flapping, [day, down], [day + 61, down]]);
   assert.ok(lines.length <= 24 * 60 + 40, `${lines.length} lines`);
   assert.match(lines.at(-1) ?? "", /GPS221$/);
 });
@@ -263,7 +263,7 @@ test("whatever the sequence: what has stood for a minute is the last told, and i
   fc.assert(
     fc.property(sequences, (steps) => {
       let now = 0;
-      const news = new News(() => now);
+      const news = new LogLimiter(() => now);
       const lines: number[] = [];
       let last = "";
       let present = { state: "", since: 0 };
@@ -271,7 +271,7 @@ test("whatever the sequence: what has stood for a minute is the last told, and i
         now += wait;
         const state = `${code} ${ready}`;
         if (present.state !== state) present = { state, since: now };
-        if (news.take({ action, code, ready }, `${code} ${detail}`)) {
+        if (news.admits({ action, code, ready }, `${code} ${detail}`)) {
           lines.push(now);
           last = state;
         }

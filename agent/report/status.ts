@@ -1,10 +1,10 @@
 /** Reports steps: readiness at once, the log and the termination message when there is news. */
-import { SystemdError, CouldNotAsk, NoSystemd, RestartRefused } from "../systemd/connection.ts";
+import { SystemdError, NoAnswer, NoSystemd, RestartRefused } from "../systemd/connection.ts";
 import { describe } from "../files/errno.ts";
 import { messageOf, type WordKind } from "#contract/word.ts";
-import { grantedRevision, type Seen, spokenKey } from "../facts/grant.ts";
+import { grantedRevision, type Observed, reportedKey } from "../facts/grant.ts";
 import type { Readiness } from "./readiness.ts";
-import { codes, type Code, say, type Step, wait } from "../facts/step.ts";
+import { codes, type Code, formatLine, type Step, wait } from "../facts/step.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { destination, pino } from "pino";
 import { helpIn } from "#contract/help.ts";
@@ -12,16 +12,16 @@ import { helpIn } from "#contract/help.ts";
 export class Status {
   #readiness: Readiness;
   #word = "";
-  readonly #news: News;
+  readonly #limiter: LogLimiter;
   readonly #log: Log;
-  readonly #leaveWord: (line: string) => void;
+  readonly #writeMessage: (line: string) => void;
 
   /** `leaveWord` replaces the termination message; `clock`: milliseconds that never jump. */
-  constructor(log: Log, leaveWord: (line: string) => void, clock: () => number) {
+  constructor(log: Log, writeMessage: (line: string) => void, clock: () => number) {
     this.#log = log;
-    this.#leaveWord = leaveWord;
-    this.#news = new News(clock);
-    const line = say(codes.incomplete, "starting");
+    this.#writeMessage = writeMessage;
+    this.#limiter = new LogLimiter(clock);
+    const line = formatLine(codes.incomplete, "starting");
     this.#readiness = { ready: false, code: codes.incomplete, line };
   }
 
@@ -33,20 +33,20 @@ export class Status {
    * Reports a step before it is done; in the log where it is news (`News`). Throws where a word
    * cannot be left: the step must not be done then.
    */
-  report(step: Step, seen: Seen): void {
-    const line = say(step.code, step.detail);
-    const revision = revisionOf(seen);
+  report(step: Step, observed: Observed): void {
+    const line = formatLine(step.code, step.detail);
+    const revision = revisionOf(observed);
     const signed = `${line} (revision ${revision})`;
     // A record is over at once, and its successor sets the readiness: it must not flicker between.
     if (step.again !== 0 || step.action !== "record")
       this.#readiness = { ready: step.ready, code: step.code, line: signed };
-    if (this.#news.take(step, line))
+    if (this.#limiter.admits(step, line))
       this.#log({ revision, action: step.action, code: step.code, ready: step.ready }, line);
-    const kind = wordIn(step);
-    const word = step.ready ? "" : withWord(signed, kind, step, seen);
+    const kind = wordOf(step);
+    const word = step.ready ? "" : withWord(signed, kind, step, observed);
     if (word === this.#word) return;
     try {
-      this.#leaveWord(word);
+      this.#writeMessage(word);
       this.#word = word;
     } catch (error) {
       // A line for people is no reason to fail. A word is what the controller waits for.
@@ -55,38 +55,43 @@ export class Status {
   }
 
   /** Logs what an action returned, such as a job's result. */
-  done(step: Step, outcome: string | undefined, seen: Seen): void {
-    const revision = revisionOf(seen);
+  done(step: Step, outcome: string | undefined, observed: Observed): void {
+    const revision = revisionOf(observed);
     if (outcome !== undefined)
       this.#log({ revision, action: step.action, code: step.code }, outcome);
   }
 }
 
 /** The revision that a line is about: the granted one, without a grant the node's own. */
-function revisionOf({ grant, journal }: Seen): number {
+function revisionOf({ grant, journal }: Observed): number {
   return grantedRevision(grant) || journal;
 }
 
 /** What the end says of the grant, if it does. */
-function wordIn(step: Step): WordKind | undefined {
+function wordOf(step: Step): WordKind | undefined {
   return step.action === "give up" ? "failed" : step.action === "end" ? step.word : undefined;
 }
 
 /** The termination message: the line, and the word of this kind, if it is about a grant. */
-function withWord(line: string, kind: WordKind | undefined, step: Step, seen: Seen): string {
-  const key = spokenKey(seen);
+function withWord(
+  line: string,
+  kind: WordKind | undefined,
+  step: Step,
+  observed: Observed,
+): string {
+  const key = reportedKey(observed);
   if (kind === undefined || key === undefined) return line;
-  const journal = "journal" in step ? step.journal.revision : seen.journal;
+  const journal = "journal" in step ? step.journal.revision : observed.journal;
   return messageOf(line, { kind, key, journal });
 }
 
 /** An error as a step: nothing is changed, and it is tried again. */
-export function trouble(error: unknown): Step {
+export function failureStep(error: unknown): Step {
   const failed = (code: Code, again: Step["again"]) => wait(code, again, describe(error));
   if (error instanceof FileChanged) return failed(codes.changedMeanwhile, 100);
   if (error instanceof RestartRefused) return failed(codes.restartRefused, "back off");
   if (error instanceof NoSystemd) return failed(codes.noSystemd, "back off");
-  if (error instanceof CouldNotAsk || error instanceof SystemdError)
+  if (error instanceof NoAnswer || error instanceof SystemdError)
     return failed(codes.systemdUnknown, "back off");
   if (error instanceof FileError || (error instanceof Error && "syscall" in error))
     return failed(codes.fileFailed, "back off");
@@ -112,9 +117,9 @@ export function openLog(node: string): Log {
 
 const minute = 60_000;
 /** Actions, not states: logged whenever there is room, however often. */
-const deeds: ReadonlySet<Step["action"]> = new Set(["restart", "leave", "give up", "end"]);
+const actions: ReadonlySet<Step["action"]> = new Set(["restart", "leave", "give up", "end"]);
 /** After these something was achieved, and what was logged before may be logged again. */
-const achievements: ReadonlySet<Step["action"]> = new Set([...deeds, "record"]);
+const achievements: ReadonlySet<Step["action"]> = new Set([...actions, "record"]);
 /** A rollout takes a dozen lines; this is room for three, and for what follows. */
 const burst = 40;
 /**
@@ -127,13 +132,13 @@ const remembered = 10 * minute;
  * Decides which steps are logged. The limit is time, not memory: a lasting state is always logged,
  * even after months, and a flapping one costs at most 100 lines an hour.
  */
-export class News {
+export class LogLimiter {
   readonly #clock: () => number;
   /** Milliseconds that may be spent; a line costs a minute. */
   #saved = burst * minute;
   #looked: number;
   /** State → when it was told. There are as many as codes, twice. */
-  readonly #told = new Map<string, number>();
+  readonly #logged = new Map<string, number>();
   #present = { state: "", since: 0 };
   #last = { state: "", line: "", at: 0 };
 
@@ -148,17 +153,17 @@ export class News {
    * readiness that has stood for a minute is the last one told; and in no hour are there more than
    * 100 lines.
    */
-  take({ action, code, ready }: Pick<Step, "action" | "code" | "ready">, line: string): boolean {
+  admits({ action, code, ready }: Pick<Step, "action" | "code" | "ready">, line: string): boolean {
     const now = this.#clock();
     this.#saved = Math.min(burst * minute, this.#saved + now - this.#looked);
     this.#looked = now;
     const state = `${code} ${ready}`;
     if (this.#present.state !== state) this.#present = { state, since: now };
-    const worth = deeds.has(action) || this.#isNew(state, line, now);
+    const worth = actions.has(action) || this.#isNew(state, line, now);
     if (!worth || this.#saved < minute) return false;
     this.#saved -= minute;
-    if (ready || achievements.has(action)) this.#told.clear();
-    this.#told.set(state, now);
+    if (ready || achievements.has(action)) this.#logged.clear();
+    this.#logged.set(state, now);
     this.#last = { state, line, at: now };
     return true;
   }
@@ -168,7 +173,7 @@ export class News {
     const last = this.#last;
     // Only the detail differs, such as the size of a file that grows.
     if (last.state === state) return last.line !== line && now - last.at >= minute;
-    const told = this.#told.get(state);
-    return told === undefined || now - told >= remembered || now - since >= minute;
+    const logged = this.#logged.get(state);
+    return logged === undefined || now - logged >= remembered || now - since >= minute;
   }
 }

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { type Grant, keyOf } from "#contract/grant.ts";
 import type { WordKind } from "#contract/word.ts";
-import { refuse, resync, type Step, tell, wait } from "../facts/step.ts";
-import type { Seen } from "../facts/grant.ts";
+import { refuse, resync, type Step, waitWithWord, wait } from "../facts/step.ts";
+import type { Observed } from "../facts/grant.ts";
 import { Word } from "./word.ts";
 
 const released: Step = { action: "nothing", code: "GPS224", ready: true, again: resync };
@@ -15,10 +15,13 @@ const refusal = refuse("GPS206", 30_000, "it is a symbolic link");
 
 const grant: Grant = { revision: 7, digest: "d", since: "2026-11-26T18:25:07Z", word: false };
 const fulfilled = true;
-const given: Seen = { grant, journal: 7, fulfilled, failed: undefined };
-const successor: Seen = { grant: "none", journal: 6, fulfilled: false, failed: keyOf(grant) };
-const asked: Seen = { ...given, grant: { ...grant, word: true } };
-const later: Seen = { ...asked, grant: { ...grant, word: true, since: "2026-11-26T19:00:00Z" } };
+const given: Observed = { grant, journal: 7, fulfilled, failed: undefined };
+const successor: Observed = { grant: "none", journal: 6, fulfilled: false, failed: keyOf(grant) };
+const asked: Observed = { ...given, grant: { ...grant, word: true } };
+const later: Observed = {
+  ...asked,
+  grant: { ...grant, word: true, since: "2026-11-26T19:00:00Z" },
+};
 
 function place(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gps-word-"));
@@ -35,7 +38,7 @@ function shown(step: Step): string {
     : `${step.action} ${step.code}`;
 }
 
-const due: readonly (readonly [when: string, Step, Seen, shown: string])[] = [
+const due: readonly (readonly [when: string, Step, Observed, shown: string])[] = [
   ["a proof that is asked for", inForce, asked, "exit 0 GPS200 proved"],
   ["a proof that is not asked for", inForce, given, "nothing GPS200"],
   [
@@ -54,8 +57,8 @@ const due: readonly (readonly [when: string, Step, Seen, shown: string])[] = [
     { ...asked, grant: { ...grant, revision: 0 } },
     "nothing GPS224",
   ],
-  ["a grant below the journal", tell("behind", "GPS256"), given, "exit 3 GPS256 behind"],
-  ["a grant that failed", tell("failed", "GPS219"), given, "exit 1 GPS219 failed"],
+  ["a grant below the journal", waitWithWord("behind", "GPS256"), given, "exit 3 GPS256 behind"],
+  ["a grant that failed", waitWithWord("failed", "GPS219"), given, "exit 1 GPS219 failed"],
   ["a grant of the pod before it that failed", inForce, successor, "exit 1 GPS218 failed"],
   ["that one, not at rest", wait("GPS215", 100), successor, "wait GPS215"],
   [
@@ -70,27 +73,27 @@ const due: readonly (readonly [when: string, Step, Seen, shown: string])[] = [
     { ...successor, grant: "unread" },
     "nothing GPS200",
   ],
-  ["a grant that was refused", tell("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
+  ["a grant that was refused", waitWithWord("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
 ];
 for (const [when, step, seen, expected] of due)
   test(`says once in a row: ${when}`, (t) => {
     const { start } = place(t);
     const word = start();
-    const first = word.instead(step, seen);
+    const first = word.orEnd(step, seen);
     assert.equal(shown(first), expected);
     if (first.action !== "end" || first.word === undefined) return;
-    assert.equal(shown(start().instead(step, seen)), expected, "killed before the mark");
+    assert.equal(shown(start().orEnd(step, seen)), expected, "killed before the mark");
     word.mark(first.word, seen);
-    assert.deepEqual(start().instead(step, seen), step, "after its own word");
+    assert.deepEqual(start().orEnd(step, seen), step, "after its own word");
   });
 
 test("says a word again after any end but its own, and for a new since", (t) => {
   const { start } = place(t);
   start().mark("proved", asked);
-  assert.equal(shown(start().instead(inForce, asked)), "nothing GPS200");
-  assert.equal(shown(start().instead(inForce, asked)), "exit 0 GPS200 proved", "after a crash");
+  assert.equal(shown(start().orEnd(inForce, asked)), "nothing GPS200");
+  assert.equal(shown(start().orEnd(inForce, asked)), "exit 0 GPS200 proved", "after a crash");
   start().mark("proved", asked);
-  assert.equal(shown(start().instead(inForce, later)), "exit 0 GPS200 proved", "a new since");
+  assert.equal(shown(start().orEnd(inForce, later)), "exit 0 GPS200 proved", "a new since");
 });
 
 test("refuses once what has stood for ten seconds, and not what heals before", (t) => {
@@ -107,27 +110,27 @@ test("refuses once what has stood for ten seconds, and not what heals before", (
   ];
   for (const [second, step, expected] of seconds) {
     clock.now = second * 1000;
-    assert.equal(shown(word.instead(step, given)), expected, `after ${second} s`);
+    assert.equal(shown(word.orEnd(step, given)), expected, `after ${second} s`);
   }
   word.mark("unfit", given);
   clock.now += 60_000;
   const next = start();
-  assert.deepEqual(next.instead(refusal, given), refusal);
+  assert.deepEqual(next.orEnd(refusal, given), refusal);
   clock.now += 60_000;
-  assert.deepEqual(next.instead(refusal, given), refusal);
+  assert.deepEqual(next.orEnd(refusal, given), refusal);
 });
 
 test("never refuses a grant that it has proved, in any later container; another grant it may", (t) => {
   for (const proof of [given, asked]) {
     const { clock, start } = place(t);
-    const refuse = (word: Word, seen: Seen) => {
-      word.instead(refusal, seen);
+    const refuse = (word: Word, seen: Observed) => {
+      word.orEnd(refusal, seen);
       clock.now += 10_000;
-      return shown(word.instead(refusal, seen));
+      return shown(word.orEnd(refusal, seen));
     };
     assert.equal(refuse(start(), proof), "exit 3 GPS206 unfit", "in force, and not proved");
     const word = start();
-    const proved = word.instead(inForce, proof);
+    const proved = word.orEnd(inForce, proof);
     if (proved.action === "end" && proved.word !== undefined) word.mark(proved.word, proof);
     assert.equal(refuse(word, proof), "wait GPS206");
     for (let crashes = 0; crashes < 2; crashes += 1)
@@ -139,13 +142,13 @@ test("never refuses a grant that it has proved, in any later container; another 
 test("counts the ten seconds of a refusal for each grant", (t) => {
   const { clock, start } = place(t);
   const word = start();
-  word.instead(refusal, given);
+  word.orEnd(refusal, given);
   clock.now = 9000;
-  word.instead(refusal, later);
+  word.orEnd(refusal, later);
   clock.now = 18_000;
-  assert.equal(shown(word.instead(refusal, later)), "wait GPS206");
+  assert.equal(shown(word.orEnd(refusal, later)), "wait GPS206");
   clock.now = 19_000;
-  assert.equal(shown(word.instead(refusal, later)), "exit 3 GPS206 unfit");
+  assert.equal(shown(word.orEnd(refusal, later)), "exit 3 GPS206 unfit");
 });
 
 test("remembers a grant that it has refused through every restart of the container", (t) => {
@@ -160,11 +163,11 @@ test("remembers a grant that it has refused through every restart of the contain
 test("asks for another look when a refusal is due, if the next one would come later", (t) => {
   const { clock, start } = place(t);
   const word = start();
-  assert.equal(word.instead(refusal, given).again, 10_000);
+  assert.equal(word.orEnd(refusal, given).again, 10_000);
   clock.now = 4000;
-  assert.equal(word.instead(refusal, given).again, 6000);
-  assert.equal(word.instead({ ...refusal, again: 1000 }, given).again, 1000);
-  assert.equal(word.instead({ ...refusal, again: "back off" }, given).again, "back off");
+  assert.equal(word.orEnd(refusal, given).again, 6000);
+  assert.equal(word.orEnd({ ...refusal, again: 1000 }, given).again, 1000);
+  assert.equal(word.orEnd({ ...refusal, again: "back off" }, given).again, "back off");
 });
 
 test("keeps no more marks than a handful, however many grants came", (t) => {
@@ -183,7 +186,7 @@ test("keeps no more marks than a handful, however many grants came", (t) => {
 test("a pod that has refused may still say that the node is given back", (t) => {
   const { start } = place(t);
   start().mark("unfit", given);
-  assert.equal(shown(start().instead(released, given)), "exit 0 GPS224 released");
+  assert.equal(shown(start().orEnd(released, given)), "exit 0 GPS224 released");
 });
 
 test("a failure of what nothing granted is not marked, and reads no mark of version 0.2", (t) => {
@@ -192,7 +195,7 @@ test("a failure of what nothing granted is not marked, and reads no mark of vers
   assert.equal(existsSync(join(directory, "word")), false);
   writeFileSync(join(directory, "word"), "refused\nreleased\n");
   assert.equal(start().refused, undefined);
-  assert.equal(shown(start().instead(released, given)), "exit 0 GPS224 released");
+  assert.equal(shown(start().orEnd(released, given)), "exit 0 GPS224 released");
   start().mark("released", given);
   assert.equal(
     marks(),
@@ -203,12 +206,12 @@ test("a failure of what nothing granted is not marked, and reads no mark of vers
 test("where no mark can be made a refusal is tried once, and a release again and again", (t) => {
   const { clock } = place(t);
   const word = new Word("/nonexistent", () => clock.now);
-  word.instead(refusal, given);
+  word.orEnd(refusal, given);
   clock.now = 10_000;
-  assert.equal(shown(word.instead(refusal, given)), "exit 3 GPS206 unfit");
+  assert.equal(shown(word.orEnd(refusal, given)), "exit 3 GPS206 unfit");
   assert.throws(() => word.mark("unfit", given), /ENOENT/);
-  assert.deepEqual(word.instead(refusal, given), refusal);
-  assert.equal(shown(word.instead(released, given)), "exit 0 GPS224 released");
+  assert.deepEqual(word.orEnd(refusal, given), refusal);
+  assert.equal(shown(word.orEnd(released, given)), "exit 0 GPS224 released");
   assert.throws(() => word.mark("released", given), /ENOENT/);
-  assert.equal(shown(word.instead(released, given)), "exit 0 GPS224 released");
+  assert.equal(shown(word.orEnd(released, given)), "exit 0 GPS224 released");
 });

@@ -17,14 +17,14 @@ import { join } from "node:path";
 import { exitCodes } from "#contract/names.ts";
 import type { WordKind } from "#contract/word.ts";
 import { hasCode } from "../files/errno.ts";
-import { granted, grantedKey, type Seen, spokenKey } from "../facts/grant.ts";
+import { granted, grantedKey, type Observed, reportedKey } from "../facts/grant.ts";
 import { codes, atOnce, type Step } from "../facts/step.ts";
 
 /** A refusal must last this long before it ends the container: it may heal meanwhile. */
-const stands = 10_000;
+const refusalLasts = 10_000;
 
 /** What a pod without a grant says of its predecessor's. */
-const before = {
+const predecessor = {
   code: codes.rolledBack,
   detail: "a pod before this one began the change",
 } as const;
@@ -80,19 +80,19 @@ export class Word {
    * Returns the step, or an end in its place where a word is due. The released and the proved end
    * come before the agent is Ready with it for the first time.
    */
-  instead(step: Step, seen: Seen): Step {
-    const key = grantedKey(seen.grant);
-    const isProved = step.ready && (seen.fulfilled || step.code === codes.withdrawn);
+  orEnd(step: Step, observed: Observed): Step {
+    const key = grantedKey(observed.grant);
+    const isProved = step.ready && (observed.fulfilled || step.code === codes.withdrawn);
     if (key !== undefined && isProved) this.#prove(key);
     const refuses = key !== undefined && "refused" in step && key !== this.#marks.proved;
     const isSame = this.#refusal?.key === key;
     if (!refuses) this.#refusal = undefined;
     else if (!isSame) this.#refusal = { key, since: this.#clock() };
-    const due = dueFor(step, seen);
-    if (due !== undefined && !this.#isSaid(due, seen))
-      return end(key === undefined ? { ...step, ...before } : step, due);
-    if (this.#refusal === undefined || this.#isSaid("unfit", seen)) return step;
-    const left = this.#refusal.since + stands - this.#clock();
+    const due = dueFor(step, observed);
+    if (due !== undefined && !this.#isSaid(due, observed))
+      return end(key === undefined ? { ...step, ...predecessor } : step, due);
+    if (this.#refusal === undefined || this.#isSaid("unfit", observed)) return step;
+    const left = this.#refusal.since + refusalLasts - this.#clock();
     if (left <= 0) return end(step, "unfit");
     return step.again === "back off" ? step : { ...step, again: Math.min(step.again, left) };
   }
@@ -102,8 +102,8 @@ export class Word {
    * the end. A kill before leaves no mark, and the next container says it. Throws where no mark can
    * be made; a refusal is then not tried again, since the reason for it is worth more.
    */
-  mark(kind: WordKind, seen: Seen): void {
-    const key = spokenKey(seen);
+  mark(kind: WordKind, observed: Observed): void {
+    const key = reportedKey(observed);
     // What was taken unasked fails without a word.
     if (key === undefined) return;
     const said = `${kind} ${key}`;
@@ -122,8 +122,8 @@ export class Word {
     }
   }
 
-  #isSaid(kind: WordKind, seen: Seen): boolean {
-    return this.#marks.said === `${kind} ${spokenKey(seen)}`;
+  #isSaid(kind: WordKind, observed: Observed): boolean {
+    return this.#marks.said === `${kind} ${reportedKey(observed)}`;
   }
 
   /** As a whole, so that it does not grow with the grants. */
@@ -136,11 +136,11 @@ export class Word {
 }
 
 /** The word that is due at once in this state. */
-function dueFor(step: Step, seen: Seen): WordKind | undefined {
-  const { grant, fulfilled } = seen;
+function dueFor(step: Step, observed: Observed): WordKind | undefined {
+  const { grant, fulfilled } = observed;
   const given = granted(grant);
   if (given === undefined)
-    return step.action === "nothing" && spokenKey(seen) !== undefined ? "failed" : undefined;
+    return step.action === "nothing" && reportedKey(observed) !== undefined ? "failed" : undefined;
   if (step.ready && step.code === codes.withdrawn) return "released";
   if ("word" in step && step.action !== "end") return step.word;
   return given.word && fulfilled && step.ready ? "proved" : undefined;

@@ -9,7 +9,7 @@ import type { Message } from "dbus-next";
 import { OwnError } from "../files/errno.ts";
 
 /** No answer, or not from systemd: nothing is known about the unit. */
-export class CouldNotAsk extends OwnError {}
+export class NoAnswer extends OwnError {}
 
 /** systemd answered with an error. */
 export class SystemdError extends OwnError {
@@ -22,18 +22,18 @@ export class SystemdError extends OwnError {
 }
 
 /** There is no systemd on this node. */
-export class NoSystemd extends CouldNotAsk {}
+export class NoSystemd extends NoAnswer {}
 
 /** systemd, or what decides for it, has said no to a restart. */
 export class RestartRefused extends OwnError {}
 
 /** Errors that decide nothing: the same question may be answered a moment later. */
-const passing =
+const transient =
   /\.(?:NoReply|Timeout|TimedOut|Disconnected|LimitsExceeded|NoMemory|TransactionIsDestructive|TransactionJobsConflicting|ShuttingDown)$/;
 
 /** Whether the error is an answer to the question, such as AccessDenied. */
-export function isAnswer({ type }: SystemdError): boolean {
-  return !passing.test(type);
+export function isDefinite({ type }: SystemdError): boolean {
+  return !transient.test(type);
 }
 
 type Call = Readonly<{
@@ -51,13 +51,13 @@ type Ended = Readonly<{ job: unknown; result: string }>;
 export type Peer = Readonly<{
   call(call: Call): Promise<unknown[]>;
   /** The job's result; it may have ended at any time since the connection was made. */
-  endOf(job: unknown): Promise<string>;
+  resultOf(job: unknown): Promise<string>;
 }>;
 
 export type Connection = Readonly<{
   /**
    * Gives `use` the connection as soon as it is made. Everything together has `deadline`
-   * milliseconds. Throws CouldNotAsk when systemd cannot be reached, refuses us, dies or stays
+   * milliseconds. Throws NoAnswer when systemd cannot be reached, refuses us, dies or stays
    * silent, after which this connection is of no more use; and SystemdError when it answers with an
    * error.
    */
@@ -77,7 +77,7 @@ type Internals = {
 };
 
 /** How many ends of jobs are kept while nobody waits for one; a restart makes a handful. */
-const kept = 1000;
+const mostEnded = 1000;
 
 /** Begins to connect to systemd's socket; `stop` ends whatever is being waited for. */
 export async function connectTo(path: string, stop: AbortSignal): Promise<Connection> {
@@ -86,7 +86,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   let broken = false;
   const fail = (why: string) => {
     broken = true;
-    reject(new CouldNotAsk(why));
+    reject(new NoAnswer(why));
   };
   // When it loses a race below, it must not become an unhandled rejection.
   failed.catch(() => {});
@@ -122,7 +122,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
     // Unasked, systemd sends its direct peers every signal, such as each change of each unit.
     if (type !== MessageType.SIGNAL || member !== "JobRemoved") return;
     const one = { job: body[1], result: String(body[3]) };
-    if (ended.length < kept) ended.push(one);
+    if (ended.length < mostEnded) ended.push(one);
     listener?.(one);
   });
 
@@ -135,7 +135,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
       const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
       return reply?.body ?? [];
     },
-    endOf: (job) =>
+    resultOf: (job) =>
       race(
         new Promise<string>((resolve) => {
           listener = (one) => void (one.job === job && resolve(one.result));
@@ -179,7 +179,7 @@ function beginAtOnce(stream: Pick<NodeSocket, "write">): void {
 function translate(error: unknown): Error {
   if (error instanceof Error && "type" in error && typeof error.type === "string")
     return new SystemdError(error.type, "text" in error ? String(error.text) : error.message);
-  return new CouldNotAsk(error instanceof Error ? error.message : String(error));
+  return new NoAnswer(error instanceof Error ? error.message : String(error));
 }
 
 /** Turns an exception of any `readable` listener on the stream into a report. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { found, kubeletUnits, policyFor } from "./distributions.ts";
+import { activeUnit, kubeletUnits, policyFor } from "./distributions.ts";
 
 /** Every unit that may be the kubelet's as systemd tells it; those not named are not there. */
 function states(active: Readonly<Record<string, string>>) {
@@ -12,23 +12,30 @@ function states(active: Readonly<Record<string, string>>) {
 }
 
 test("the one active unit is the kubelet's, whatever else was left over", () => {
-  for (const name of kubeletUnits) assert.deepEqual(found(states({ [name]: "active" })), { name });
+  for (const name of kubeletUnits)
+    assert.deepEqual(activeUnit(states({ [name]: "active" })), { name });
   const leftOver = { "k3s-agent.service": "active", "kubelet.service": "inactive" };
-  assert.deepEqual(found(states(leftOver)), { name: "k3s-agent.service" });
+  assert.deepEqual(activeUnit(states(leftOver)), { name: "k3s-agent.service" });
   const looping = { "rke2-server.service": "active", "kubelet.service": "activating" };
-  assert.deepEqual(found(states(looping)), { name: "rke2-server.service" });
+  assert.deepEqual(activeUnit(states(looping)), { name: "rke2-server.service" });
 });
 
 test("several active units or none are told by name", () => {
-  assert.deepEqual(found(states({ "kubelet.service": "active", "k3s.service": "active" })), {
+  assert.deepEqual(activeUnit(states({ "kubelet.service": "active", "k3s.service": "active" })), {
     unfound: "kubelet.service and k3s.service are active",
     several: true,
   });
-  assert.deepEqual(found(states({ "kubelet.service": "failed", "k3s.service": "activating" })), {
-    unfound: "kubelet.service is failed, k3s.service is activating",
-    several: false,
-  });
-  assert.match(JSON.stringify(found(states({}))), /none of kubelet\.service, .*\.service is there/);
+  assert.deepEqual(
+    activeUnit(states({ "kubelet.service": "failed", "k3s.service": "activating" })),
+    {
+      unfound: "kubelet.service is failed, k3s.service is activating",
+      several: false,
+    },
+  );
+  assert.match(
+    JSON.stringify(activeUnit(states({}))),
+    /none of kubelet\.service, .*\.service is there/,
+  );
 });
 
 test("a unit that carries a control plane is restarted only where a flag allows it", () => {

@@ -8,19 +8,19 @@
 import type { UnitState } from "./unit.ts";
 
 /** A restart of what `carries` a control plane takes the API server or its supervisor along. */
-const kubelets: readonly Readonly<{ name: string; carries: boolean }>[] = [
+const kubelets: readonly Readonly<{ name: string; hasControlPlane: boolean }>[] = [
   // kubeadm, and every distribution that packs the kubelet by itself.
-  { name: "kubelet.service", carries: false },
-  { name: "k3s.service", carries: true },
-  { name: "k3s-agent.service", carries: false },
-  { name: "rke2-server.service", carries: true },
-  { name: "rke2-agent.service", carries: false },
-  { name: "k0scontroller.service", carries: true },
-  { name: "k0sworker.service", carries: false },
-  { name: "snap.microk8s.daemon-kubelite.service", carries: true },
+  { name: "kubelet.service", hasControlPlane: false },
+  { name: "k3s.service", hasControlPlane: true },
+  { name: "k3s-agent.service", hasControlPlane: false },
+  { name: "rke2-server.service", hasControlPlane: true },
+  { name: "rke2-agent.service", hasControlPlane: false },
+  { name: "k0scontroller.service", hasControlPlane: true },
+  { name: "k0sworker.service", hasControlPlane: false },
+  { name: "snap.microk8s.daemon-kubelite.service", hasControlPlane: true },
   // Canonical Kubernetes, and Charmed Kubernetes: their control planes are units of their own.
-  { name: "snap.k8s.kubelet.service", carries: false },
-  { name: "snap.kubelet.daemon.service", carries: false },
+  { name: "snap.k8s.kubelet.service", hasControlPlane: false },
+  { name: "snap.kubelet.daemon.service", hasControlPlane: false },
 ];
 
 /** Whom `auto` asks for. */
@@ -35,7 +35,7 @@ export function isKubelet(name: unknown): name is string {
  * The one unit that is active, or what was found instead: a left-over kubelet.service that is dead
  * is no rival of k3s.
  */
-export function found(
+export function activeUnit(
   states: readonly UnitState[],
 ): Readonly<{ name: string }> | Readonly<{ unfound: string; several: boolean }> {
   const active = states.filter((one) => one.active === "active" || one.active === "reloading");
@@ -61,6 +61,6 @@ export function policyFor(
   flags: Readonly<{ restart: Policy; restartControlPlane: Policy }>,
   unit: string | undefined,
 ): Policy {
-  const carries = kubelets.some((one) => one.name === unit && one.carries);
+  const carries = kubelets.some((one) => one.name === unit && one.hasControlPlane);
   return flags.restart === "Always" && carries ? flags.restartControlPlane : flags.restart;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { NodeDirectory } from "#test/harness/agent/node-directory.ts";
 import { ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
-import { SystemdError, isAnswer, NoSystemd } from "./connection.ts";
+import { SystemdError, isDefinite, NoSystemd } from "./connection.ts";
 import { systemdOver } from "./systemd.ts";
 
 const over = ({ systemd }: NodeDirectory) => systemdOver(systemd, new AbortController().signal);
@@ -23,7 +23,7 @@ test("asks and restarts over systemd's own socket, with no other calls than thes
   fake.script = [{ after: "unchanged", error: "org.freedesktop.DBus.Error.AccessDenied" }];
   const refused = await systemd.restart(fake.unit, () => Promise.resolve());
   assert.match("refused" in refused ? refused.refused.message : "", /AccessDenied/);
-  systemd.hangUp();
+  systemd.disconnect();
 });
 
 test("reports a node without systemd's socket", async () => {
@@ -52,5 +52,5 @@ const errors: Readonly<Record<string, "answers" | "decides nothing">> = {
 
 test("tells errors that answer a request from those that a repetition may not meet", () => {
   for (const [type, is] of Object.entries(errors))
-    assert.equal(isAnswer(new SystemdError(type, "")) ? "answers" : "decides nothing", is, type);
+    assert.equal(isDefinite(new SystemdError(type, "")) ? "answers" : "decides nothing", is, type);
 });

@@ -17,9 +17,9 @@ import {
  */
 type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 
-/** Questions that follow each other share one connection, until hangUp. */
+/** Questions that follow each other share one connection, until disconnect. */
 export type Systemd = Readonly<{
-  /** A unit's present state. Throws CouldNotAsk or SystemdError. */
+  /** A unit's present state. Throws NoAnswer or SystemdError. */
   unit(name: string): Promise<Unit>;
   /** Which of these are there, and run. Throws like `unit`. */
   states(names: readonly string[]): Promise<UnitState[]>;
@@ -33,13 +33,13 @@ export type Systemd = Readonly<{
   /** Forgets failures and the start limit's count, so that the next start is not refused. */
   resetFailed(name: string): Promise<void>;
   /** Gives the connection up, before a wait. */
-  hangUp(): void;
+  disconnect(): void;
 }>;
 
 /** Milliseconds for one question or job, from connecting to the last answer. */
 type Deadlines = Readonly<{ question: number; job: number }>;
 
-const usual: Deadlines = {
+const defaults: Deadlines = {
   // Answered in a millisecond. 10 s leaves a thrashing node its time.
   question: 10_000,
   // TimeoutStopSec and TimeoutStartSec are 90 s each by default; 30 s for ExecStartPre and a busy
@@ -61,19 +61,19 @@ function socketIn(directory: string): string {
  * `directory`: the node's /run/systemd. `stop` ends whatever is being waited for; a job goes on
  * without us.
  */
-export function systemdOver(directory: string, stop: AbortSignal, deadlines = usual): Systemd {
+export function systemdOver(directory: string, stop: AbortSignal, deadlines = defaults): Systemd {
   let open: Connection | undefined;
-  const hangUp = () => {
+  const disconnect = () => {
     open?.close();
     open = undefined;
   };
   const within = async <T>(deadline: number, use: (systemd: Peer) => Promise<T>): Promise<T> => {
-    if (open?.broken()) hangUp();
+    if (open?.broken()) disconnect();
     open ??= await connectTo(socketIn(directory), stop);
     try {
       return await open.within(deadline, use);
     } catch (error) {
-      hangUp();
+      disconnect();
       throw error;
     }
   };
@@ -87,14 +87,14 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = us
         return await restart(name, recorded, (use) => within(deadlines.job, use));
       } finally {
         // A connection keeps the signals of one job.
-        hangUp();
+        disconnect();
       }
     },
     resetFailed: (name) =>
       within(deadlines.question, async (systemd) => {
         await systemd.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [name] });
       }),
-    hangUp,
+    disconnect,
   };
 }
 
@@ -115,7 +115,7 @@ async function restart(
         signature: "ss",
         body: [unit, "replace"],
       });
-      return await systemd.endOf(job);
+      return await systemd.resultOf(job);
     });
     return { result };
   } catch (error) {

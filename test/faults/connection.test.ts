@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import fc from "fast-check";
-import { SystemdError, CouldNotAsk, NoSystemd } from "#agent/systemd/connection.ts";
+import { SystemdError, NoAnswer, NoSystemd } from "#agent/systemd/connection.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { inTime } from "../harness/agent/agent.ts";
 import { AgentPlace } from "./place.ts";
@@ -156,7 +156,7 @@ test("shares one connection between successive questions, and replaces a connect
   );
   await systemd.unit();
   assert.equal(relay.connections, 3);
-  systemd.hangUp();
+  systemd.disconnect();
   await systemd.unit();
   assert.equal(relay.connections, 4);
   relay.hangUp();
@@ -184,7 +184,7 @@ for (const cut of ["hangs up", "falls silent"] as const)
         answers.push(answer);
       }
     };
-    const isRefused = (answer: unknown) => answer instanceof CouldNotAsk;
+    const isRefused = (answer: unknown) => answer instanceof NoAnswer;
     const restarts = await cutEverywhere(async () => {
       const calls = systemd.restartCalls;
       const answer = await agent.restart(recorded);
@@ -234,7 +234,7 @@ test("ends a call that is never answered at the deadline", async (t) => {
   t.mock.timers.reset();
   systemd.silent.add("Get");
   expireDeadlinesAt(t, systemd, questioned);
-  await assert.rejects(open(root).unit(), CouldNotAsk);
+  await assert.rejects(open(root).unit(), NoAnswer);
 });
 
 test("reads a state again if it changes while it is read, until one reading is consistent", async (t) => {
@@ -290,7 +290,7 @@ test('answers "could not ask" when a peer hangs up, stays silent or sends nonsen
     const root = place(t);
     await using _peer = await fakeServer(root, talk);
     const asked = open(root, { deadlines: shortDeadlines }).unit();
-    await assert.rejects(asked, CouldNotAsk, String(index));
+    await assert.rejects(asked, NoAnswer, String(index));
   }
 });
 

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { SystemdError, CouldNotAsk } from "#agent/systemd/connection.ts";
+import { SystemdError, NoAnswer } from "#agent/systemd/connection.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { Random } from "../random.ts";
 import { NodeDirectory, inTime } from "../harness/agent/agent.ts";
@@ -77,7 +77,7 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
       seen.read += 1;
     } catch (error) {
       assert.ok(
-        error instanceof CouldNotAsk || error instanceof SystemdError,
+        error instanceof NoAnswer || error instanceof SystemdError,
         `SEED=${seed} ${String(error)}`,
       );
       seen.thrown += 1;
@@ -85,7 +85,7 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
     const answer = await open.restart("kubelet.service", async () => {});
     if ("refused" in answer)
       assert.ok(
-        answer.refused instanceof CouldNotAsk || answer.refused instanceof SystemdError,
+        answer.refused instanceof NoAnswer || answer.refused instanceof SystemdError,
         `SEED=${seed} ${answer.refused}`,
       );
     assert.ok(performance.now() - began < 10_000, `SEED=${seed}`);

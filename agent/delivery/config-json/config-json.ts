@@ -65,7 +65,7 @@ function read(file: string): Present | Unusable {
     bytes,
     mode,
     document: content.document,
-    healed: content.healed,
+    invalid: content.invalid,
     digest: createHash("sha256").update(bytes).digest("base64url"),
   };
 }

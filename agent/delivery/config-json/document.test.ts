@@ -10,7 +10,7 @@ const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 test("config.json is read with the kubelet's eyes", () => {
   const table: readonly (readonly [
     text: string,
-    kind: "as it is" | "healed" | "odd",
+    kind: "as it is" | "invalid" | "odd",
     keys?: string,
   ])[] = [
     ["{}", "as it is", ""],
@@ -21,23 +21,23 @@ test("config.json is read with the kubelet's eyes", () => {
     ['{"auths":{"a.io":{"auth":"dTpw","identitytoken":5}}}', "as it is", "a.io"],
     ['{"auths":{"a.io":{"auth":"dTpw\\r\\n"}}}', "as it is", "a.io"],
     ['{"auths":{},"credHelpers":{"a.io":"x"},"n":1e400}', "as it is", ""],
-    ["", "healed", ""],
-    ["{", "healed", ""],
-    ["\u0000\u0000", "healed", ""],
-    ["\uFEFF{}", "healed", ""],
-    ["[]", "healed", ""],
-    ['"text"', "healed", ""],
-    ['{"auths":[]}', "healed", ""],
-    ['{"auths":{"a.io":{"auth":"!"},"b.io":{"auth":"dTpw"}}}', "healed", "b.io"],
-    ['{"auths":{"a.io":{"auth":"dXA="},"b.io":{}}}', "healed", "b.io"],
-    ['{"auths":{"a.io":"text","b.io":{}}}', "healed", "b.io"],
-    ['{"auths":{"a.io":5,"b.io":{}}}', "healed", "b.io"],
-    ['{"auths":5}', "healed", ""],
-    ["5", "healed", ""],
-    ['{"HttpHeaders":5,"auths":{"b.io":{}}}', "healed", "b.io"],
-    ['{"auths":{"a.io":{"email":5},"b.io":{}}}', "healed", "b.io"],
-    ['{"auths":{"a.io":{"EMAIL":5},"b.io":{}}}', "healed", "b.io"],
-    ['{"HttpHeaders":{"X":1},"auths":{"b.io":{}}}', "healed", "b.io"],
+    ["", "invalid", ""],
+    ["{", "invalid", ""],
+    ["\u0000\u0000", "invalid", ""],
+    ["\uFEFF{}", "invalid", ""],
+    ["[]", "invalid", ""],
+    ['"text"', "invalid", ""],
+    ['{"auths":[]}', "invalid", ""],
+    ['{"auths":{"a.io":{"auth":"!"},"b.io":{"auth":"dTpw"}}}', "invalid", "b.io"],
+    ['{"auths":{"a.io":{"auth":"dXA="},"b.io":{}}}', "invalid", "b.io"],
+    ['{"auths":{"a.io":"text","b.io":{}}}', "invalid", "b.io"],
+    ['{"auths":{"a.io":5,"b.io":{}}}', "invalid", "b.io"],
+    ['{"auths":5}', "invalid", ""],
+    ["5", "invalid", ""],
+    ['{"HttpHeaders":5,"auths":{"b.io":{}}}', "invalid", "b.io"],
+    ['{"auths":{"a.io":{"email":5},"b.io":{}}}', "invalid", "b.io"],
+    ['{"auths":{"a.io":{"EMAIL":5},"b.io":{}}}', "invalid", "b.io"],
+    ['{"HttpHeaders":{"X":1},"auths":{"b.io":{}}}', "invalid", "b.io"],
     ['{"AUTHS":{}}', "odd"],
     ['{"auth\u017F":{}}', "odd"],
     ['{"auths":{},"auths":{"a.io":{}}}', "odd"],
@@ -46,13 +46,13 @@ test("config.json is read with the kubelet's eyes", () => {
     ['{"x":"\\ud800"}', "odd"],
     [`{"x":${nested(99)}}`, "as it is", ""],
     [`{"x":${nested(100)}}`, "odd"],
-    [`[${nested(100)}]`, "healed", ""],
-    [`{"x":${nested(100)}`, "healed", ""],
+    [`[${nested(100)}]`, "invalid", ""],
+    [`{"x":${nested(100)}`, "invalid", ""],
   ];
   for (const [text, kind, keys] of table) {
     const reading = readDocument(Buffer.from(text));
     const seen =
-      reading.kind === "odd" ? "odd" : reading.healed === undefined ? "as it is" : "healed";
+      reading.kind === "odd" ? "odd" : reading.invalid === undefined ? "as it is" : "invalid";
     assert.equal(seen, kind, text);
     if (reading.kind === "document")
       assert.equal([...reading.document.auths.keys()].join(" "), keys, text);

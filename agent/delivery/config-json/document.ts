@@ -21,10 +21,10 @@ export type NodeDocument = Readonly<{
 
 /**
  * `odd` means that the kubelet may read something which we could not keep; such a file is not
- * touched. `healed` says what would have made the kubelet drop the file.
+ * touched. `invalid` says what would have made the kubelet drop the file.
  */
 export type Reading =
-  | Readonly<{ kind: "document"; document: NodeDocument; healed?: string }>
+  | Readonly<{ kind: "document"; document: NodeDocument; invalid?: string }>
   | Readonly<{ kind: "odd"; why: string }>;
 
 export const emptyDocument: NodeDocument = { auths: new Map(), rest: new Map() };
@@ -36,11 +36,11 @@ export const emptyDocument: NodeDocument = { auths: new Map(), rest: new Map() }
 export function readDocument(bytes: Uint8Array): Reading {
   const tree = treeOf(bytes);
   if (tree instanceof Fault)
-    return { kind: "document", document: emptyDocument, healed: "it is not JSON" };
+    return { kind: "document", document: emptyDocument, invalid: "it is not JSON" };
   if (tree === null) return { kind: "document", document: emptyDocument };
   if (!(tree instanceof JsonMembers))
-    return { kind: "document", document: emptyDocument, healed: "it is not a JSON object" };
-  const { value, faults } = keep(tree);
+    return { kind: "document", document: emptyDocument, invalid: "it is not a JSON object" };
+  const { value, faults } = rawValues(tree);
   // What two readers would understand differently, so that writing it back could lose something.
   const [fault = notUtf8(bytes)] = faults;
   if (fault !== undefined) return { kind: "odd", why: `${fault.path}: ${fault.kind}` };
@@ -52,25 +52,25 @@ export function readDocument(bytes: Uint8Array): Reading {
     return { kind: "odd", why: `the key ${quote(other)} should be spelled "auths"` };
   const found = rest.get("auths") ?? {};
   rest.delete("auths");
-  const healed: string[] = [];
+  const invalid: string[] = [];
   for (const [key, value] of rest) {
     if (fold(key) !== "httpheaders" || isStringMap(value)) continue;
     rest.delete(key);
-    healed.push(key);
+    invalid.push(key);
   }
   const auths = new Map<string, RawJson>();
-  if (!isObject(found)) healed.push("auths");
+  if (!isObject(found)) invalid.push("auths");
   else
     for (const [key, value] of Object.entries(found)) {
       if (isReadable(value)) auths.set(key, value);
-      else healed.push(formatPath(["auths", key]));
+      else invalid.push(formatPath(["auths", key]));
     }
   const document = { auths, rest };
-  if (healed.length === 0) return { kind: "document", document };
+  if (invalid.length === 0) return { kind: "document", document };
   return {
     kind: "document",
     document,
-    healed: `it would drop the file for ${healed.slice(0, 3).join(", ")}`,
+    invalid: `it would drop the file for ${invalid.slice(0, 3).join(", ")}`,
   };
 }
 
@@ -98,14 +98,14 @@ const json = JSON as typeof JSON & {
 const mostLevels = 100;
 
 /** A document's values as they are written back, and why they should not be, if so. */
-function keep(tree: Tree): ReturnType<typeof valuesOf<object>> {
+function rawValues(tree: Tree): ReturnType<typeof valuesOf<object>> {
   return valuesOf(tree, { numeral: ({ text }) => json.rawJSON(text), depth: mostLevels });
 }
 
 /** The value of a JSON text that JSON.stringify made of one. */
 export function valueOf(text: string): RawJson {
   const tree = treeOf(Buffer.from(text));
-  return tree instanceof Fault ? null : keep(tree).value;
+  return tree instanceof Fault ? null : rawValues(tree).value;
 }
 
 /** User and password that the kubelet takes from an entry, each byte as one character. */
@@ -155,7 +155,7 @@ function isStringMap(value: RawJson): boolean {
 const quotationMark = '"'.charCodeAt(0);
 const backslash = "\\".charCodeAt(0);
 /** What comes before a value: a comma, or the start of what holds it. */
-const before: ReadonlySet<number> = new Set([..."[{,"].map((sign) => sign.charCodeAt(0)));
+const valueStarts: ReadonlySet<number> = new Set([..."[{,"].map((sign) => sign.charCodeAt(0)));
 
 /**
  * Counts the values below the top one; an empty list or object counts twice. Works for any bytes,
@@ -166,7 +166,7 @@ export function countValues(bytes: Uint8Array): number {
   for (let at = 0; at < bytes.length; at++) {
     const sign = bytes[at] ?? 0;
     if (sign === quotationMark) at = endOfString(bytes, at);
-    else if (before.has(sign)) count++;
+    else if (valueStarts.has(sign)) count++;
   }
   return count;
 }

@@ -76,14 +76,14 @@ function found(bytes: string | undefined, mode = 0o600): Present {
   const reading = readDocument(Buffer.from(bytes));
   assert.equal(reading.kind, "document");
   assert.ok(reading.kind === "document");
-  const { document, healed } = reading;
+  const { document, invalid } = reading;
   return {
     kind: "file",
     identity: "",
     bytes: Buffer.from(bytes),
     mode,
     document,
-    healed,
+    invalid,
     digest: "",
   };
 }

@@ -10,7 +10,7 @@ import {
 import { type File, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { Plan, Rewrite, FoundFile } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
-import { either, ownedBefore, put, release, restore, holds } from "./threeway.ts";
+import { union, ownedBefore, put, release, restore, holds } from "./threeway.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { rivalsIn } from "./rivals.ts";
 
@@ -23,7 +23,7 @@ export type Present =
       mode: number;
       document: NodeDocument;
       /** Why the kubelet reads nothing from it as it is; absent if it does. */
-      healed?: string | undefined;
+      invalid?: string | undefined;
       /** Tells these bytes from others. */
       digest: string;
     }>;
@@ -42,7 +42,7 @@ export function plan(
   const { changed, file, owned } = planned;
   return {
     ...planned,
-    meanwhile: either(owned, journal?.owned ?? nothingOwned),
+    meanwhile: union(owned, journal?.owned ?? nothingOwned),
     excess: changed && !("absent" in file) ? excess(file.bytes) : undefined,
   };
 }
@@ -58,16 +58,16 @@ function planPut(
 ): Draft {
   const isFirst = journal === undefined;
   const result = put(found.document, journal?.owned ?? nothingOwned, desired, isFirst);
-  const isSame = !healed(found) && meanTheSame(result.document, found.document);
+  const isSame = !isInvalid(found) && meanTheSame(result.document, found.document);
   const isOpen = isReadableByOthers(found) && hasOurs(result.owned);
   const changed = !isSame || isOpen;
   const before = journal?.before ?? withoutOurs(found, result.owned);
   const written = isSame
     ? previous(found)
     : asFile(result.document, found, journal?.left ?? before);
-  const file = hasOurs(result.owned) ? closed(written) : written;
-  const left = leftAs(file, found, journal);
-  const matters = anew || mattering(found, result.document, vacated(result.owned));
+  const file = hasOurs(result.owned) ? ownerOnly(written) : written;
+  const left = modeRecord(file, found, journal);
+  const matters = anew || changesCredentials(found, result.document, vacated(result.owned));
   return { changed, matters, file, owned: result.owned, before, ...(left && { left }) };
 }
 
@@ -78,9 +78,9 @@ function planRelease(found: Present, journal: Journal | undefined, desired: Desi
   const { before, left } = journal;
   const { document, owned } = release(found.document, journal.owned, desired);
   return {
-    ...back(found, document, before, left?.was === undefined ? undefined : left),
+    ...restoredTo(found, document, before, left?.was === undefined ? undefined : left),
     ...(left && { left }),
-    matters: mattering(found, document),
+    matters: changesCredentials(found, document),
     owned,
     before,
   };
@@ -92,7 +92,7 @@ export function planRestore(found: Present, { undo, owned, left }: Journal): Rew
   const former = documentOf(undo.file);
   const was = "absent" in undo.file || left === undefined ? {} : { was: undo.file.mode };
   const document = restore(found.document, owned, former, undo.owned);
-  return back(found, document, undo.file, left && { ...left, ...was });
+  return restoredTo(found, document, undo.file, left && { ...left, ...was });
 }
 
 /** See Found.undone. */
@@ -109,7 +109,7 @@ export function previous(found: Present): File {
  * Exactly the former bytes, or no file, where the document means the same as the former one; else
  * the document.
  */
-function back(
+function restoredTo(
   found: Present,
   document: NodeDocument,
   former: File,
@@ -119,7 +119,7 @@ function back(
   const kept = exact ? withMode(former, found) : asFile(document, found, former);
   const isAsLeft = found.kind === "file" && found.mode === left?.mode;
   const file = isAsLeft && left?.was !== undefined ? modeOf(kept, left.was) : kept;
-  return { changed: !isNow(found, file), file };
+  return { changed: !isUnchanged(found, file), file };
 }
 
 /** The document as a file. One that has to be created gets the mode of the `former` one. */
@@ -149,12 +149,12 @@ function modeOf(file: File, mode: number): File {
   return "absent" in file ? file : { ...file, mode };
 }
 
-function closed(file: File): File {
+function ownerOnly(file: File): File {
   return "absent" in file ? file : modeOf(file, file.mode & ~readableByOthers);
 }
 
 /** What to remember of the mode: the one that we changed, until somebody sets another. */
-function leftAs(file: File, found: Present, journal: Journal | undefined): Journal["left"] {
+function modeRecord(file: File, found: Present, journal: Journal | undefined): Journal["left"] {
   if ("absent" in file) return undefined;
   const { mode } = file;
   if (found.kind === "absent") return { mode };
@@ -176,22 +176,22 @@ export function isUnexplained(found: Present, { desired }: Document): boolean {
     return known?.original === true && digest(known.value) === digest(value);
   };
   const { auths, rest } = found.document;
-  return healed(found) || ![...auths].every(isOriginal) || rest.size > 0;
+  return isInvalid(found) || ![...auths].every(isOriginal) || rest.size > 0;
 }
 
-function isNow(found: Present, file: File): boolean {
+function isUnchanged(found: Present, file: File): boolean {
   if (found.kind === "absent" || "absent" in file)
     return found.kind === "absent" && "absent" in file;
   return found.bytes.equals(file.bytes) && found.mode === file.mode;
 }
 
 /** `left` are entries that the kubelet may still remember: it gets another one all the same. */
-function mattering(
+function changesCredentials(
   found: Present,
   document: NodeDocument,
   left: ReadonlySet<string> = new Set(),
 ): boolean {
-  const { auths, ...rest } = healed(found) ? emptyDocument : found.document;
+  const { auths, ...rest } = isInvalid(found) ? emptyDocument : found.document;
   const remaining = [...auths].filter(([key]) => !left.has(key));
   return !giveTheSame({ ...rest, auths: new Map(remaining) }, document);
 }
@@ -200,8 +200,8 @@ function vacated({ entries }: Owned): ReadonlySet<string> {
   return new Set(entries.filter(({ vacant }) => vacant).map(({ key }) => key));
 }
 
-function healed(found: Present): boolean {
-  return found.kind === "file" && found.healed !== undefined;
+function isInvalid(found: Present): boolean {
+  return found.kind === "file" && found.invalid !== undefined;
 }
 
 function documentOf(file: File): NodeDocument {
@@ -225,9 +225,9 @@ export function foundOf(file: Present): FoundFile {
   return {
     kind,
     identity,
-    ...(file.kind === "file" ? { digest: file.digest, healed: file.healed } : { digest: "" }),
+    ...(file.kind === "file" ? { digest: file.digest, invalid: file.invalid } : { digest: "" }),
     // It takes the first file that parses (agent/facts/search.ts).
-    passedOver: file.kind === "absent" || healed(file),
+    passedOver: file.kind === "absent" || isInvalid(file),
     now: previous(file),
     plan: (journal, document, lost) => plan(file, journal, document, lost),
     planRestore: (journal) => planRestore(file, journal),

@@ -28,9 +28,9 @@ export function rivalsIn(document: NodeDocument, owned: Owned): string | undefin
 const answers = new WeakMap<NodeDocument, { owned: Owned; answer: string | undefined }>();
 
 function find({ auths }: NodeDocument, owned: Owned): string | undefined {
-  const standing = owned.entries.filter(({ key, vacant }) => !vacant && auths.has(key));
-  const ours = standing.flatMap(({ key }) => withIdentity(key));
-  const mine = new Set(standing.map(({ key }) => key));
+  const present = owned.entries.filter(({ key, vacant }) => !vacant && auths.has(key));
+  const ours = present.flatMap(({ key }) => withIdentity(key));
+  const mine = new Set(present.map(({ key }) => key));
   const theirs = [...auths.keys()].filter((key) => !mine.has(key)).flatMap(withIdentity);
   const credential = (key: string) => credentialOf(auths.get(key)).join(":");
   // Without wildcards only registries of one host meet; Docker Hub's key serves another host.

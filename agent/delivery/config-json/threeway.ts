@@ -11,7 +11,13 @@
 import { aliases, digest } from "./compare.ts";
 import { type NodeDocument, type RawJson, plain, valueOf } from "./document.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
-import { type Former, joined, kept, without, type Owned } from "#agent/journal/journal.ts";
+import {
+  type Former,
+  joinFormer,
+  formerField,
+  withoutTheirs,
+  type Owned,
+} from "#agent/journal/journal.ts";
 import type { Desired } from "../mount.ts";
 
 type Own = Owned["entries"][number];
@@ -37,9 +43,9 @@ export function put(
     entries: owned.entries.filter(({ key }) => !desired.entries.has(key)),
     rest: owned.rest.filter(({ key }) => !desired.rest.has(key)),
   };
-  const isOld = olderThan(owned.former);
+  const isOld = formerMatcher(owned.former);
   const withdrawn = withdraw(current, gone, owned);
-  const cleared = withoutOld(withdrawn, isOld, desired);
+  const cleared = withoutFormer(withdrawn, isOld, desired);
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
@@ -64,27 +70,27 @@ export function put(
     }));
     // A key that is there is replaced in place, so that the order of others' entries stays.
     for (const alias of beside) if (alias !== key || vacant) auths.delete(alias);
-    if (vacant) return emptied(key, mine, displaced);
+    if (vacant) return vacantRecord(key, mine, displaced);
     const there = auths.get(key);
     // Keeping the same object tells a comparison at once that nothing has changed.
     auths.set(key, there !== undefined && digest(there) === digest(value) ? there : value);
-    return own(key, value, mine, displaced);
+    return ownRecord(key, value, mine, displaced);
   });
   const keys = [...desired.rest].map(([key, value]) => {
     const mine = owned.rest.find((one) => one.key === key);
     const there = rest.get(key);
     const foreign = rest.has(key) && !mine?.wrote.includes(digest(there));
     rest.set(key, value);
-    return own(key, value, mine, foreign ? [{ key, raw: JSON.stringify(there) }] : []);
+    return ownRecord(key, value, mine, foreign ? [{ key, raw: JSON.stringify(there) }] : []);
   });
   const former = formerBeside(owned, gone, entries);
-  return { document: { auths, rest }, owned: { entries, rest: keys, ...kept(former) } };
+  return { document: { auths, rest }, owned: { entries, rest: keys, ...formerField(former) } };
 }
 
-type IsOld = (key: string, raw: RawJson) => boolean;
+type IsFormer = (key: string, raw: RawJson) => boolean;
 
 /** Whether a value is one that was ours for these images, in whatever spelling. */
-function olderThan(former: Owned["former"]): IsOld {
+function formerMatcher(former: Owned["former"]): IsFormer {
   if (former === undefined) return () => false;
   const byImages = new Map<string, Set<string>>();
   for (const { key, wrote } of former) {
@@ -98,7 +104,7 @@ function olderThan(former: Owned["former"]): IsOld {
 }
 
 /** Without what was ours and came back, where nothing of ours belongs now. */
-function withoutOld(document: NodeDocument, isOld: IsOld, desired: Desired): NodeDocument {
+function withoutFormer(document: NodeDocument, isOld: IsFormer, desired: Desired): NodeDocument {
   const wanted = new Set([...desired.entries.keys()].map(imagesOf));
   const old = [...document.auths].filter(
     ([key, raw]) => !wanted.has(imagesOf(key)) && isOld(key, raw),
@@ -112,7 +118,10 @@ function withoutOld(document: NodeDocument, isOld: IsOld, desired: Desired): Nod
 
 /** What was ours and is no longer: registries that left, and values before the last eight. */
 function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Former {
-  return without(joined(owned.former, leftOf(owned.entries, entries)), restoredBy(gone.entries));
+  return withoutTheirs(
+    joinFormer(owned.former, leftOf(owned.entries, entries)),
+    restoredBy(gone.entries),
+  );
 }
 
 /** What the first list has written, and the second does not know of. */
@@ -143,8 +152,8 @@ function restoredBy(entries: readonly Own[]): (key: string, digest: string) => b
  * written is no longer, but is recognized if another program has a copy of it.
  */
 export function ownedBefore(owned: Owned, before: Owned): Owned {
-  const left = joined(before.former, leftOf(owned.entries, before.entries));
-  return { ...before, ...kept(without(left, restoredBy(owned.entries))) };
+  const left = joinFormer(before.former, leftOf(owned.entries, before.entries));
+  return { ...before, ...formerField(withoutTheirs(left, restoredBy(owned.entries))) };
 }
 
 /**
@@ -160,14 +169,14 @@ export function release(current: NodeDocument, owned: Owned, desired: Desired): 
       one.displaced.length > 0 &&
       !one.displaced.some(({ raw }) => same(raw, now.value));
     return kept
-      ? { ...own(one.key, now.value, one, []), kept: now.value }
+      ? { ...ownRecord(one.key, now.value, one, []), kept: now.value }
       : { ...one, kept: undefined };
   });
   const gone = { ...owned, entries: entries.filter(({ kept }) => kept === undefined) };
   const withdrawn = withdraw(current, gone, owned);
-  const isOld = olderThan(owned.former);
+  const isOld = formerMatcher(owned.former);
   const none = { entries: new Map(), rest: new Map() };
-  const document = withoutOld(withdrawn, isOld, none);
+  const document = withoutFormer(withdrawn, isOld, none);
   const auths = new Map(document.auths);
   for (const { key, wrote, kept: stays } of entries) {
     if (stays !== undefined && (!auths.has(key) || wrote.includes(digest(auths.get(key)))))
@@ -235,7 +244,7 @@ function isOurs(raw: RawJson, { wrote }: Pick<Own, "wrote">): boolean {
  * What may be ours while the file is being replaced. Until that is done, what only the older record
  * knows may still be there, and must not be taken for somebody else's.
  */
-export function either(newer: Owned, older: Owned): Owned {
+export function union(newer: Owned, older: Owned): Owned {
   const join = (now: readonly Own[], then: readonly Own[]) => {
     const known = new Set(now.map(({ key }) => key));
     return [...now, ...then.filter(({ key }) => !known.has(key))];
@@ -243,23 +252,23 @@ export function either(newer: Owned, older: Owned): Owned {
   return {
     entries: join(newer.entries, older.entries),
     rest: join(newer.rest, older.rest),
-    ...kept(joined(older.former, newer.former)),
+    ...formerField(joinFormer(older.former, newer.former)),
   };
 }
 
 /** Whether everything that we put there last is still there. Needs no Secret. */
 export function holds(current: NodeDocument, owned: Owned): boolean {
-  const standing = new Set(owned.entries.filter(({ vacant }) => !vacant).map(({ key }) => key));
+  const present = new Set(owned.entries.filter(({ vacant }) => !vacant).map(({ key }) => key));
   return (
     owned.entries.every(
       (one) =>
-        (one.vacant === true || stands(one, current.auths)) &&
-        aliases(current, one.key).every((alias) => standing.has(alias)),
-    ) && owned.rest.every((one) => stands(one, current.rest))
+        (one.vacant === true || isInPlace(one, current.auths)) &&
+        aliases(current, one.key).every((alias) => present.has(alias)),
+    ) && owned.rest.every((one) => isInPlace(one, current.rest))
   );
 }
 
-function stands({ key, wrote }: Own, there: ReadonlyMap<string, RawJson>): boolean {
+function isInPlace({ key, wrote }: Own, there: ReadonlyMap<string, RawJson>): boolean {
   return there.has(key) && digest(there.get(key)) === wrote.at(-1);
 }
 
@@ -291,7 +300,12 @@ function withdraw(current: NodeDocument, owned: Owned, all: Owned): NodeDocument
   return { auths, rest };
 }
 
-function own(key: string, value: RawJson, mine: Own | undefined, displaced: Own["displaced"]): Own {
+function ownRecord(
+  key: string,
+  value: RawJson,
+  mine: Own | undefined,
+  displaced: Own["displaced"],
+): Own {
   const now = digest(value);
   const before = (mine?.wrote ?? []).filter((one) => one !== now);
   const wrote = [...before, now].slice(-generations);
@@ -299,7 +313,7 @@ function own(key: string, value: RawJson, mine: Own | undefined, displaced: Own[
 }
 
 /** The record of a place that we keep empty. What we wrote there earlier is ours still. */
-function emptied(key: string, mine: Own | undefined, displaced: Own["displaced"]): Own {
+function vacantRecord(key: string, mine: Own | undefined, displaced: Own["displaced"]): Own {
   const wrote = mine?.wrote ?? [];
   return { key, wrote, displaced: withOlder(mine, displaced), vacant: true };
 }

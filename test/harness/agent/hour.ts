@@ -8,7 +8,7 @@ import { act } from "#agent/execute.ts";
 import { parseConfig } from "#agent/facts/config.ts";
 import { configJson as delivery } from "#agent/delivery/config-json/config-json.ts";
 import { Observer } from "#agent/observer.ts";
-import { Deeds } from "#agent/observe/stopwatch.ts";
+import { History } from "#agent/observe/stopwatch.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
 import { NodeDirectory } from "./agent.ts";
@@ -47,13 +47,13 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
   if (!parsed.ok) throw new Error(parsed.errors.join("\n"));
   const config = parsed.value;
   const now = () => fake.clock;
-  const deeds = new Deeds(now);
+  const history = new History(now);
   const healthz = async () => fake.runs;
-  const lock = { giveUp: () => {} };
-  const hands = { config, systemd: fake.systemd, deeds, delivery, lock };
+  const lock = { release: () => {} };
+  const hands = { config, systemd: fake.systemd, history, delivery, lock };
   const acquire = async () => true;
-  const marks = () => ({ refused: undefined, proved: undefined });
-  const observer = new Observer({ ...hands, healthz, acquire, marks, now, clock: now });
+  const reported = () => ({ refused: undefined, proved: undefined });
+  const observer = new Observer({ ...hands, healthz, acquire, reported, now, clock: now });
   while (fake.clock < end) {
     const step = await observer.next();
     await act(step, hands);
@@ -105,7 +105,7 @@ class FakeKubelet {
       this.#start();
       return { result: "done" };
     },
-    hangUp: () => {},
+    disconnect: () => {},
   };
 
   #start(): void {

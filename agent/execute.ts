@@ -1,4 +1,4 @@
-/** Executes a step: the journal first, then one action, which may be cut off at any instant. */
+/** Executes a step: first the journal, then one action. The agent may be killed at any instant. */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./facts/config.ts";
@@ -24,8 +24,8 @@ export type Effects = Readonly<{
 }>;
 
 /**
- * Executes a step. Returns what is worth a log line besides the step itself. Throws what the file
- * system or systemd threw.
+ * Executes a step. Returns text to log in addition to the step, if any. Throws errors of the file
+ * system and of systemd.
  */
 export async function act(step: Step, effects: Effects): Promise<string | undefined> {
   switch (step.action) {
@@ -64,7 +64,7 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
     await write(step.plan, step.found, effects);
   } catch (error) {
     const { former, plan } = step;
-    // What lies beside config.json goes first, and would be touched already.
+    // Files beside config.json are written first, so they would already be changed.
     if (former !== undefined && plan.first === undefined && isForbidden(error)) {
       await restoreJournal(under(effects, nodeFiles.folder), former.journal);
       effects.history.unwritable = false;
@@ -74,7 +74,7 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
   }
 }
 
-/** chattr +i, a file system that is read-only, a mount in the file's place, SELinux. */
+/** chattr +i, a read-only file system, a mount in place of the file, SELinux. */
 function isForbidden(error: unknown): boolean {
   return ["EBUSY", "EPERM", "EROFS", "EACCES"].some((code) => hasCode(error, code));
 }
@@ -95,7 +95,7 @@ async function restart(
       unrecorded = error;
     }
   });
-  // systemd did not take the request: the attempt does not count.
+  // systemd did not accept the request. The attempt does not count.
   if ("refused" in asked) {
     const { refused } = asked;
     const isNo = refused instanceof SystemdError && isDefinite(refused);
@@ -117,9 +117,9 @@ async function revive(unit: string, { systemd, history }: Effects): Promise<stri
 }
 
 /**
- * systemd unloads a stopped unit that nothing refers to, such as one that is not enabled, and
- * counts nothing for it. Whether there is such a unit at all, and whether we may restart it, the
- * request tells.
+ * systemd unloads a stopped unit that nothing refers to, such as a disabled one, and then has no
+ * counters to reset. The restart request itself shows whether the unit exists and whether we may
+ * restart it.
  */
 async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
   try {
@@ -129,13 +129,13 @@ async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
   }
 }
 
-/** A warning about the file that was replaced, if its mode deserved one. */
+/** A warning about the replaced file, if others could read it. */
 function warning({ plan: { left }, found: { now } }: ToApply): string | undefined {
   if ("absent" in now || left?.was !== now.mode) return undefined;
   return formatLine(codes.readableByOthers, `mode ${now.mode.toString(8)}`);
 }
 
-/** Whether anything is put in place: what only takes away provokes nobody. */
+/** Whether anything is put in place. Removing files does not provoke another writer. */
 function writes({ file, kept, first, last }: Rewrite): boolean {
   return first !== undefined || last !== undefined || !(kept || "absent" in file);
 }
@@ -146,7 +146,7 @@ async function write(rewrite: Rewrite, found: FoundFile, effects: Effects): Prom
     if (writes(rewrite)) effects.history.wrote();
     effects.history.unwritable = false;
   } catch (error) {
-    // Another writer is at work, and is given time. Other failures have their own back-off.
+    // Another program is writing. Give it time. Other failures have their own back-off.
     if (error instanceof FileChanged) effects.history.wrote();
     else effects.history.unwritable = true;
     throw error;

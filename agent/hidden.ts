@@ -1,7 +1,7 @@
 /**
- * The first container of an agent's pod. It looks once for other files that the kubelet may take
- * credentials from, and that config.json would hide, and writes down their paths, never contents.
- * It always exits 0, because the pod waits for it; the agent reports what it could not see.
+ * The first container of an agent's pod. It searches once for credential files that a new
+ * config.json would hide from the kubelet, and records their paths, never their contents. It always
+ * exits 0, because the pod waits for it. The agent reports what this container could not read.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { legacyName, type SearchResult } from "./facts/search.ts";
 import { directory } from "#contract/values.ts";
 
-/** The controller sets these flags as it sets the agent's. */
+/** The controller sets these flags, as it sets those of the agent. */
 const flags = {
   root: { read: directory, standard: mountPaths.root, what: "where the node's root is mounted" },
   "kubelet-directory": {

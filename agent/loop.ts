@@ -1,34 +1,35 @@
 /**
- * The agent's loop: look, decide, act, wait; one run at a time. Any number of hints means "look
- * again" once.
+ * The agent's loop: look, decide, act, wait. One run at a time. Any number of hints cause one more
+ * look.
  */
 import { exitCodes } from "#contract/names.ts";
 import type { Code, Step } from "./facts/step.ts";
 
 export type Round = Readonly<{
-  /** Looks and decides. */
+  /** Observes and decides. */
   next: () => Promise<Step>;
-  /** Makes the step known: readiness, log, termination message. */
+  /** Publishes the step: readiness, log, termination message. */
   report: (step: Step) => void;
   /** Executes the step. */
   act: (step: Step) => Promise<void>;
-  /** What a failed look or act means. */
+  /** The step for a look or an action that failed. */
   failed: (error: unknown) => Step;
   /** Releases resources shared between steps, before a pause. */
   idle: () => void;
 }>;
 
-/** The longest pause, in milliseconds, between two tries of what fails. */
+/** The longest pause, in milliseconds, between two attempts at an operation that fails. */
 const longestBackOff = 30_000;
 /**
- * The shortest time, in milliseconds, between two looks that hints cause. The first look comes at
- * once. Without it, a program that writes its own entry 90 times a second costs a sixth of a core.
+ * The shortest time, in milliseconds, between two looks that are caused by hints. The first look is
+ * immediate. Without this limit, a program that writes its own entry 90 times a second would cost a
+ * sixth of a core.
  */
 const hintSpacing = 100;
 
 export class Loop {
   #isHinted = false;
-  /** Ends the present pause, if it may be ended by a hint, or by the stop. */
+  /** Ends the present pause: on a hint, if the pause allows it, or on the stop signal. */
   #wake = () => {};
   #end = () => {};
   readonly #stop: AbortSignal;
@@ -40,23 +41,23 @@ export class Loop {
   /** `clock`: milliseconds that never jump. */
   constructor(stop: AbortSignal, clock: () => number) {
     this.#stop = stop;
-    // Once: a signal made for each pause would stay in this one's list for ever.
+    // One listener for all pauses: a signal made per pause would stay in this one's list for ever.
     stop.addEventListener("abort", () => this.#end());
     this.#clock = clock;
   }
 
-  /** Asks for another look, soon. */
+  /** Requests another look soon. */
   hint(): void {
     this.#isHinted = true;
     this.#wake();
   }
 
-  /** Runs until stopped, or until a step ends it or gives up. Returns the exit code. */
+  /** Runs until it is stopped, or until a step ends it. Returns the exit code. */
   async run(round: Round): Promise<number> {
     while (!this.#stop.aborted) {
-      // A hint during the work is kept, and ends the next wait at once.
+      // A hint that arrives during the work ends the next wait at once.
       this.#isHinted = false;
-      // Not the step itself: it may hold 20 MiB, which the next look needs.
+      // Do not keep the step: it may hold 20 MiB, which the next look needs.
       const { again, code, exit } = await this.#once(round);
       if (exit !== undefined) return exit;
       const pause = this.#pause(again, code);

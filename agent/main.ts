@@ -1,4 +1,4 @@
-/** The agent's wiring. What it does is in decide/decide.ts. */
+/** Connects the parts of the agent. Its decisions are in decide/decide.ts. */
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { asksForHelp } from "#contract/arguments.ts";
@@ -22,7 +22,7 @@ import { systemdOver } from "./systemd/systemd.ts";
 import { watchDirectories } from "./files/watch.ts";
 import { Word } from "./report/word.ts";
 
-/** Milliseconds that never jump. `performance.now()` would also do, but takes 2 ms to load. */
+/** Milliseconds that never jump. `performance.now()` would work, too, but takes 2 ms to load. */
 const clock = () => process.uptime() * 1000;
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -44,8 +44,7 @@ function deliveryOf({ delivery, scope }: Config): Delivery {
 
 async function serve(config: Config): Promise<number> {
   const stopping = new AbortController();
-  // As process 1, Node ignores signals that it does not handle: the pod would take its whole grace
-  // period to end.
+  // As process 1, Node ignores signals without a handler. The pod would use up its grace period.
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
 
   const delivery = deliveryOf(config);
@@ -70,8 +69,8 @@ async function serve(config: Config): Promise<number> {
   const word = new Word(config.podDirectory, clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
   const files = delivery.names.map((name) => join(config.kubeletDirectory, name));
-  // Only the names that matter. Otherwise each `..timestamp` folder of a mount would be watched,
-  // too, and 10,000 quick swaps would fill the heap.
+  // Watch only these names. Otherwise chokidar would watch each `..timestamp` folder of a mount,
+  // and 10,000 quick swaps would fill the heap.
   const targets = new Set([...files, join(config.secretDirectory, "..data")]);
   let watching: Promise<void> | undefined;
   const watch = () =>
@@ -90,7 +89,7 @@ async function serve(config: Config): Promise<number> {
   let swept = false;
   const acquire = async () => {
     const alone = await lock.acquire();
-    // Only under the lock: another agent's staged file may be about to be renamed.
+    // Only under the lock: another agent may be about to rename its staged file.
     if (lock.held && !swept) sweepStore(folder);
     swept ||= lock.held;
     return alone;
@@ -112,14 +111,15 @@ async function serve(config: Config): Promise<number> {
       const found = await observer.next();
       const { observed: seen } = observer;
       const step = proof.orWait(word.orEnd(found, seen), seen.grant);
-      // Loading the watcher takes 30 ms of CPU, so it waits for a pause; until then, no hint is
+      // Loading the watcher takes 30 ms of CPU, so it waits for a pause. Until then, no hints are
       // needed.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;
     },
     report: (step) => {
       const taken = probe.taken();
-      // Also where the kubelet has to see the agent unready first: it cannot.
+      // Also if the kubelet must see the agent unready first, because it cannot while the port is
+      // taken.
       const asks = step.ready || step.code === codes.unseen;
       status.report(
         asks && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,
@@ -128,7 +128,7 @@ async function serve(config: Config): Promise<number> {
     },
     act: async (step) => {
       if (step.action === "end") word.mark(step.word, observer.observed);
-      // The first change on this node. The look was made without the lock, so another one follows.
+      // The first change on this node. The look was made without the lock, so it must be repeated.
       if (changesNode(step) && !lock.held) return void (await lock.acquire(true));
       const outcome = await act(step, { config, systemd, history, delivery, lock });
       if (step.action === "give up") word.mark("failed", observer.observed);
@@ -143,7 +143,7 @@ async function serve(config: Config): Promise<number> {
   return code;
 }
 
-/** Whether the step changes something on the node, which needs the lock. */
+/** Whether the step changes the node, which requires the lock. */
 function changesNode({ action }: Step): boolean {
   return action !== "wait" && action !== "nothing" && action !== "end";
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the agent's next step: reads the node's files, asks `decide`, finds out what the decision
- * asks for, and asks again. At rest it asks healthz alone, and nothing over D-Bus.
+ * Finds the agent's next step: reads the node's files, calls `decide`, collects the facts that the
+ * decision requests, and calls it again. An idle agent only asks healthz, and nothing over D-Bus.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ export type Inputs = Readonly<{
   systemd: Systemd;
   healthz: () => Promise<boolean>;
   acquire: () => Promise<boolean>;
-  /** What this pod has said of its grants. */
+  /** What this pod has reported about its grants. */
   reported: () => Pick<Facts, "refused" | "proved">;
   /** Wall clock, milliseconds. */
   now: () => number;
@@ -47,7 +47,7 @@ export class Observer {
   readonly #inputs: Inputs;
   readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
-  /** Kept, because people delete a folder that they do not know. */
+  /** Kept in memory, because administrators delete folders that they do not know. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
   #former: Former;
   #observed: Observed = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
@@ -59,20 +59,20 @@ export class Observer {
     this.#former = readFormer(inputs.config.podDirectory);
   }
 
-  /** What the last look has seen. */
+  /** What the last look observed. */
   get observed(): Observed {
     return this.#observed;
   }
 
   /**
-   * Whether a file is not as the last look found it. It costs a few lstat calls, so that it can be
-   * asked at each probe: a node may have no inotify watch left to give.
+   * Whether a file has changed since the last look. It costs a few lstat calls, so it can run at
+   * each probe: a node may have no inotify watches left.
    */
   isOutdated(): boolean {
     return this.#readings.isOutdated();
   }
 
-  /** The next step. Throws what the file system threw, unless a decision can handle it. */
+  /** The next step. Throws the error of the file system, unless a decision can handle it. */
   async next(): Promise<Step> {
     for (let facts = await this.#observe(); ;) {
       const answer = decide(facts);
@@ -87,7 +87,7 @@ export class Observer {
     const grant = await this.#readings.grant();
     const alone = await acquire();
     const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
-    // What another agent has done since, nobody remembers.
+    // We do not know what another agent has done since.
     if (!alone || read.kind === "newer") this.#journal = undefined;
     const journal = read.kind === "none" ? (this.#journal ?? read) : read;
     const vanished = journal !== read;
@@ -156,12 +156,12 @@ export class Observer {
     return { ...facts, config: { ...facts.config, restart }, unit, healthy, stopwatch };
   }
 
-  /** Where nothing is restarted healthz decides nothing, and may be off. */
+  /** Without restarts, healthz decides nothing and may be off. */
   async #isHealthy({ restart }: Pick<Config, "restart">): Promise<boolean> {
     return restart === "Never" || (await this.#inputs.healthz());
   }
 
-  /** Keeps what was read only while there is nothing to do: a change needs the memory. */
+  /** Keeps what was read only while there is nothing to do, because a change needs the memory. */
   #remember(facts: Facts, step: Step): Step {
     const { grant, journal } = facts;
     const known = journal.kind === "journal" ? journal.journal : undefined;
@@ -174,7 +174,7 @@ export class Observer {
     if (step.action === "leave") {
       const { owned } = this.#journal?.journal ?? {};
       if (owned !== undefined) this.#former = joinFormer(this.#former, formerOf(owned));
-      // Before the folder goes, with the only other record of it.
+      // Saved before the folder is removed, which holds the only other record.
       saveFormer(this.#inputs.config.podDirectory, this.#former);
       this.#journal = undefined;
     }

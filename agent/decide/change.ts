@@ -42,8 +42,8 @@ import {
 import { auto } from "#contract/values.ts";
 
 /**
- * The step towards writing config.json: what has to be known first, why it must wait, or `apply`. A
- * file that does not parse gets 2 s, because another program may still be writing it.
+ * The step towards writing config.json: a request for facts, the reason to wait, or `apply`. A file
+ * that cannot be parsed gets 2 s, because another program may still be writing it.
  */
 export function change(
   facts: Facts,
@@ -64,7 +64,7 @@ export function change(
   const isOnItsOwn = withdraws && cannotRestart(facts, journal, planned);
   const rereads = isOnItsOwn || isLeftToKubelet(facts, journal, planned, repairs, hasStarted);
   const matters = planned.matters && !rereads;
-  // What is withdrawn leaves the node, whatever the node lacks.
+  // Withdrawn credentials leave the node even if it is unfit.
   const unfit =
     withdraws || (drift && !matters)
       ? undefined
@@ -74,13 +74,13 @@ export function change(
   if (unfit !== undefined) return unfit;
   const unable = (why: Code, detail: string): Answer =>
     startMeanwhile(facts, known, (isIdle(known) ? refuse : wait)(why, soon, detail));
-  // Once written, we could never read it again, nor take it back.
+  // After the write, we could neither read the file nor remove our entries.
   if (planned.excess !== undefined) return unable(codes.unsafe, `it would have ${planned.excess}`);
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
   if (planned.unfit !== undefined) return unable(codes.providerUnfit, planned.unfit);
-  // Spaced are writes of one content, which another program keeps changing.
+  // Another program keeps changing this content, so we space our writes.
   if (same && facts.writeIn > 0) {
-    // Another mode takes nothing from the kubelet.
+    // Only the delivery mode changes. The kubelet still has all of our entries.
     const isWhole = drift && !withdraws && !planned.matters && found.holds(journal.owned);
     return isWhole ? waitInForce(facts, journal) : wait(code, facts.writeIn);
   }
@@ -97,22 +97,22 @@ export function change(
     phase: "applying",
     matters: !isOnItsOwn && ((journal.phase === "applying" && journal.matters) || matters),
     ...(owed !== undefined && !isOnItsOwn && { owed }),
-    // Attempts are counted for one content, and a process that lives is no failed one.
+    // Attempts count per content, and a running process is not a failed attempt.
     ...(!same && { tried: 0, called: false }),
     ...(same && denied !== undefined && { denied }),
     ...(hasStarted && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
     ...(granted !== undefined && { grant: granted }),
-    // A kubelet that has still to reread the file must do so; its time starts anew if there is more
-    // to learn.
+    // A kubelet that has yet to reread the file must still do so. The time starts again if there is
+    // more to read.
     ...(renamed !== undefined && !matters && !rereads && { renamed }),
     ...(rereads && { rereads: "" }),
     ...(!rereads && !matters && journal.rereads !== undefined && { rereads: journal.rereads }),
-    // A rollback that was not reported yet is overtaken.
+    // The change replaces a rollback that was not reported yet.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  // Without a journal nothing would tell of what a withdrawal could not take away.
+  // Without a journal, nothing would record what a withdrawal could not remove.
   const isKept = isIdle(known) && (known !== undefined || !withdraws);
   const former = isKept && { former: { journal: known } };
   const apply: Step = atOnce({
@@ -127,38 +127,41 @@ export function change(
 }
 
 /**
- * Whether the kubelet is left to read its file again after a withdrawal, because nobody can restart
- * it. A kubelet that may be down because of a change under way is still owed its restart.
+ * Whether a withdrawal leaves the kubelet to reread the file by itself, because it cannot be
+ * restarted. If a change under way may have stopped the kubelet, it is still owed its restart.
  */
 function cannotRestart(facts: Facts, journal: Journal, { matters }: Plan): boolean {
   if (facts.config.restart !== "Always") return false;
   const owes = matters || journal.matters || journal.owed !== undefined;
-  // Another kubelet reads the file, if any does.
+  // The kubelet of another directory may read the file.
   if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
   return owes && isOutOfReach(facts) && facts.healthy === true;
 }
 
-/** What was ours before a withdrawal is recognized also when something is in force again. */
+/**
+ * Adds what was ours before a withdrawal, so that it is recognized again once new content is in
+ * force.
+ */
 function withFormer(owned: Owned, { former }: Facts): Owned {
   return { ...owned, ...formerField(joinFormer(former, owned.former)) };
 }
 
-/** In force, until config.json may be written again. */
+/** Keeps the content in force until config.json may be written again. */
 function waitInForce(facts: Facts, journal: Journal): Answer {
   const answer = byTable(facts, journal);
   if (answer.action !== "nothing") return answer;
   return { ...answer, again: facts.writeIn };
 }
 
-/** The journal of a node that we write to for the first time, as far as is known. */
+/** The first journal of this node, as far as we know. */
 function startJournal(facts: Facts, { before }: Plan): Journal {
   const first = firstJournal(before);
   return facts.lost ? { ...first, unverified: true } : first;
 }
 
 /**
- * Why a change under way cannot be written again: the restart that it owes could not be asked for.
- * A kubelet that is down is no reason.
+ * Why a change under way cannot be written again: the restart that it owes could not be requested.
+ * A stopped kubelet is not a reason.
  */
 function unitMissingFor(facts: Facts, journal: Journal, matters: boolean): Step | undefined {
   const owes = matters || journal.matters || journal.owed !== undefined;
@@ -166,8 +169,8 @@ function unitMissingFor(facts: Facts, journal: Journal, matters: boolean): Step 
 }
 
 /**
- * Whether the process runs that was started for this content: what another program does to the file
- * meanwhile is a drift, and no failure of that start.
+ * Whether the process that was started for this content is running. Then a change by another
+ * program is a drift, not a failed start.
  */
 function isStarted(facts: Facts, journal: Journal): boolean {
   const isProving = journal.phase === "restarting" || journal.phase === "settling";
@@ -175,17 +178,17 @@ function isStarted(facts: Facts, journal: Journal): boolean {
 }
 
 /**
- * Whether the repair of a drift was cut off, or another program wrote the file first. A repair has
- * no undo, because it brings nothing new.
+ * Whether the repair of a drift was interrupted, or another program wrote the file first. A repair
+ * has no undo, because it adds nothing new.
  */
 function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
   return phase === "applying" && undo === undefined && !matters && owed === undefined;
 }
 
 /**
- * A drift restarts no kubelet, which rereads the file by itself. A new grant does, and one under
- * way, but that not again and again: a program that keeps removing our entries must not keep
- * restarting the kubelet.
+ * Whether the kubelet rereads the file without a restart. It does after a drift. A new grant causes
+ * a restart, and so does a change under way, but only three times an hour: another program that
+ * keeps removing our entries must not make us restart the kubelet for ever.
  */
 function isLeftToKubelet(
   facts: Facts,
@@ -200,9 +203,9 @@ function isLeftToKubelet(
 }
 
 /**
- * What a rollback would restore. Nothing for a repaired drift, whose content is proved already. And
- * nothing for a withdrawal: it would put the credentials back, and a missing entry keeps no kubelet
- * from starting.
+ * What a rollback would restore. Nothing for a repaired drift, because its content is already
+ * proved. Nothing for a withdrawal either: a rollback would restore the credentials, and a missing
+ * entry does not stop a kubelet from starting.
  */
 function undoOf(
   journal: Journal,
@@ -236,14 +239,15 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   return kubeletUnfit(facts) ?? hidesFile(facts, planned);
 }
 
-/** The same for a node that is granted nothing yet: it also lacks what the delivery needs. */
+/** The same for a node without a grant, which also needs what the delivery requires. */
 export function preflightUngranted(facts: Facts): Answer | undefined {
   return preflight(facts) ?? deliveryUnfit(facts);
 }
 
 function kubeletUnfit(facts: Facts): Step | undefined {
   const { unit, config } = facts;
-  // With --restart Never nobody is asked. A unit that was asked for must run, whatever its policy.
+  // With --restart Never, systemd is not asked. A unit that was asked for must run, whatever the
+  // policy.
   if (unit === undefined || !("notAsked" in unit)) {
     const missing = unitMissing(facts);
     if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);
@@ -261,13 +265,15 @@ function kubeletUnfit(facts: Facts): Step | undefined {
   return undefined;
 }
 
-/** What the kubelet needs besides us is not there, or not as it has to be. */
+/** Something that the kubelet needs besides our files is missing or wrong. */
 function deliveryUnfit({ file }: Facts): Step | undefined {
   const unfit = "unfit" in file ? file.unfit : undefined;
   return unfit === undefined ? undefined : refuse(codes.providerUnfit, soon, unfit);
 }
 
-/** Only the first config.json hides another file; the kubelet skips one that does not parse. */
+/**
+ * Only a new config.json hides another file. The kubelet skips a config.json that cannot be parsed.
+ */
 function hidesFile({ file, hides, journal, lost }: Facts, planned?: Plan): Step | undefined {
   if ("beside" in file && (planned === undefined || planned.kept)) return undefined;
   const first = "passedOver" in file && file.passedOver;
@@ -276,7 +282,7 @@ function hidesFile({ file, hides, journal, lost }: Facts, planned?: Plan): Step 
   return refuse(hides.kind === "file" ? codes.hidesFile : codes.hidesUnknown, resync, hides.what);
 }
 
-/** config.json cannot be read or replaced: a kubelet still gets the restart that it is owed. */
+/** config.json cannot be read or replaced. The kubelet still gets a restart that it is owed. */
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
   const why = whyUnreadable(file);
   if (journal === undefined || journal.phase === "applied")
@@ -285,18 +291,18 @@ export function unreadable(facts: Facts, journal: Journal | undefined, file: Unr
   return step === undefined ? why : { ...step, ready: false };
 }
 
-/** What comes next of a restart that is owed; undefined where none is. */
+/** The next step of an owed restart; undefined if none is owed. */
 function owedRestart(facts: Facts, journal: Journal): Answer | undefined {
   if (journal.phase !== "applying") return byTable(facts, journal);
-  // With `owed`, the file was being written again between attempts: the kubelet may be down.
+  // With `owed`, the file was being written again between two attempts: the kubelet may be down.
   if (journal.owed === undefined) return undefined;
   return byTable(facts, { ...journal, phase: "restarting" });
 }
 
 /**
- * What comes next where config.json is not to be written for now, as `otherwise` says. A kubelet
- * that is down and owed a restart gets it, with the file as it is: what keeps us from writing keeps
- * no kubelet from running.
+ * The next step while config.json must not be written: `otherwise`, unless the kubelet is down and
+ * owed a restart. Then it is restarted with the present file, because a blocked write must not keep
+ * the kubelet down.
  */
 export function startMeanwhile(
   facts: Facts,
@@ -317,7 +323,7 @@ function whyUnreadable(file: Unreadable): Step {
     : wait(codes.unsafe, soon, file.why);
 }
 
-/** The previous file cannot be put back for now: the kubelet is revived with the present one. */
+/** The previous file cannot be restored now. Revives the kubelet with the present file. */
 function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
   if (facts.config.restart === "Never") return otherwise;
   const step = byTable(facts, { ...journal, phase: "reviving" });
@@ -325,7 +331,7 @@ function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answe
   return { ...step, journal: { ...step.journal, phase: "restoring" }, unasked: journal };
 }
 
-/** Puts the previous file back; while that is impossible, the kubelet is revived. */
+/** Restores the previous file. While that is impossible, revives the kubelet. */
 export function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
   if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
   const planned = found.planRestore(journal);

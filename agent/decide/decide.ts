@@ -71,16 +71,16 @@ function chain(facts: Facts): Answer {
     facts.journal.kind === "journal" ? withUnit(facts.journal.journal, facts.unit) : undefined;
   if (facts.vanished && journal !== undefined) return record(codes.journalVanished, journal);
   if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
-  // Older agents undid the journal only at the end of the revival.
+  // Older agents rolled the journal back only at the end of the revival.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
-  // A rollback needs no document, and with the largest files there is no memory for one.
+  // A rollback needs no document. With the largest files there would not be enough memory for one.
   if (journal?.phase === "restoring") return restoring(facts, journal, file);
   if (mounted === undefined) return ask("mounted");
   if (isEmpty(journal)) return withoutContent(facts);
   const document = documentToApply(facts);
   if (document?.intent === "release" && isUntouched(facts)) return untouched(facts, document);
   if (!isFound(file)) return unreadable(facts, journal, file);
-  // A withdrawal does not wait until somebody can be asked for a restart.
+  // A withdrawal does not wait until systemd can be reached for a restart.
   const isUrgent = document?.intent === "release" && isOutOfReach(facts);
   if (journal !== undefined && !isUrgent && finishesFirst(facts, journal, file))
     return { ...byTable(facts, journal), ready: false };
@@ -97,8 +97,8 @@ function chain(facts: Facts): Answer {
 }
 
 /**
- * A withdrawal on a node that has nothing of ours: neither its file nor its kubelet matters, and
- * what a withdrawal that was cut off has left behind goes.
+ * A withdrawal on a node that has nothing of ours. The state of its file and kubelet is irrelevant.
+ * Removes what an interrupted withdrawal left behind.
  */
 function untouched(facts: Facts, document: Document): Answer {
   const { leftovers, file } = facts;
@@ -107,7 +107,7 @@ function untouched(facts: Facts, document: Document): Answer {
   if (leftovers) return leave;
   const back = restoredByOthers(facts, document);
   if (back !== undefined) return record(codes.toBeWritten, back);
-  // What is in force lies elsewhere: that nothing is left here confirms nothing.
+  // The kubelet uses another directory. An empty directory here does not confirm a withdrawal.
   if (facts.elsewhere !== undefined) return wait(codes.elsewhere, resync, facts.elsewhere);
   const detail = "note" in file ? file.note : undefined;
   return {
@@ -119,7 +119,10 @@ function untouched(facts: Facts, document: Document): Answer {
   };
 }
 
-/** The provider's answer is ours alone: a withdrawal empties it, whatever the journal says. */
+/**
+ * The provider's answer belongs to us alone. A withdrawal empties it, whatever the journal
+ * contains.
+ */
 function emptying(facts: Facts, document: Document): Answer | undefined {
   const { file } = facts;
   if (!isFound(file)) return undefined;
@@ -128,8 +131,8 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
 }
 
 /**
- * The journal of a node where another program wrote an old copy of ours back after the withdrawal;
- * undefined where none is. It is taken out like a drift, without a restart.
+ * After a withdrawal, another program may restore an old copy of our entries. Then this returns a
+ * journal that owns them, else undefined. They are removed like a drift, without a restart.
  */
 function restoredByOthers({ file, former }: Facts, document: Document): Journal | undefined {
   if (former.length === 0 || !isFound(file)) return undefined;
@@ -143,7 +146,10 @@ function isUntouched({ journal, lost }: Facts): boolean {
   return journal.kind === "none" && !lost;
 }
 
-/** A newer agent's journal: nothing is written, but a kubelet that it left down is started. */
+/**
+ * The journal is from a newer agent. We write nothing, but start a kubelet that the newer agent
+ * left stopped.
+ */
 function withNewerJournal(
   facts: Facts,
   { why, owes }: Extract<Facts["journal"], { kind: "newer" }>,
@@ -165,7 +171,10 @@ function withNewerJournal(
   };
 }
 
-/** Our revision's document is not mounted: nothing new begins, but an owed restart is made. */
+/**
+ * The document of our revision is not mounted. We begin nothing new, but make a restart that is
+ * owed.
+ */
 function withoutDocument(
   facts: Facts,
   mounted: Mounted,
@@ -180,13 +189,14 @@ function withoutDocument(
   }
   if (journal?.phase === "applied" && belongsTo(journal, facts.grant) && holds)
     return byTable(facts, journal);
-  // As with older content in force: the release was confirmed, and newer content is mounted.
+  // The release was confirmed, and newer content is mounted: same as a node with older content in
+  // force.
   if (isUntouched(facts) && !facts.leftovers && isOutdated(facts, mounted))
     return awaitGrant(facts);
   return startMeanwhile(facts, journal, whyNoDocument(facts, mounted));
 }
 
-/** Whether the grant was proved, and is older than all that is mounted. */
+/** Whether the grant was proved and everything mounted is newer. */
 function isOutdated({ grant, proved }: Facts, mounted: Mounted): boolean {
   const isOlder = mounted.kind === "other" && mounted.revision > grantedRevision(grant);
   return isOlder && proved === grantedKey(grant);
@@ -203,20 +213,24 @@ function whyNoDocument({ grant }: Facts, mounted: Mounted): Step {
   return wait(codes.otherRevision, soon, `mounted ${mounted.revision} ${why}`);
 }
 
-/** Why nothing comes of a grant, before anything on the node is touched. */
+/** Rejects a grant before anything on the node is touched; undefined if the grant is valid. */
 function rejectGrant({ grant, refused }: Facts, journal: Journal | undefined): Step | undefined {
   const given = granted(grant);
   if (given === undefined) return undefined;
   if (journal !== undefined && given.revision < journal.revision)
     return waitWithWord("behind", codes.behind, `the node has ${journal.revision}`);
-  // What was wrong may be over, and the content may have come into force before: it is kept then.
+  // The reason for the refusal may be gone, and the content may have been in force before. Then
+  // keep it.
   const isKept = journal !== undefined && belongsTo(journal, grant);
   return refused === grantedKey(grant) && !isKept
     ? waitWithWord("unfit", codes.refusedGrant)
     : undefined;
 }
 
-/** The node takes nothing unasked. A grant comes to it as to a node without a journal. */
+/**
+ * The node has no content and takes none without a grant. A grant is handled as on a node without a
+ * journal.
+ */
 function withoutContent(facts: Facts): Answer {
   if (grantedRevision(facts.grant) === 0) return awaitGrant(facts);
   const document = documentToApply(facts);
@@ -226,7 +240,7 @@ function withoutContent(facts: Facts): Answer {
   return { ...answer, former: { journal: facts.journal.journal } };
 }
 
-/** config.json is as it should be. */
+/** config.json already has the planned content. */
 function asPlanned(
   facts: Facts,
   known: Journal | undefined,
@@ -239,7 +253,7 @@ function asPlanned(
   const current = named(planned, document);
   if (document.intent === "release" && isUnrestartable(facts, journal))
     return record(codes.toBeReread, unproved({ ...journal, ...current }));
-  // The file is in place, so what it lacks is no longer ours.
+  // The file is in place, so entries that it lacks are not ours any more.
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
   const { owned, revision, digest, content } = journal;
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
@@ -252,34 +266,34 @@ function asPlanned(
 }
 
 /**
- * A withdrawal has no undo. Where somebody else has put the file right in mid-change there is
- * nothing to write, and the journal still tells what that change replaced: what is withdrawn.
+ * A withdrawal has no undo. If another program repaired the file in the middle of a change, there
+ * is nothing to write, and the undo in the journal still contains the withdrawn credentials.
  */
 function withoutUndo({ undo: _undo, ...journal }: Journal): Journal {
   return journal;
 }
 
-/** A restart is owed that nobody can be asked for, and the kubelet lives. */
+/** A restart is owed, systemd cannot be reached, and the kubelet answers. */
 function isUnrestartable(facts: Facts, journal: Journal): boolean {
   const owes = journal.matters || journal.owed !== undefined;
   const isOwed = owes && !isIdle(journal) && facts.config.restart === "Always";
   return isOwed && isOutOfReach(facts) && facts.healthy === true;
 }
 
-/** A kubelet that may not have read the file yet is restarted for a new grant. */
+/** A new grant restarts a kubelet that may not have read the file yet. */
 function restartAsProof({ grant }: Facts, { phase, rereads }: Journal): Partial<Journal> {
   const isNew = phase === "applied" && rereads !== undefined && granted(grant) !== undefined;
   return isNew ? { phase: "applying", matters: true } : {};
 }
 
-/** config.json is as it should be, and no journal says that anything in it is ours. */
+/** config.json already has the planned content, and no journal records entries of ours. */
 function withoutJournal(facts: Facts, found: FoundFile, document: Document, planned: Plan): Answer {
   if (document.intent === "release" && found.isUnexplained(document)) return unverified;
   if (document.intent === "apply" && facts.elsewhere !== undefined)
     return refuse(codes.elsewhere, resync, facts.elsewhere);
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
-  // The lost journal may have owed a restart, and told of what else there is.
+  // The lost journal may have owed a restart, and may have recorded more than we can see.
   const doubt = "absent" in planned.before ? {} : { unverified: true };
   return (
     preflight(facts) ??
@@ -295,18 +309,18 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
 
 const leave: Step = atOnce({ action: "leave", code: codes.withdrawn });
 
-/** Withdrawn as far as anybody can tell, which must not be reported as withdrawn. */
+/** Withdrawn as far as the agent can tell. This must not be reported as withdrawn. */
 const unverified = wait(codes.withdrawnInDoubt, soon);
 
 /**
- * We restart a bad kubelet at most four times an hour. A retry needs two: its own, and the
- * rollback's.
+ * We restart a failing kubelet at most four times an hour. A retry needs two restarts: its own and
+ * the rollback's.
  */
 const restartsPerHour = 4;
 
 /**
- * Whether the content must wait. A grant that has failed is dead: a new one tries again, however
- * soon. Without a grant, another revision is tried at once.
+ * Whether the content must wait. A failed grant never becomes valid again. A new grant is tried at
+ * once, and so is another revision without a grant.
  */
 function isQuarantined(
   facts: Facts,
@@ -317,7 +331,7 @@ function isQuarantined(
   const key = grantedKey(facts.grant);
   if (key !== undefined) return journal?.phase === "applied" && quarantine?.grant === key;
   if (quarantine?.content !== content || quarantine.revision !== revision) return false;
-  // In any other phase the content is being tried again.
+  // In any other phase the content is already being tried again.
   if (journal?.phase !== "applied") return false;
   return !quarantine.told || !isOver(facts, journal, quarantine);
 }
@@ -343,7 +357,8 @@ function isOver(
   journal: Journal,
   { since, lasts }: NonNullable<Journal["quarantine"]>,
 ): boolean {
-  // This process's own time counts as well: a clock set back would make it last for ever.
+  // Also counts the time of this process: a clock that was set back would make the quarantine
+  // endless.
   const over = facts.now - since >= lasts || facts.stopwatch.quarantine >= lasts;
   return over && restartsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
 }
@@ -369,8 +384,8 @@ function withReadiness(facts: Facts, answer: Answer): Answer {
 }
 
 /**
- * Whether a change that has begun is ended first: its file is in place, and a kubelet may be down
- * because of it. Where no kubelet is restarted, newer content may take its place.
+ * Whether a change under way is finished first: its file is in place, and the kubelet may be down
+ * because of it. Without restarts, newer content may replace it.
  */
 function finishesFirst({ config, grant }: Facts, journal: Journal, file: FoundFile): boolean {
   if (isIdle(journal) || config.restart === "Never" || isAwaitingReread(journal)) return false;
@@ -378,9 +393,10 @@ function finishesFirst({ config, grant }: Facts, journal: Journal, file: FoundFi
 }
 
 /**
- * Without a grant, or when it was taken back: with a journal the node keeps what it has; without
- * one it takes what is served or, where nothing is, notes that it takes nothing unasked. Undefined
- * where `document` is to be applied, or where it is not known yet what is mounted.
+ * Handles a node without a grant, or whose grant was revoked. With a journal, the node keeps what
+ * it has. Without one, it takes the served content. If nothing is served, it records that it takes
+ * nothing without a grant. Undefined if `document` is to be applied, or if the mounted content is
+ * not known yet.
  */
 function withoutGrant(
   facts: Facts,
@@ -391,7 +407,7 @@ function withoutGrant(
   if (journal !== undefined && !isIdle(journal)) {
     if (facts.grant === "unread") return undefined;
     if (isAbandoned(journal, file, document)) return abandon(journal, journal.undo);
-    // What is served does not take the place of what was granted.
+    // Served content does not replace granted content.
     const goesOn = document === undefined ? journal.phase === "applying" : wasGranted(journal);
     return goesOn ? { ...byTable(facts, journal), ready: false } : undefined;
   }
@@ -402,8 +418,8 @@ function withoutGrant(
 }
 
 /**
- * Whether the change was begun for a grant. Version 0.2 recorded none; there a node that had
- * something took nothing unasked either.
+ * Whether the change began for a grant. Version 0.2 did not record the grant, but its nodes with
+ * content also took nothing without one.
  */
 function wasGranted({ grant, undo }: Journal): boolean {
   return grant !== undefined || (undo?.revision ?? 0) > 0;
@@ -412,8 +428,9 @@ function wasGranted({ grant, undo }: Journal): boolean {
 type Undo = NonNullable<Journal["undo"]>;
 
 /**
- * A grant was taken back before its file was in place, and no restart is owed. Only the very file
- * that the change found shows that: the new one may lack entries that the journal still has.
+ * Whether a grant was revoked before its file was in place, and no restart is owed. Only the exact
+ * file from before the change proves this, because the new file may lack entries that the journal
+ * still lists.
  */
 function isAbandoned(
   journal: Journal,
@@ -431,7 +448,7 @@ function isSame(one: File, other: File): boolean {
   return one.bytes.equals(other.bytes);
 }
 
-/** The journal as it was before the change. What lies beside config.json may be written already. */
+/** The journal as it was before the change. The files beside config.json may already be written. */
 function abandon(journal: Journal, undo: Undo): Step {
   const { revision, digest, content } = undo;
   const isBeside = journal.owned.answer !== undefined;
@@ -439,12 +456,12 @@ function abandon(journal: Journal, undo: Undo): Step {
   return record(codes.inForce, { ...confirmed(journal), revision, digest, content, owned });
 }
 
-/** The served content failed on a node that had nothing: it is tried again after a time. */
+/** The served content failed on a node that had no content. It is tried again later. */
 function failedWithoutGrant({ revision, content, quarantine }: Journal): boolean {
   return revision === 0 && content === "" && quarantine !== undefined && !quarantine.grant;
 }
 
-/** A drift is repaired where the Secret still has the node's own content. */
+/** Repairs a drift if the Secret still contains the node's own content. */
 function keepContent(
   facts: Facts,
   journal: Journal,
@@ -457,7 +474,7 @@ function keepContent(
   return idleAs(facts, journal, journal.revision > 0 ? codes.inForce : codes.fit);
 }
 
-/** The node has nothing of ours, and waits for a grant. */
+/** The node has nothing of ours and waits for a grant. */
 function awaitGrant(facts: Facts): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return refuse(codes.kubeletSilent, soon);
@@ -465,7 +482,7 @@ function awaitGrant(facts: Facts): Answer {
 }
 
 function nothingServed(facts: Facts, releasing: boolean, file: FoundFile): Answer {
-  // What is withdrawn leaves no trace on a node that joins.
+  // Withdrawn content leaves no trace on a joining node.
   if (releasing)
     return facts.leftovers ? atOnce({ action: "leave", code: codes.withdrawn }) : awaitGrant(facts);
   const unfit = preflightUngranted(facts);

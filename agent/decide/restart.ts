@@ -71,7 +71,7 @@ export const table: PhaseTable = {
       silent: awaitAnswer,
       answering: watch,
     },
-    // A process that was started after the rename has nothing older to remember.
+    // A process that started after the rename has read the new file.
     Never: { ...always(awaitReread), silent: confirm, answering: confirm },
   },
   settling: {
@@ -83,10 +83,10 @@ export const table: PhaseTable = {
       silent: awaitAnswerAgain,
       answering: awaitProbation,
     },
-    // Its start was proved; what becomes of it is no longer ours to mend.
+    // The start was proved. What happens to the process later is not ours to repair.
     Never: always(confirm),
   },
-  // The previous file is back, with what was ours then.
+  // The previous file is back, with the ownership from before the change.
   restoring: { Always: always(afterRestore), Never: always(afterRestoreWithoutRestart) },
   reviving: {
     Always: {
@@ -102,8 +102,8 @@ export const table: PhaseTable = {
 };
 
 /**
- * Asks the rule of the cell. What was changed in another mode is left to the kubelet, whatever
- * systemd says: a restart needs a grant of its own.
+ * Applies the rule of the cell. A change made in another mode is left to the kubelet, whatever
+ * systemd reports: a restart needs its own grant.
  */
 export function byTable(facts: Facts, journal: Journal): Answer {
   if (isAwaitingReread(journal) && granted(facts.grant) === undefined)
@@ -131,7 +131,7 @@ function idle(facts: Facts, journal: Journal): Answer {
   return idleAs(facts, journal, codes.inForce);
 }
 
-/** In force, but for a kubelet that has still to read the file again. */
+/** In force, unless the kubelet still has to reread the file. */
 export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
   const answer = inForce(facts, code);
   if (answer.action !== "nothing") return answer;
@@ -139,13 +139,13 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 }
 
 /**
- * Ready while the kubelet answers. A kubelet that is down while nothing is owed is not ours to
- * start: an administrator may have stopped it.
+ * Ready while the kubelet answers. If no restart is owed, we do not start a stopped kubelet: an
+ * administrator may have stopped it.
  */
 function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
-  // An agent from before this check may have written there.
+  // An agent without this check may have written there.
   if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
   const { unfit, note, rivals } = facts.file as Partial<FoundFile>;
   if (unfit !== undefined) return refuse(codes.providerUnfit, soon, unfit);
@@ -159,7 +159,8 @@ function confirm(_facts: Facts, journal: Journal): Step {
 }
 
 /**
- * Applies the rule if a restart is owed: the file matters to the kubelet, or one was owed before.
+ * Applies the rule if a restart is owed: the file changes the kubelet's credentials, or a restart
+ * was owed before.
  */
 function ifOwed<Unit extends readonly unknown[]>(
   rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer,
@@ -171,8 +172,8 @@ function ifOwed<Unit extends readonly unknown[]>(
 }
 
 /**
- * The file is in place: from now on, a process with another InvocationID was started after it. A
- * restart that can be asked for at once needs no record of its own, which saves a look and two
+ * The file is in place. From now on, a process with another InvocationID was started after it. If
+ * the restart can be requested at once, it needs no separate record, which saves a look and two
  * syncs.
  */
 function afterWrite(facts: Facts, journal: Journal, unit: Unit): Answer {
@@ -182,12 +183,12 @@ function afterWrite(facts: Facts, journal: Journal, unit: Unit): Answer {
   return step.action === "restart" ? step : record(codes.restartOwed, restarting);
 }
 
-/** The file is in place, and the kubelet rereads it by itself, if it matters to it. */
+/** The file is in place. The kubelet rereads it by itself, if its credentials changed. */
 function afterWriteWithoutRestart(facts: Facts, journal: Journal): Step {
   const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
   if (!owes) return record(codes.inForce, confirmed(journal));
   const { owed: _owed, ...rest } = journal;
-  // Known if systemd could be asked: a process with another InvocationID has read the file.
+  // Known if systemd answered: a process with another InvocationID has read the file.
   const owed = unitOf(facts)?.invocation;
   return awaitReread(facts, { ...rest, phase: "restarting", ...(owed !== undefined && { owed }) });
 }
@@ -211,13 +212,13 @@ function afterRestoreWithoutRestart(facts: Facts, journal: Journal): Step {
 // Restarts
 
 const answerWithin = answerSeconds * 1000;
-/** What systemd uses when a unit sets no limit: five starts in 10 s. */
+/** systemd's default for a unit without a limit: five starts in 10 s. */
 const defaultStartLimit = 10_000;
 const longestSpacing = spacingSeconds * 1000;
 const longestRevival = 900_000;
-/** Between revivals of a kubelet that systemd starts again and again: ours add nothing to those. */
+/** Between our restarts of a kubelet that systemd itself keeps restarting. Ours add nothing. */
 const besideSystemd = 3_600_000;
-/** The unit is unknown or missing: nothing changes, and the kubelet has not failed. */
+/** The unit is unknown or missing. Nothing changes, and the kubelet has not failed. */
 function awaitUnit(facts: Facts): Step {
   return unitMissing(facts) ?? wait(codes.systemdUnknown, fast);
 }
@@ -226,21 +227,21 @@ function awaitJob(_facts: Facts, _journal: Journal, unit: Unit): Step {
   return wait(codes.restarting, fast, `${unit.active}/${unit.sub}`);
 }
 
-/** The new process has not answered yet: after 30 s the attempt has failed. */
+/** The new process does not answer yet. After 30 s the attempt has failed. */
 function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
   if (facts.stopwatch.running < answerWithin)
     return wait(codes.restarting, fast, "healthz does not answer yet");
   return attempt(facts, journal, unit);
 }
 
-/** The journal after systemd has refused a restart once more. */
+/** The journal after one more refusal by systemd. */
 export function denied(journal: Journal, why: string): Journal {
   return { ...journal, denied: { times: (journal.denied?.times ?? 0) + 1, why } };
 }
 
 /**
- * What follows three refusals: the previous file, or a kubelet that reads its file again by itself.
- * Undefined while it is down, since nothing else can bring it back.
+ * The step after three refusals: restore the previous file, or leave a running kubelet to reread
+ * its file. Undefined while the kubelet is down, because only a restart can bring it back.
  */
 function afterRefusals(facts: Facts, journal: Journal, unit: Unit): Step | undefined {
   const { times = 0, why } = journal.denied ?? {};
@@ -256,8 +257,9 @@ function afterRefusals(facts: Facts, journal: Journal, unit: Unit): Step | undef
 function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   const refused = afterRefusals(facts, journal, unit);
   if (refused !== undefined) return refused;
-  // The journal announces a restart, nothing has started since, and this process asked for none:
-  // our predecessor was killed before it asked. Its attempt does not count.
+  // The journal announces a restart, but no process has started since, and this agent process
+  // requested none: the previous agent process was killed before its request. That attempt does not
+  // count.
   const unmade = facts.restarts === 0 && journal.called && unit.invocation === journal.owed;
   const failed = journal.tried > 0 && !unmade;
   const isExhausted =
@@ -274,7 +276,7 @@ function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
       state,
     );
   }
-  // A process that starts from now on reads the file as it is.
+  // A process that starts from now on reads the present file.
   const { rereads: _rereads, ...rest } = journal;
   const next: Journal = {
     ...rest,
@@ -295,15 +297,15 @@ function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   });
 }
 
-/** Three, as promised; one for a content that has failed before. */
+/** Three, as promised. One for content that has failed before. */
 function attempts(journal: Journal): number {
   return journal.quarantine?.content === journal.content ? 1 : restartAttempts;
 }
 
-/** Puts the previous file back, or revives the kubelet where there is none to put back. */
+/** Restores the previous file, or revives the kubelet if there is no previous file. */
 function rollBack(journal: Journal, why?: string): Step {
-  // Nothing to go back to: the content is proved, or a withdrawal. The kubelet is revived with the
-  // file as it is.
+  // Without an undo, the content is proved or a withdrawal. The kubelet is revived with the present
+  // file.
   const phase = journal.undo === undefined ? "reviving" : "restoring";
   const otherwise = phase === "restoring" ? codes.notBack : codes.stillDown;
   const code = why === undefined ? otherwise : codes.restartRefused;
@@ -311,8 +313,8 @@ function rollBack(journal: Journal, why?: string): Step {
 }
 
 /**
- * Milliseconds between attempts, so that ours do not use up the unit's start limit, which automatic
- * restarts count against, too.
+ * Milliseconds between attempts, so that ours do not exhaust the unit's start limit. Automatic
+ * restarts count against that limit, too.
  */
 function spacing(journal: Journal, unit: Unit): number {
   const { startLimit, restartDelay } = unit;
@@ -322,9 +324,9 @@ function spacing(journal: Journal, unit: Unit): number {
   return Math.min(longestRevival, least * 2 ** Math.min(journal.tried, 10));
 }
 
-/** Milliseconds until the next attempt is due; 0 if the clock jumped back behind the last one. */
+/** Milliseconds until the next attempt; 0 if the clock jumped back behind the last attempt. */
 function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: boolean): number {
-  // Only this process knows of an attempt that could not be recorded.
+  // An attempt that could not be recorded is known only to this process.
   const unrecorded = facts.unwritable ? spacing - facts.sinceRestart : 0;
   if (!failed) return Math.max(0, unrecorded);
   const elapsed = facts.now - (calls.at(-1) ?? 0);
@@ -333,17 +335,19 @@ function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: bo
 
 // Probation: what proves that the restarted kubelet works with the new file.
 
-/** Milliseconds for which a process must have answered healthz, however short the probation. */
+/**
+ * Milliseconds for which a process must have answered healthz, even if the probation is shorter.
+ */
 const answersFor = 1000;
-/** After a rollback, a process that runs this long is taken for alive even without healthz. */
+/** After a rollback, a process that has run this long counts as alive even without healthz. */
 const aliveAfter = 180_000;
 /**
- * How many processes one probation may lose: one to a reboot, one to an administrator. Beyond that
- * the kubelet is failing.
+ * How many processes one probation may lose: one to a reboot, one to an administrator. If it loses
+ * more, the kubelet is failing.
  */
 const mostReplaced = 2;
 
-/** The new process answers, and is on probation from now on. */
+/** The new process answers. Its probation begins. */
 function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
   const settling = { invocation: unit.invocation, restarts: unit.restarts };
   const tried = journal.called ? journal.tried : journal.tried + 1;
@@ -351,15 +355,15 @@ function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
 }
 
 /**
- * Watches the process until the probation is over. The kubelet reports our readiness, and a dead
- * kubelet cannot retract it, so the agent turns Ready only then.
+ * Watches the process until the probation is over. Only then does the agent turn Ready: the kubelet
+ * reports our readiness, and a dead kubelet cannot take it back.
  */
 function awaitProbation(facts: Facts, journal: Journal): Step {
   if (!hasLived(facts, facts.config.probation)) return wait(codes.onProbation, fast);
   return record(codes.inForce, confirmed(journal));
 }
 
-/** The watched process no longer answers. */
+/** The watched process stopped answering. */
 function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): Step {
   if (facts.stopwatch.running < answerWithin)
     return wait(codes.restarting, fast, "healthz stopped answering");
@@ -367,8 +371,8 @@ function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): Step {
 }
 
 /**
- * Another process runs than the watched one. If systemd counts no restart of its own, the node
- * rebooted or an administrator restarted it. The new process has read the same file.
+ * Another process has replaced the watched one. If systemd counts no automatic restart, the node
+ * rebooted or an administrator restarted the kubelet. The new process has read the same file.
  */
 function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
   const { invocation, replaced: before = 0 } = journal.settling ?? {};
@@ -378,7 +382,7 @@ function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
   return record(codes.onProbation, { ...journal, settling });
 }
 
-/** The attempt failed. What systemd starts next may still prove itself. */
+/** The attempt failed. The process that systemd starts next may still prove itself. */
 function died(facts: Facts, journal: Journal, unit: Unit): Step {
   const { settling: watched, ...rest } = journal;
   const next: Journal = {
@@ -396,21 +400,21 @@ function died(facts: Facts, journal: Journal, unit: Unit): Step {
   );
 }
 
-/** The revived kubelet answers, and goes through the same probation. */
+/** The revived kubelet answers. It passes the same probation. */
 function awaitRevivedProbation(facts: Facts, journal: Journal): Step {
   if (!hasLived(facts, facts.config.probation))
     return wait(codes.onProbation, fast, "with the previous config.json");
   return revived(facts, journal);
 }
 
-/** The revived kubelet does not answer: its healthz may be off, or on another port. */
+/** The revived kubelet does not answer. Its healthz may be off or on another port. */
 function awaitRevivedAnswer(facts: Facts, journal: Journal): Step {
   if (facts.stopwatch.running < aliveAfter)
     return wait(codes.restarting, fast, "healthz does not answer yet");
   return revived(facts, journal);
 }
 
-/** Whether the process has run this long, and has answered for a second of it. */
+/** Whether the process has run this long and has answered for one second of it. */
 function hasLived({ stopwatch }: Facts, milliseconds: number): boolean {
   return (
     stopwatch.running >= milliseconds && stopwatch.healthy >= Math.min(milliseconds, answersFor)
@@ -423,14 +427,14 @@ const rereadAfter = rereadSeconds * 1000;
 const longestWait = 10_000;
 
 /**
- * Whether the change was made in another mode, where no kubelet is restarted: none can be down
- * because of it.
+ * Whether the change was made in another mode, without a restart. Then it cannot have stopped the
+ * kubelet.
  */
 export function isAwaitingReread({ phase, owed, renamed }: Journal): boolean {
   return phase === "restarting" && owed === undefined && renamed !== undefined;
 }
 
-/** Restart policy Never: notes once when the file was in place, and waits. */
+/** Restart policy Never: records once when the file was in place, and waits. */
 function awaitReread(facts: Facts, journal: Journal): Step {
   const { renamed } = journal;
   if (renamed === undefined)
@@ -441,7 +445,7 @@ function awaitReread(facts: Facts, journal: Journal): Step {
 
 /**
  * The same for a drift that was repaired without a restart; undefined if there was none. A process
- * that somebody started since has read the file.
+ * that was started since then has read the file.
  */
 export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefined {
   if (journal.rereads === undefined) return undefined;
@@ -455,12 +459,12 @@ export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefine
   return waits ?? record(codes.inForce, read);
 }
 
-/** The wait; undefined when it is over. */
+/** The wait; undefined once it is over. */
 function waitForReread(
   renamed: NonNullable<Journal["renamed"]>,
   { time }: Facts,
 ): Step | undefined {
-  // The node rebooted since: every process has read the new file.
+  // The node has rebooted since: every process has read the new file.
   if (renamed.boot !== time.boot) return undefined;
   const remaining = renamed.monotonic + rereadAfter - time.monotonic;
   if (remaining <= 0) return undefined;
@@ -487,9 +491,9 @@ function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["q
 }
 
 /**
- * The journal at the moment when the previous file is back: what was ours then is ours again, and
- * the failed content is quarantined. Its time starts anew when the kubelet is proved. The answer
- * lies beside that file and stays: still ours, or no withdrawal would empty it.
+ * The journal when the previous file is back: ownership from before the change, and the failed
+ * content in quarantine. The quarantine starts again once the kubelet is proved. The provider's
+ * answer stays ours, or no withdrawal would empty it.
  */
 export function undone(facts: Facts, journal: Journal): Journal {
   const { undo, settling: _settling, renamed: _renamed, ...rest } = journal;
@@ -504,7 +508,7 @@ export function undone(facts: Facts, journal: Journal): Journal {
 /** Records that the kubelet runs again after a rollback. */
 function revived(facts: Facts, journal: Journal): Step {
   const { quarantine } = journal;
-  // Without one nothing was rolled back: it was a repaired drift, or a withdrawal.
+  // Without a quarantine there was no rollback, but a repaired drift or a withdrawal.
   if (quarantine === undefined || quarantine.told) return record(codes.inForce, confirmed(journal));
   return record(codes.rolledBack, {
     ...confirmed(journal),

@@ -1,23 +1,22 @@
 /**
- * Delivery: how a document reaches the kubelet. What decides (agent/decide) knows this port and no
- * implementation, so that a second way is a second `Delivery` in a folder beside config-json/,
- * chosen in main.ts.
+ * Delivery: how a document reaches the kubelet. Decisions (agent/decide) use this interface and no
+ * implementation. To add a delivery, add a folder beside config-json/ and choose it in main.ts.
  */
 import type { FileIdentity } from "../files/atomic-write.ts";
 import type { File, Journal, Owned } from "../journal/journal.ts";
 import type { Document } from "./mount.ts";
 
 export type Delivery = Readonly<{
-  /** Paths below the kubelet's directory; a change of one of them is worth a look. */
+  /** Paths below the kubelet's directory. A change of one of them causes a look. */
   names: readonly string[];
   /**
-   * What lies there. Never throws: what cannot be read, or not be replaced by its like, is refused
-   * with the reason.
+   * Reads the files. Never throws: a file that cannot be read, or cannot be replaced by one of its
+   * kind, is refused with the reason.
    */
   read: (kubeletDirectory: string) => NodeFile;
   /**
-   * Puts files in place, or takes them away, durably and one after the other. Throws FileChanged
-   * where something else lies there now than was found, else what the file system threw.
+   * Writes and removes files, durably and one after the other. Throws FileChanged if a file is not
+   * the one that was found, or the error of the file system.
    */
   write: (rewrite: Rewrite, found: FoundFile, kubeletDirectory: string) => Promise<void>;
 }>;
@@ -27,57 +26,64 @@ export type NodeFile =
   | Readonly<{ kind: "refused"; why: string }>
   | Readonly<{ kind: "changing" }>;
 
-/** What was found, and what would become of it: every method is pure. */
+/** The files as found, and what can be done to them. All methods are pure. */
 export type FoundFile = Readonly<{
-  /** `absent`: nothing lies there. */
+  /** `absent`: there is no file. */
   kind: "absent" | "file";
-  /** Another one after any change by another writer. */
+  /** Changes with any change by another program. */
   identity: FileIdentity;
-  /** Tells these bytes from others; empty where there are none. */
+  /** Distinguishes these bytes from others; empty if there is no file. */
   digest: string;
-  /** Why the kubelet reads nothing from it as it is; absent if it does. */
+  /** Why the kubelet ignores the file as it is; absent if it reads the file. */
   invalid?: string | undefined;
-  /** Whether the kubelet passes over it, and takes another file that ours would hide. */
+  /** Whether the kubelet skips the file and uses another one, which ours would hide. */
   passedOver: boolean;
   /**
-   * What keeps the kubelet from taking what we give it, so that the node is not touched; a
-   * withdrawal is made all the same.
+   * Why the kubelet cannot use what we write. Then the node is not touched, except by a withdrawal.
    */
   unfit?: string | undefined;
-  /** What is worth telling of a node that is as it should be. */
+  /** Worth reporting about a node on which everything is in order. */
   note?: string | undefined;
-  /** What is ours lies beside config.json, which most documents leave as it is. */
+  /** Our entries are beside config.json, which most documents do not change. */
   beside?: true;
-  /** As it is, for a rollback to it. */
+  /** The present file, for a rollback to it. */
   now: File;
-  /** Applies or, if that is the intent, releases. `lost`: an unreadable journal was set aside. */
+  /**
+   * Plans to apply the document, or to release the node if that is its intent. `lost`: an
+   * unreadable journal was set aside.
+   */
   plan: (journal: Journal | undefined, document: Document, lost: boolean) => Plan;
-  /** Puts back what the change under way replaced. Without a record of it, nothing changes. */
+  /**
+   * Plans to restore what the change under way replaced. Without a record of it, nothing changes.
+   */
   planRestore: (journal: Journal) => Rewrite;
-  /** What is ours once that is done. */
+  /** What is ours after that. */
   undone: (journal: Journal) => Owned;
-  /** Whether everything that we put there last is there still; needs no Secret. */
+  /** Whether everything that we wrote last is still in place. Needs no Secret. */
   holds: (owned: Owned) => boolean;
-  /** Which entries of other programs the kubelet tries before ours, for the report of the node. */
+  /** Entries of other programs that the kubelet tries before ours, for the node's report. */
   rivals?: (owned: Owned) => string | undefined;
   /**
-   * Whether something of ours may be there that no journal tells of. To be asked only under a
-   * release after a lost journal.
+   * Whether the file may contain entries of ours that no journal lists. Ask this only on a release
+   * after a lost journal.
    */
   isUnexplained: (document: Document) => boolean;
 }>;
 
-/** A file below the kubelet's directory, to be put in place. */
+/** A file below the kubelet's directory that is to be written. */
 export type Put = Readonly<{ name: string; bytes: Buffer; mode: number; expected: FileIdentity }>;
 
 export type Rewrite = Readonly<{
-  /** Something has to be written, or removed. */
+  /** Something must be written or removed. */
   changed: boolean;
-  /** config.json as it is to be. */
+  /** The planned config.json. */
   file: File;
-  /** config.json is so already: what has to be written lies beside it. */
+  /** config.json stays as it is. Only files beside it are written. */
   kept?: true;
-  /** Before config.json and after it, so that at no instant neither has the credentials. */
+  /**
+   * Written before and after config.json, so that at any instant at least one of them has the
+   * credentials.
+   */
   first?: Put;
   last?: Put;
 }>;
@@ -85,22 +91,21 @@ export type Rewrite = Readonly<{
 export type Plan = Rewrite &
   Readonly<{
     /**
-     * What it costs to activate: true where the kubelet will find other credentials and must be
-     * restarted, or left to read them again; false where it has nothing to learn, or asks by
-     * itself.
+     * What the change costs. true: the kubelet will find other credentials, and must be restarted
+     * or left to reread them. false: the kubelet has nothing to reread, or asks by itself.
      */
     matters: boolean;
     /** What is ours once the file is in place. */
     owned: Owned;
     /** What may be ours until then. */
     meanwhile: Owned;
-    /** The file before us, to be kept with the journal. */
+    /** The file before us, which the journal keeps. */
     before: File;
-    /** Why the file must not be written: once it is there, it could not be read again by us. */
+    /** Why the file must not be written: we could not read it back. */
     excess?: string | undefined;
     /** The mode in which config.json is left. */
     left?: Journal["left"];
-    /** Why the kubelet would not take it from us. */
+    /** Why the kubelet would not use it. */
     unfit?: string | undefined;
   }>;
 

@@ -1,4 +1,4 @@
-/** A content of global-pull-secret as it is mounted, and what it asks for. Pure. */
+/** One content of global-pull-secret as it is mounted, and what it requests. Pure. */
 import { createHash } from "node:crypto";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
@@ -11,21 +11,25 @@ export type Mounted =
   | Readonly<{
       kind: "document";
       revision: number;
-      /** Salted digest of what the revision says: with the number it makes the revision. */
+      /**
+       * Salted digest of the revision's content. Together with the number it identifies the
+       * revision.
+       */
       digest: string;
       /**
-       * Digest of everything that decides what is written; a content that failed is known by it.
+       * Digest of everything that determines the written file. A failed content is recognized by
+       * it.
        */
       content: string;
       desired: Desired;
-      /** What is to be done with it; a release leaves the node as if we had never been there. */
+      /** What to do with it. A release leaves the node as if we had never been there. */
       intent: Intent;
       /** A node without a journal may take it without a grant. */
       served?: true;
     }>
-  /** None of the mounted contents is meant: the newest one has this revision. */
+  /** None of the mounted contents matches. `revision` is that of the newest one. */
   | Readonly<{ kind: "other"; revision: number; why?: string }>
-  /** Without a grant there is nothing to take. `releasing`: the newest content withdraws. */
+  /** Without a grant, there is nothing to take. `releasing`: the newest content withdraws. */
   | Readonly<{ kind: "nothing"; releasing: boolean }>
   | Readonly<{ kind: "incomplete"; why: string }>
   | Readonly<{ kind: "refused"; why: string; revision: number }>;
@@ -33,21 +37,22 @@ export type Mounted =
 export type Document = Extract<Mounted, { kind: "document" }>;
 
 /**
- * What the mounted Secret asks for. `original`: the entry comes from the original pull secret.
- * `vacant`: config.json is to have no entry for this registry, whose credential comes another way.
+ * What the mounted Secret requests. `original`: the entry comes from the original pull secret.
+ * `vacant`: config.json must have no entry for this registry, because its credential is delivered
+ * another way.
  */
 export type Desired = Readonly<{
   entries: ReadonlyMap<string, Readonly<{ value: unknown; original: boolean; vacant?: true }>>;
   rest: ReadonlyMap<string, unknown>;
 }>;
 
-/** The API server lets a Secret have 1 MiB. */
+/** The API server's limit for a Secret. */
 export const mostBytes = 1024 * 1024;
 
-/** The files of one content, by their keys in lib/contract/names.ts. */
+/** The files of one content, under their keys in lib/contract/names.ts. */
 export type ContentFiles = Readonly<Record<keyof typeof servedKeys, Buffer>>;
 
-/** A revision as it is written; undefined for any other text. */
+/** A valid revision; undefined for any other text. */
 export function revisionIn(text: Buffer): number | undefined {
   return revisionOf(text.toString("latin1").replace(/\n$/, ""));
 }
@@ -78,7 +83,8 @@ export function interpret(files: ContentFiles): Mounted {
     return { kind: "refused", revision, why: "sources: not a JSON object" };
   const from = new Map(Object.entries(origin.value));
   const entries = parsed.entries.map(({ registry, credential }) => {
-    // An entry that `sources` does not name counts as additional, because that can be taken back.
+    // An entry that `sources` does not list counts as additional, because additional entries can be
+    // removed.
     const original = from.get(registry) === "original";
     return [registry, { value: credential.entry(), original }] as const;
   });
@@ -94,7 +100,7 @@ export function interpret(files: ContentFiles): Mounted {
 
 const intents = ["apply", "release"] as const satisfies readonly Intent[];
 
-/** The digest that a quarantine knows a content by. */
+/** The digest by which a quarantine recognizes a content. */
 function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
   const hash = createHash("sha256").update(document).update("\0").update(sources);
   return (intent === "release" ? hash.update("\0release") : hash).digest("base64url");

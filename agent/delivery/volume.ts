@@ -1,7 +1,7 @@
 /**
  * The volume with global-pull-secret and the pod's grant, as the kubelet mounted it. All files are
- * read through one target of `..data`, the link that the kubelet swaps when either changes: a
- * document of one revision must never be applied under the number of another.
+ * read through one target of `..data`, the link that the kubelet swaps on each change: a document
+ * of one revision must never be applied under the number of another.
  */
 import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ import { type DeliveryMode, secretKeys, servedKeys } from "#contract/names.ts";
 import { hasCode } from "../files/errno.ts";
 import { type ContentFiles, interpret, type Mounted, mostBytes, revisionIn } from "./mount.ts";
 
-/** `none`: the pod has no grant. `unread`: the volume cannot be read now. */
+/** `none`: the pod has no grant. `unread`: the volume cannot be read at present. */
 export type GrantReading = Grant | "none" | "unread";
 
-/** A grant and the content that it names were read from the same state of the volume. */
+/** A grant and its content, read from the same state of the volume. */
 export type Volume = Readonly<{ grant: GrantReading; mounted: Mounted }>;
 
-/** An annotation may be as large as 256 KiB; none of ours is. */
+/** An annotation can have 256 KiB. Ours are short. */
 const mostGrantBytes = 256;
 
 /** Reads the grant alone. Never throws. */
@@ -45,9 +45,9 @@ type Slots = Readonly<{
 }>;
 
 /**
- * The content that is meant: with a grant the one that it names by revision and digest, else the
- * served one, which is the newest where the revisions are equal. An agent of another mode than the
- * Secret's takes nothing but a release. Pure.
+ * Selects the content: with a grant, the one with the granted revision and digest; without a grant,
+ * the served one, which is the newest if the revisions are equal. An agent of another mode than the
+ * Secret's takes only a release. Pure.
  */
 function select(slots: Slots, grant: GrantReading, mode: DeliveryMode): Mounted {
   const { newest, served } = slots;
@@ -93,8 +93,8 @@ function grantAt(directory: string): Grant | "none" {
 }
 
 /**
- * What is read within one state of the volume: from one directory, whose files never change. It is
- * read again, twice, where the kubelet removes that meanwhile.
+ * Reads one state of the volume, from one directory whose files never change. Reads up to twice
+ * again if the kubelet removes that directory meanwhile.
  */
 function readConsistently<T>(
   directory: string,
@@ -112,8 +112,8 @@ function readConsistently<T>(
 }
 
 /**
- * A name for what is mounted, which changes with it; `undefined` without the kubelet's `..data`
- * link, where files may change under the same name.
+ * A name for the present state of the mount, which changes with it; `undefined` without the
+ * kubelet's `..data` link, because then files may change under the same name.
  */
 export function mountOf(directory: string): string | undefined {
   try {
@@ -123,7 +123,7 @@ export function mountOf(directory: string): string | undefined {
   }
 }
 
-/** The name of the directory with the present files; empty if they are in the mount itself. */
+/** The name of the directory with the present files; empty if the files are in the mount itself. */
 function swapTarget(directory: string): string {
   try {
     return readlinkSync(join(directory, "..data"));
@@ -133,7 +133,7 @@ function swapTarget(directory: string): string {
   }
 }
 
-/** Reads one byte more than is allowed at most, so that a huge file is recognized unread. */
+/** Reads at most one byte more than allowed. This recognizes a huge file without reading it. */
 function readBounded(file: string, most: number): Buffer {
   const descriptor = openSync(file, "r");
   try {
@@ -144,7 +144,7 @@ function readBounded(file: string, most: number): Buffer {
       if (read === 0) break;
       length += read;
     }
-    // Not copied: a look at the largest Secret sets the agent's peak memory.
+    // Not copied: a look at the largest Secret determines the agent's peak memory.
     return buffer.subarray(0, length);
   } finally {
     closeSync(descriptor);

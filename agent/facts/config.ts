@@ -12,7 +12,7 @@ import { auto, directory, file, integer, ip, oneOf, unit, within } from "#contra
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 
-/** Any text, and an empty one. */
+/** Any text, also an empty one. */
 const asGiven = (text: string): string => text;
 
 const flags = {
@@ -63,7 +63,7 @@ const flags = {
     standard: "Look",
     what: "Look refuses to hide another file of the kubelet's, Ignore and Skip do not look",
   },
-  // An hour: beyond it a rollout of a few nodes would take days, which nobody means.
+  // At most an hour: with more, a rollout to a few nodes would take days.
   probation: {
     read: within(0, 3600),
     standard: "5s",
@@ -116,10 +116,10 @@ export function usage(): string {
   return `Global Pull Secret's agent, on every node. The controller sets its flags.\n${usageOf(flags)}`;
 }
 
-/** Durations are in milliseconds, directories absolute; `flags` says what each value is for. */
+/** The values of the flags. Durations are in milliseconds, directories absolute. */
 export type Config = Readonly<ReturnType<typeof toConfig>>;
 
-/** What follows the program's name, and the environment. */
+/** Parses the arguments after the program's name, and the environment. */
 export function parseConfig(
   argv: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -128,7 +128,7 @@ export function parseConfig(
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
-/** The mode of delivery that these flags make. */
+/** The delivery mode that these flags select. */
 export function modeOf({ delivery, restart }: Pick<Config, "delivery" | "restart">): DeliveryMode {
   if (delivery === "CredentialProvider") return delivery;
   return restart === "Always" ? "Restart" : "Reread";

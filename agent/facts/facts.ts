@@ -1,6 +1,6 @@
 /**
- * Everything that a decision may rest on. What is `undefined` when a look begins is found out only
- * if the decision asks for it.
+ * All facts for a decision. Facts that are `undefined` at the start of a look are collected only if
+ * the decision requests them.
  */
 import type { Config } from "./config.ts";
 import type { Former, JournalReading } from "../journal/journal.ts";
@@ -11,8 +11,8 @@ import type { Hides } from "./search.ts";
 import type { Unit } from "../systemd/unit.ts";
 
 /**
- * `notAsked`: systemd is not asked, under --restart Never. `unknown`: it could not be asked.
- * `outdated`: it does not know a property that we need. `absent`: there is no systemd. `unfound`:
+ * `notAsked`: --restart Never does not ask systemd. `unknown`: systemd could not be asked.
+ * `outdated`: systemd lacks a property that we need. `absent`: there is no systemd. `unfound`:
  * none, or several, of the known units may be the kubelet's.
  */
 export type UnitFact =
@@ -24,74 +24,77 @@ export type UnitFact =
 export type BootTime = Readonly<{
   /** Changes with each boot. */
   boot: string;
-  /** Milliseconds of CLOCK_MONOTONIC; the kubelet counts the age of what it read by it, too. */
+  /**
+   * Milliseconds of CLOCK_MONOTONIC. The kubelet uses the same clock for the age of what it has
+   * read.
+   */
   monotonic: number;
 }>;
 
 export type Facts = Readonly<{
-  /** `restart`: what the flags say of this node's unit, as far as it is known. */
+  /** `restart`: the policy of the flags for this node's unit, as far as the unit is known. */
   config: Pick<
     Config,
     "restart" | "probation" | "unit" | "probePort" | "healthzPort" | "healthzAddress"
   >;
-  /** What the pod may apply; it may change at any time. */
+  /** What the pod may apply. It may change at any time. */
   grant: GrantReading;
-  /** The grant, by its key, that this pod has refused. */
+  /** Key of the grant that this pod has refused. */
   refused: string | undefined;
-  /** The grant, by its key, that this pod was Ready with. */
+  /** Key of the grant that this pod was Ready with. */
   proved: string | undefined;
-  /** Wall clock, milliseconds. It may jump, so it is only compared with times in the journal. */
+  /** Wall clock, in milliseconds. It may jump, so it is only compared with times in the journal. */
   now: number;
-  /** Whether we are the node's only agent. */
+  /** Whether this is the node's only agent. */
   alone: boolean;
-  /** Why the mounted directory is not this kubelet's. */
+  /** Why the mounted directory does not belong to this kubelet. */
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
-  /** What was ours before a withdrawal that this pod has ended. */
+  /** What was ours before a withdrawal that this pod completed. */
   former: Former;
-  /** The journal is not on the disk: it is what this process read there last. */
+  /** The journal is missing on the disk. This is the copy that this process read last. */
   vanished: boolean;
-  /** Since the node's boot; never jumps. */
+  /** Time since boot. Never jumps. */
   time: BootTime;
-  /** An unreadable journal was set aside earlier, and is still there. */
+  /** An unreadable journal was set aside earlier and still exists. */
   lost: boolean;
-  /** Our folder is there without a journal: a withdrawal was cut off at its very end. */
+  /** Our folder exists without a journal: a withdrawal was interrupted at its very end. */
   leftovers: boolean;
   file: NodeFile;
   unit: UnitFact | undefined;
-  /** The kubelet's healthz answers, or nobody asks, because nothing is restarted. */
+  /** healthz answers. Also true if nothing is restarted, because then it is not asked. */
   healthy: boolean | undefined;
-  /** What a new config.json would hide from the kubelet; asked before we first write one. */
+  /** What a new config.json would hide from the kubelet. Requested before our first write. */
   hides: Hides | undefined;
-  /** How long this process has seen the same, in milliseconds of a clock that never jumps. */
+  /**
+   * For how many milliseconds this process has seen the same value, by a clock that never jumps.
+   */
   stopwatch: Readonly<{
     /** The bytes of config.json. */
     file: number;
-    /** The kubelet running under its present InvocationID. */
+    /** The kubelet runs under its present InvocationID. */
     running: number;
-    /** … and its healthz answering. */
+    /** The same, and healthz answers. */
     healthy: number;
-    /** healthz not answering, each time that systemd was asked, too. */
+    /** healthz did not answer any time that systemd was asked. */
     silent: number;
-    /** One start or stop of the unit, or one job for it, under way. */
+    /** One start or stop of the unit, or one job for it, is under way. */
     busy: number;
     /** The present quarantine. */
     quarantine: number;
   }>;
-  /**
-   * Milliseconds until config.json may be written again, should another program keep changing it.
-   */
+  /** Milliseconds until config.json may be written again, if another program keeps changing it. */
   writeIn: number;
-  /** Restarts that this process has asked for. */
+  /** Restarts that this process has requested. */
   restarts: number;
-  /** Milliseconds since the last of them; infinite if there was none. */
+  /** Milliseconds since the last of these restarts; infinite if there was none. */
   sinceRestart: number;
-  /** This process's last write failed, such as on a full disk. */
+  /** The last write of this process failed, for example on a full disk. */
   unwritable: boolean;
 }>;
 
-/** What a look begins with. */
+/** The facts at the start of a look. */
 export const unasked = {
   mounted: undefined,
   unit: undefined,

@@ -1,50 +1,50 @@
-/** What a pod is granted, and what belongs to it. Pure. */
+/** The grant of a pod, and which documents and journals belong to it. Pure. */
 import { type Grant, keyOf } from "#contract/grant.ts";
 import type { Document } from "../delivery/mount.ts";
 import type { GrantReading } from "../delivery/volume.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Facts } from "./facts.ts";
 
-/** What the agent reports of its last look. */
+/** What the agent reports about its last look. */
 export type Observed = Readonly<{
   grant: GrantReading;
-  /** The revision in the journal; 0: none. */
+  /** The revision in the journal; 0 if there is none. */
   journal: number;
-  /** The journal has what is granted in force. */
+  /** The granted content is in force by the journal. */
   fulfilled: boolean;
-  /** Key of the grant that has failed on this node, which may be one of a pod before this one. */
+  /** Key of the grant that failed on this node, possibly the grant of an earlier pod. */
   failed: string | undefined;
 }>;
 
 type Named = Readonly<{ revision: number; digest?: string | undefined }>;
 
 /**
- * Whether it belongs to this grant, by revision and digest. A number alone is not enough: it comes
- * back with other content when etcd is restored, or when the product is installed again and nodes
- * kept their journals. A journal without a digest does not count.
+ * Whether a document or journal belongs to this grant, by revision and digest. The revision alone
+ * is not enough: after etcd is restored, or the product is installed again, the same number may
+ * come back with other content. A journal without a digest does not count.
  */
 export function belongsTo(one: Named, grant: GrantReading): boolean {
   if (typeof grant === "string") return false;
   return one.revision === grant.revision && one.digest === grant.digest;
 }
 
-/** The grant, while it grants something; undefined without one, and once it was taken back. */
+/** The grant, if it grants a revision; undefined without a grant, or if it was revoked. */
 export function granted(grant: GrantReading): Grant | undefined {
   return typeof grant === "string" || grant.revision === 0 ? undefined : grant;
 }
 
-/** The revision that is granted; 0 where there is none. */
+/** The granted revision; 0 if there is none. */
 export function grantedRevision(grant: GrantReading): number {
   return granted(grant)?.revision ?? 0;
 }
 
-/** The key of the grant, which refusals and failures are recorded under. */
+/** The key of the grant. Refusals and failures are recorded under it. */
 export function grantedKey(grant: GrantReading): string | undefined {
   const given = granted(grant);
   return given && keyOf(given);
 }
 
-/** Key of the grant that failed last, while the node has nothing newer than what failed. */
+/** Key of the grant that failed last, unless the node has newer content since. */
 export function failedKey(journal: Journal | undefined): string | undefined {
   const { phase, revision = 0, quarantine } = journal ?? {};
   if (phase !== "applied" || quarantine === undefined) return undefined;
@@ -52,8 +52,8 @@ export function failedKey(journal: Journal | undefined): string | undefined {
 }
 
 /**
- * The key of the grant that a word of this pod is about: its own. A pod without a grant tells of
- * the one that failed: its predecessor began the change and was deleted before the end.
+ * Key of the grant that a word of this pod is about: the pod's own grant. A pod without a grant
+ * reports the one that failed: an earlier pod began that change and was deleted before its end.
  */
 export function reportedKey({
   grant,
@@ -62,7 +62,7 @@ export function reportedKey({
   return grant === "none" ? failed : grantedKey(grant);
 }
 
-/** The mounted document that may be applied: what is granted, or without a grant what is served. */
+/** The mounted document that may be applied: the granted one, or without a grant the served one. */
 export function documentToApply({
   mounted,
   grant,
@@ -73,8 +73,8 @@ export function documentToApply({
 }
 
 /**
- * Whether the journal records only that the node takes nothing unasked. The file as it was then is
- * no use: other programs may have changed it since.
+ * Whether the journal records only that the node takes nothing without a grant. The file recorded
+ * with it is not used, because other programs may have changed the file since.
  */
 export function isEmpty(journal: Journal | undefined): boolean {
   return (

@@ -6,23 +6,23 @@ import { fast, soon, type Step, wait, codes } from "./step.ts";
 import { auto } from "#contract/values.ts";
 
 /**
- * unknown: nobody could tell, or nobody was asked · gone: systemd has no such unit · busy:
- * something is under way that ends by itself · down: no process, or one whose start or stop never
- * ends · other: it runs, but not the process that counts · silent: the process that counts runs,
- * healthz does not answer · answering: it does.
+ * unknown: systemd did not answer, or was not asked · gone: systemd has no such unit · busy: a
+ * start, stop or job is under way and will end by itself · down: no process, or a start or stop
+ * that never ends · other: a process runs, but not the one that counts · silent: the process that
+ * counts runs, but healthz does not answer · answering: healthz answers.
  *
- * The process that counts is one that was started after the file was in place; while it is watched,
- * that very one.
+ * The process that counts was started after the file was in place. During probation it is exactly
+ * the watched process.
  */
 export type KubeletState = "unknown" | "gone" | KnownState;
 
-/** States in which systemd has told all about the unit. */
+/** States in which systemd has reported the whole unit. */
 export type KnownState = "busy" | "down" | "other" | "silent" | "answering";
 
 /**
- * A start or stop that takes longer has failed. systemd's own limit cannot be relied on: k3s ships
- * TimeoutStartSec=0, which never ends. By default both take 90 s at most; 30 s are for ExecStartPre
- * and a busy node.
+ * A longer start or stop has failed. systemd's own limit is not reliable: k3s sets
+ * TimeoutStartSec=0, which never ends. By default, start and stop take at most 90 s each; 30 s are
+ * for ExecStartPre and a busy node.
  */
 const busyFor = 210_000;
 
@@ -39,31 +39,31 @@ export function stateOf(
   return healthy ? "answering" : "silent";
 }
 
-/** The unit as systemd told it; undefined where the state is no `Seen` one. */
+/** The unit as systemd reported it; undefined if the state is not a `KnownState`. */
 export function unitOf({ unit }: Pick<Facts, "unit">): Unit | undefined {
   return unit !== undefined && isWhole(unit) ? unit : undefined;
 }
 
-/** Whether systemd cannot tell of the unit: there is no way to it, or no such unit. */
+/** Whether systemd cannot report the unit: systemd cannot be reached, or has no such unit. */
 export function isOutOfReach(facts: Pick<Facts, "unit">): boolean {
   return unitOf(facts)?.load !== "loaded";
 }
 
-/** Whether a restart of the unit would be granted, and could be proved. */
+/** Whether systemd would accept a restart of the unit, and the restart could be proved. */
 export function canRestart(facts: Pick<Facts, "unit" | "healthy">): boolean {
   const unit = unitOf(facts);
   const runs = unit !== undefined && unit.load === "loaded" && isRunning(unit);
   return runs && !unit.refuses && facts.healthy === true;
 }
 
-/** A name for what is under way, if anything: while it stays the same, nothing has progressed. */
+/** Names the start, stop or job under way. While the name stays the same, there is no progress. */
 export function progress(unit: UnitFact | undefined): string | undefined {
   return unit !== undefined && isWhole(unit) && isBusy(unit)
     ? `${unit.active} ${unit.invocation}`
     : undefined;
 }
 
-/** Whether systemd is about to start it again, by itself and for as long as it takes. */
+/** Whether systemd is about to restart the unit by itself, for as long as it takes. */
 export function isRestartedBySystemd({ sub }: Unit): boolean {
   return sub.startsWith("auto-restart");
 }
@@ -78,8 +78,8 @@ function counts(
       unit.invocation === settling.invocation &&
       unit.restarts <= settling.restarts
     );
-  // Without a record of which process ran when the file was in place, none counts as started after
-  // it.
+  // Without a record of the process that ran when the file was in place, no process counts as
+  // started after it.
   return owed !== undefined && unit.invocation !== owed;
 }
 
@@ -92,7 +92,8 @@ export function isRunning({ active, mainPid }: Unit): boolean {
 }
 
 /**
- * Whether something is under way; not the wait for an automatic restart, which may be cut short.
+ * Whether a start, stop or job is under way. The wait for an automatic restart does not count,
+ * because it can be cut short.
  */
 function isBusy(unit: Unit): boolean {
   if (isRestartedBySystemd(unit)) return false;
@@ -115,22 +116,23 @@ export function unitMissing({ unit }: Facts): Step | undefined {
   return undefined;
 }
 
-/** The unit that a flag names, or else the journal: it is owed a restart even if it is down. */
+/**
+ * The unit that a flag names, else the one in the journal. It is owed a restart even if it is down.
+ */
 export function namedUnit(flag: string, reading: JournalReading): string | undefined {
   if (flag !== auto) return flag;
   if (reading.kind === "journal") return reading.journal.unit;
   return reading.kind === "newer" ? reading.unit : undefined;
 }
 
-/** The journal's record of the unit that a change begins with. */
+/** The unit of a change that begins now, for the journal. */
 export function unitRecord({ unit }: Pick<Facts, "unit">): Pick<Journal, "unit"> {
   return unit !== undefined && "name" in unit ? { unit: unit.name } : {};
 }
 
 /**
- * The journal of a change under way, continued with this unit. If a flag now names another unit
- * than the change began with, what was seen of the old one is dropped. A journal without a unit
- * takes the one that was found.
+ * The journal of a change under way, continued with this unit. If a flag now names another unit,
+ * observations of the old unit are dropped. A journal without a unit takes the one that was found.
  */
 export function withUnit(journal: Journal, unit: Facts["unit"]): Journal {
   if (

@@ -1,40 +1,39 @@
 /**
- * Where the kubelet searches for credentials, and what a config.json of ours would hide from it.
- * Pure.
+ * Where the kubelet searches for credentials, and what our config.json would hide from it. Pure.
  *
- * It takes the first file that parses and merges nothing (pkg/credentialprovider/config.go):
- * config.json of its root directory, its working directory, $HOME/.docker and /.docker, then
- * .dockercfg of the same four, the last two without .docker.
+ * The kubelet takes the first file that it can parse and merges nothing
+ * (pkg/credentialprovider/config.go): config.json in its root directory, its working directory,
+ * $HOME/.docker and /.docker, then .dockercfg in the same four, the last two without .docker.
  */
 import { join } from "node:path";
 import { credentialFiles } from "#contract/names.ts";
 
 /**
- * What the kubelet makes of one file. `none`: it is missing, or does not parse. `empty`: it parses,
- * and has no entry. `unknown`: why that cannot be told.
+ * What the kubelet reads from one file. `none`: it is missing or cannot be parsed. `empty`: it has
+ * no entry. `unknown`: the reason why we cannot tell.
  */
 export type FileContent = "none" | "empty" | "entries" | Readonly<{ unknown: string }>;
 
-/** What the pod's first container saw of the node; paths only. */
+/** What the pod's first container found on the node: paths only. */
 export type SearchResult =
   /** By path on the node. */
   | Readonly<{ kind: "seen"; files: Readonly<Record<string, FileContent>> }>
-  /** Our journal lies there: whatever config.json hides, it hid before. */
+  /** Our journal exists. Whatever config.json hides now, it already hid before. */
   | Readonly<{ kind: "ours" }>
   | Readonly<{ kind: "unseen"; why: string }>;
 
-/** Of the kubelet's process; `home` is undefined where systemd sets none. */
+/** Of the kubelet's process. `home` is undefined if systemd sets none. */
 export type Surroundings = Readonly<{ workingDirectory: string; home: string | undefined }>;
 
 export type Hides =
   | Readonly<{ kind: "nothing" }>
   | Readonly<{ kind: "file" | "unknown"; what: string }>;
 
-/** The file in the kubelet's own directory, which the agent itself can see. */
+/** In the kubelet's own directory, where the agent can read it. */
 export const legacyName = ".dockercfg";
 
 /**
- * The paths that this kubelet searches after its own directory, in its order. Without HOME
+ * The paths that this kubelet searches after its own directory, in this order. Without HOME,
  * `.docker` is a relative path.
  */
 export function searchPaths({ workingDirectory, home }: Surroundings): readonly string[] {
@@ -51,8 +50,8 @@ export function searchPaths({ workingDirectory, home }: Surroundings): readonly 
 }
 
 /**
- * What a first config.json would hide. `beside`: .dockercfg in the kubelet's directory. Where the
- * kubelet's surroundings are unknown, because there is no systemd to ask, every file seen counts.
+ * What a new config.json would hide. `beside`: .dockercfg in the kubelet's directory. Without
+ * systemd, the kubelet's surroundings are unknown, and every file counts.
  */
 export function hidden(
   sight: SearchResult,
@@ -60,7 +59,7 @@ export function hidden(
   around: Surroundings | undefined,
 ): Hides {
   if (sight.kind === "unseen") return { kind: "unknown", what: sight.why };
-  // Journal and config.json may be gone since: what it hides now, it hid then.
+  // Journal and config.json may be gone since then. What a new one hides, the old one hid, too.
   if (sight.kind === "ours") return { kind: "nothing" };
   const files: Readonly<Record<string, FileContent>> = { ...sight.files, [legacyName]: beside };
   for (const path of around ? searchPaths(around) : [...credentialFiles, legacyName]) {
@@ -70,15 +69,16 @@ export function hidden(
     if (typeof content === "object")
       return { kind: "unknown", what: `${path}: ${content.unknown}` };
     if (content === "entries") return { kind: "file", what: path };
-    // It parses, so the kubelet searches no further.
+    // The kubelet can parse this file, so it searches no further.
     if (content === "empty" && around) break;
   }
   return { kind: "nothing" };
 }
 
 /**
- * The kubelet's surroundings, by what systemd says. HOME is the unit's own, else its user's, else
- * the manager's. EnvironmentFile= is not read: no known kubelet gets its HOME from there.
+ * The kubelet's surroundings as reported by systemd. HOME comes from the unit, else from its user,
+ * else from the manager. EnvironmentFile= is not read, because no known kubelet gets its HOME from
+ * there.
  */
 export function surroundings(
   said: Readonly<{
@@ -90,10 +90,10 @@ export function surroundings(
 ): Surroundings {
   const homeIn = (lines: readonly string[]) =>
     lines.findLast((line) => line.startsWith("HOME="))?.slice(5);
-  // Another user's home is unknown: the path that stands for it was looked at by nobody.
+  // Another user's home is unknown. The placeholder is a path that was not searched.
   const ofUser = ["root", "0"].includes(said.user) ? "/root" : said.user && `/home of ${said.user}`;
   const home = homeIn(said.environment) ?? (ofUser || homeIn(said.manager));
-  // `!` before it: systemd does without it where it is missing; `~`: the user's home.
+  // A leading `!` means that systemd ignores a missing directory; `~` is the user's home.
   const directory = said.workingDirectory.replace(/^!/, "").replace(/^~$/, ofUser || "/root");
   return { workingDirectory: directory || "/", home: home || undefined };
 }

@@ -1,4 +1,4 @@
-/** What a decision may answer, and the text of its code. */
+/** What a decision can return, and the text of its code. */
 import type { WordKind } from "#contract/word.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
@@ -11,7 +11,7 @@ type StepReason = Readonly<{
   detail?: string | undefined;
   ready: boolean;
   /**
-   * Milliseconds until the next look; `back off`: 1 s, doubling to 30 s while the code stays the
+   * Milliseconds until the next look. `back off`: 1 s, doubled up to 30 s while the code stays the
    * same.
    */
   again: number | "back off";
@@ -19,15 +19,15 @@ type StepReason = Readonly<{
 
 export type Step = StepReason &
   /**
-   * `refused`: the node is not fit, and nothing on it has been touched; other nodes need not wait
-   * for it. Without a grant the pod is Ready nevertheless. `word`: what the container's end is to
-   * say of the grant, once.
+   * `refused`: the node is unfit and untouched, and other nodes need not wait for it. Without a
+   * grant, the pod is Ready all the same. `word`: what the termination message reports about the
+   * grant, once.
    */
   (
     | Readonly<{ action: "wait" | "nothing"; refused?: true; word?: WordKind }>
     /**
-     * Journal, then config.json. `former`: the journal of a node that is at rest, to go back to
-     * where the system does not let us write.
+     * Writes the journal, then config.json. `former`: the journal of an idle node, to restore if
+     * the system does not let us write.
      */
     | Readonly<{
         action: "apply";
@@ -36,12 +36,12 @@ export type Step = StepReason &
         plan: Plan;
         found: FoundFile;
       }>
-    /** Only config.json: the journal says so already. */
+    /** Writes only config.json, because the journal is already correct. */
     | Readonly<{ action: "restore"; plan: Rewrite; found: FoundFile }>
     /**
-     * Journal, then RestartUnit. `unasked`: the journal if systemd did not take the request.
-     * `evenUnrecorded`: the kubelet is down, and a disk that is full must not keep it so; recorded
-     * afterwards.
+     * Writes the journal, then calls RestartUnit. `unasked`: the journal to restore if systemd does
+     * not accept the request. `evenUnrecorded`: the kubelet is down, and a full disk must not keep
+     * it down. The record is written afterwards.
      */
     | Readonly<{
         action: "restart";
@@ -50,34 +50,40 @@ export type Step = StepReason &
         resetFirst: boolean;
         evenUnrecorded: boolean;
       }>
-    /** Only RestartUnit: a newer agent's kubelet is down, and its journal is not ours to write. */
+    /**
+     * Calls only RestartUnit: the kubelet of a newer agent is down, and we must not write its
+     * journal.
+     */
     | Readonly<{ action: "revive"; unit: string }>
-    /** Only the journal: a step is over. */
+    /** Writes only the journal: a step is complete. */
     | Readonly<{ action: "record"; journal: Journal }>
-    /** Termination message, journal, exit. */
+    /** Writes the termination message and the journal, and exits. */
     | Readonly<{ action: "give up"; journal: Journal }>
-    /** Termination message, exit with this code: a word that only the container's end can say. */
+    /**
+     * Writes the termination message and exits with this code. Only a container's end can report
+     * this word.
+     */
     | Readonly<{ action: "end"; exit: number; word: WordKind }>
-    /** The unreadable journal is moved out of the way. */
+    /** Moves the unreadable journal out of the way. */
     | Readonly<{ action: "set aside" }>
-    /** Our folder goes: nothing of ours is left on the node. */
+    /** Removes our folder. Nothing of ours is left on the node. */
     | Readonly<{ action: "leave" }>
   );
 
 /**
- * What a decision may ask for. mounted: the Secret · healthz · kubelet: its unit, over D-Bus, and
+ * What a decision can request. mounted: the Secret · healthz · kubelet: its unit, over D-Bus, and
  * healthz · fitness: both, and what only the preflight needs.
  */
 export type Question = "mounted" | "healthz" | "kubelet" | "fitness";
 
-/** A step, or what has to be known before there is one. */
+/** A step, or a request for more facts. */
 export type Answer = Step | Ask;
 type Ask = Readonly<{ action: "ask"; for: Question; ready: false }>;
 
-/** The pause of an idle agent, which bounds how long a lost hint matters. */
+/** The pause of an idle agent. It limits the effect of a lost hint. */
 export const resync = 30_000;
 export const soon = 1000;
-/** The pause during a restart: the kubelet answers healthz 0.3 s after its job is done. */
+/** The pause during a restart. The kubelet answers healthz 0.3 s after its job ends. */
 export const fast = 250;
 
 export function ask(asked: Question): Ask {
@@ -88,17 +94,17 @@ export function wait(code: Code, again: Step["again"], detail?: string): Step {
   return { action: "wait", code, detail, ready: false, again };
 }
 
-/** A wait for a person: this node is not fit, and nothing on it has been touched. */
+/** Waits for an administrator: this node is unfit and untouched. */
 export function refuse(code: Code, again: Step["again"], detail?: string): Step {
   return { action: "wait", code, detail, ready: false, again, refused: true };
 }
 
-/** A wait that the container's end is to tell once. */
+/** Waits, and reports the word once in the termination message. */
 export function waitWithWord(word: WordKind, code: Code, detail?: string): Step {
   return { action: "wait", code, detail, ready: false, again: resync, word };
 }
 
-/** A step that changes something: the next look follows at once. */
+/** A step that changes something. The next look follows at once. */
 export function atOnce<Change extends object>(change: Change): Change & { ready: false; again: 0 } {
   return { ...change, ready: false, again: 0 };
 }
@@ -107,7 +113,7 @@ export function record(code: Code, journal: Journal, detail?: string): Step {
   return atOnce({ action: "record", code, detail, journal });
 }
 
-/** What the journal says of the revision that is on its way, or in force. */
+/** What the journal records about the revision in force or under way. */
 type Named = Pick<Journal, "owned" | "revision" | "digest" | "content">;
 
 export function named(planned: Plan, { revision, digest, content }: Document): Named {
@@ -118,7 +124,7 @@ type Kind = keyof typeof catalogue;
 
 export type Code = AgentCode;
 
-/** Kind → code: decisions name what they found, people see its code. */
+/** Kind → code. Decisions use the kind, and users see the code. */
 export const codes = Object.fromEntries(
   Object.entries(catalogue).map(([kind, [code]]) => [kind, code]),
 ) as { readonly [Each in Kind]: (typeof catalogue)[Each][0] };
@@ -129,8 +135,8 @@ const byCode = new Map<Code, Catalogue[string]>(
 
 /**
  * One line: `GPS213 meaning (detail); what happens next`. The detail names files, units and
- * revisions; a credential never. Line breaks in it become spaces, and it is cut at 400 characters:
- * the kubelet keeps 4 KiB of a termination message, an Event 1 KiB.
+ * revisions, never a credential. Its line breaks become spaces, and it is cut at 400 characters,
+ * because the kubelet keeps 4 KiB of a termination message and an Event 1 KiB.
  */
 export function formatLine(code: Code, detail?: string): string {
   const [, what = "", next = ""] = byCode.get(code) ?? [];

@@ -1,42 +1,42 @@
 /**
- * Replaces one file, so that at every instant, also after a power cut, either the old bytes or the
- * new ones are there.
+ * Replaces one file. At every instant, and after a power cut, the file contains either the old
+ * bytes or the new ones.
  *
- * The order is the promise: staged in our own folder (same mount, so rename works, and Node's
- * permission model allows it), read back (on a full disk write-file-atomic truncates and reports
- * success), synced, compared once more with what was looked at, renamed, directory synced (without
- * it a power cut may bring the old name back).
+ * The promise depends on this order: stage the file in our own folder (on the same mount, so that
+ * the rename works, and where Node's permission model allows it), read it back (on a full disk,
+ * write-file-atomic truncates it and reports success), sync it, check that the target is unchanged,
+ * rename, sync the directory (or a power cut may restore the old file).
  */
-// All calls but sync are blocking. A change makes seventy of them, and on a busy node each trip
-// through the thread pool waits twice for a processor; sync may take seconds. `promises` is loaded
-// on first use, because most starts have nothing to write.
+// All calls except sync block. A change makes seventy of them, and on a busy node each trip through
+// the thread pool waits twice for a processor. sync may take seconds. `promises` is loaded on first
+// use, because most starts write nothing.
 import { constants, lstatSync, promises, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { OwnError, ignoring } from "./errno.ts";
 
 const onlyRead = constants.O_RDONLY | constants.O_NOFOLLOW;
 
-/** What tells one file from another, and from itself after a change. */
+/** Distinguishes a file from other files, and from itself before a change. */
 export type FileIdentity = string;
 
 export class FileChanged extends OwnError {}
 
-/** Every call succeeded, but the file system does not hold what it should. */
+/** Every call succeeded, but the file system does not contain what was written. */
 export class FileError extends OwnError {}
 
 export type Replacement = Readonly<{
   target: string;
-  /** Where the file is staged; on the same mount as the target. */
+  /** The directory for the staged file; on the same mount as the target. */
   folder: string;
   bytes: Buffer;
   mode: number;
-  /** The target as it was when the decision was made; `undefined` skips the comparison. */
+  /** The target at the time of the decision; `undefined` skips the comparison. */
   expected?: FileIdentity | undefined;
 }>;
 
 /**
- * Resolves when the new bytes are durable. Throws FileChanged, or the file system's error with the
- * target untouched.
+ * Resolves once the new bytes are durable. Throws FileChanged, or the error of the file system.
+ * Then the target is unchanged.
  */
 export async function replace({
   target,
@@ -48,7 +48,7 @@ export async function replace({
   const staged = join(folder, `${target.slice(dirname(target).length + 1)}.staged`);
   unlinkIfThere(staged);
   try {
-    // Loaded on the first write, because most starts find nothing to do.
+    // Loaded on the first write, because most starts write nothing.
     const { default: writeFileAtomic } = await import("write-file-atomic");
     writeFileAtomic.sync(staged, bytes, { mode, fsync: false });
     verify(staged, bytes);
@@ -69,14 +69,17 @@ function verify(file: string, bytes: Buffer): void {
   if (!read.equals(bytes)) throw new FileError("what was written is not what is read");
 }
 
-/** Removes the file durably, if it is there. Throws FileChanged like replace. */
+/** Removes the file durably, if it exists. Throws FileChanged like `replace`. */
 export async function remove(target: string, expected?: FileIdentity): Promise<void> {
   expect(target, expected);
   unlinkIfThere(target);
   await sync(dirname(target));
 }
 
-/** `absent`, or inode, size, times, mode and links: any change by another writer changes it. */
+/**
+ * `absent`, or inode, size, times, mode and links. Each change by another program changes one of
+ * them.
+ */
 export function identify(file: string): FileIdentity {
   const found = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) return "absent";
@@ -95,7 +98,9 @@ function expect(file: string, expected: FileIdentity | undefined): void {
   if (expected !== undefined && identify(file) !== expected) throw new FileChanged(file);
 }
 
-/** Syncs a file or directory, by handle: Node's permission model refuses a descriptor. */
+/**
+ * Syncs a file or directory through a handle, because Node's permission model refuses a descriptor.
+ */
 export async function sync(path: string): Promise<void> {
   await using handle = await promises.open(path, onlyRead);
   await handle.sync();
@@ -105,11 +110,11 @@ export function unlinkIfThere(file: string): void {
   ignoring("ENOENT", () => unlinkSync(file));
 }
 
-/** Removes what a failed write staged; its own failure must not hide the first one. */
+/** Removes the staged file after a failed write. Its own failure must not hide the first error. */
 function tidy(staged: string): void {
   try {
     unlinkIfThere(staged);
   } catch {
-    // The next sweep takes it.
+    // The next sweep removes it.
   }
 }

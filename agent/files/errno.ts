@@ -1,9 +1,9 @@
-/** Whether the operating system refused with this code, such as ENOENT. */
+/** Whether the operating system reported this code, such as ENOENT. */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** Returns what `call` returns, or undefined if it fails with this code. */
+/** Returns the result of `call`, or undefined if it fails with this code. */
 export function ignoring<T>(code: string, call: () => T): T | undefined {
   try {
     return call();
@@ -13,13 +13,13 @@ export function ignoring<T>(code: string, call: () => T): T | undefined {
   }
 }
 
-/** An error of ours. Its message names files, units and calls, never a value. */
+/** An error of ours. Its message contains names of files, units and calls, never a value. */
 export class OwnError extends Error {}
 
 /**
- * Describes an error without anything that may be a credential. Our own messages and the operating
- * system's (a call and a path) are shown whole; of any other error, only its class and place,
- * because V8's messages quote the text that could not be parsed.
+ * Describes an error without anything that may be a credential. Our own messages, and those of the
+ * operating system (a call and a path), are shown in full. Of other errors, only the class and the
+ * place are shown, because V8 quotes the text that it could not parse.
  */
 export function describe(error: unknown): string {
   if (!(error instanceof Error)) return "not an Error";

@@ -17,15 +17,15 @@ export type OwnFile =
       identity: FileIdentity;
       bytes: Buffer;
       mode: number;
-      /** Whose it is, if it is not this process's. */
+      /** Set if the file belongs to another user or group than this process. */
       owner?: string;
     }>
   | Readonly<{ kind: "refused"; why: string }>
   | Readonly<{ kind: "changing" }>;
 
 /**
- * Reads a file that we may replace: a regular one, without other names, that no program is
- * changing. Returns the file, or why it cannot be replaced. Throws what the system threw.
+ * Reads a file that we may replace: a regular file with a single name that is not being changed.
+ * Returns the file, or why it cannot be replaced. Throws the error of the system.
  */
 export function readOwn(file: string, mostBytes: number): OwnFile {
   const identity = identify(file);
@@ -40,7 +40,7 @@ export function readOwn(file: string, mostBytes: number): OwnFile {
       why: `it has ${found.size} bytes, more than ${Math.floor(mostBytes / 1024 / 1024)} MiB`,
     };
   const reading = readRegular(file, mostBytes, "refuse");
-  // Between lstat and open it may have become something else.
+  // It may have become another file between lstat and open.
   if (!("bytes" in reading) || reading.bytes.length !== found.size) return { kind: "changing" };
   if (identify(file) !== identity) return { kind: "changing" };
   const { uid, gid } = found;
@@ -49,16 +49,19 @@ export function readOwn(file: string, mostBytes: number): OwnFile {
   return { kind: "file", identity, bytes: reading.bytes, mode: found.mode & 0o7777, ...owner };
 }
 
-/** `irregular`: a directory, a FIFO, a device. `large`: its size in bytes, more than allowed. */
+/**
+ * `irregular`: a directory, a FIFO or a device. `large`: its size in bytes, which is above the
+ * limit.
+ */
 export type Regular =
   | Readonly<{ bytes: Buffer }>
   | Readonly<{ irregular: true }>
   | Readonly<{ large: number }>;
 
 /**
- * Returns the bytes of a regular file of at most `most` bytes. A FIFO does not block, and a device
- * is not read. A link as the last step is followed, or refused with ELOOP. Throws what the file
- * system threw.
+ * Returns the bytes of a regular file of at most `most` bytes. Does not block on a FIFO, and does
+ * not read a device. A link as the last step is followed, or refused with ELOOP. Throws the error
+ * of the file system.
  */
 export function readRegular(file: string, most: number, links: "follow" | "refuse"): Regular {
   const link = links === "refuse" ? constants.O_NOFOLLOW : 0;
@@ -76,7 +79,7 @@ export function readRegular(file: string, most: number, links: "follow" | "refus
 
 export type Mount = Readonly<{ point: string; options: readonly string[] }>;
 
-/** All mounts, in the order in which they were made. Throws where there is no /proc. */
+/** All mounts, in the order in which they were made. Throws if there is no /proc. */
 export function readMounts(): Mount[] {
   return mountsIn(readFileSync("/proc/self/mountinfo", "utf8"));
 }
@@ -93,7 +96,7 @@ export function mountsIn(text: string): Mount[] {
     }));
 }
 
-/** The mount that a path lies on; of two at the same place the later one. */
+/** The mount that contains a path. Of two mounts at the same place, the later one. */
 export function mountOver(mounts: readonly Mount[], path: string): Mount | undefined {
   const over = mounts.filter(({ point }) =>
     `${path}/`.startsWith(point === "/" ? "/" : `${point}/`),

@@ -1,14 +1,14 @@
 /**
- * Hints that something may have changed. A hint carries no data: it causes a look, which a probe of
- * the kubelet causes as well if a file has changed. Only directories are watched, because a watch
- * on a file goes deaf after two quick renames.
+ * Hints that something may have changed. A hint contains no data. It causes a look, and so does a
+ * probe of the kubelet after a file has changed. Only directories are watched, because a watch on a
+ * file stops working after two quick renames.
  */
 import { describe } from "./errno.ts";
 
 /**
- * Calls `hint` when a name in one of the directories comes, goes or changes, until the process
- * ends. A directory that cannot be watched gives no hints, `deaf` is told why, and the looks at
- * each probe must suffice. `relevant` filters by path, because the kubelet's directory is large.
+ * Calls `hint` when a name in one of the directories appears, disappears or changes, until the
+ * process ends. If a directory cannot be watched, it calls `deaf` with the reason, and only the
+ * looks at each probe remain. `relevant` filters by path, because the kubelet's directory is large.
  */
 export async function watchDirectories(
   directories: readonly string[],
@@ -24,8 +24,8 @@ export async function watchDirectories(
     ignored: (path) => !directories.includes(path) && !relevant(path),
   });
   watcher.on("all", hint);
-  // For what happened before the watch was set up.
+  // For changes before the watch was ready.
   watcher.on("ready", hint);
-  // Such as EMFILE, ENOSPC: limits of inotify, which all of root's programs on the node share.
+  // Such as EMFILE or ENOSPC: the limits of inotify, which all programs of root on the node share.
   watcher.on("error", (error) => deaf(describe(error)));
 }

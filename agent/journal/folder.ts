@@ -1,5 +1,5 @@
 /**
- * Our folder beside config.json: the journal, the previous bytes that it names, the lock's sockets,
+ * Our folder beside config.json: the journal, the files with previous bytes, the lock's sockets,
  * staged files.
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
@@ -9,12 +9,12 @@ import { ignoring } from "../files/errno.ts";
 import { previousPrefix } from "./journal.ts";
 import { FileError, sync, unlinkIfThere } from "../files/atomic-write.ts";
 
-/** Files in our folder that begin so are sockets, or were (lock.ts). */
+/** Files with this prefix are sockets of locks, alive or dead (lock.ts). */
 export const lockPrefix = "lock-";
 
 export const journalName = basename(nodeFiles.journal);
 
-/** Makes our folder, 0700, durably; with a journal in it, it is durable already. */
+/** Makes our folder, mode 0700, durably. If it contains a journal, it is durable already. */
 export async function makeFolder(folder: string): Promise<void> {
   makeDirectory(folder);
   if (!lstatSync(folder).isDirectory()) throw new FileError(`${folder} is not a directory`);
@@ -22,17 +22,17 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Makes a folder, if it is not there. Not recursively: a missing kubelet directory must not be made
- * up, and Node reports a read-only file system as ENOENT then.
+ * Makes a folder if it does not exist. Not recursively: we must not create a missing kubelet
+ * directory, and Node would report a read-only file system as ENOENT.
  */
 export function makeDirectory(folder: string): void {
   ignoring("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
 }
 
 /**
- * Removes our folder and every file that we may have left in it: the journal after all but the
- * files that it names. Then `releaseLock` is called, and another agent may be at work. A directory
- * that somebody made in it is not ours, and stays with the folder.
+ * Removes our folder and every file that we may have left in it. The files that the journal names
+ * go last, after the journal. Then it calls `releaseLock`, and another agent may start to work. A
+ * directory that others made in the folder is not ours. It stays, and so does the folder.
  */
 export async function removeFolder(folder: string, releaseLock: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);
@@ -41,7 +41,7 @@ export async function removeFolder(folder: string, releaseLock: () => void): Pro
     (name) => !isLock(name) && name !== journalName && !name.startsWith(previousPrefix),
   );
   discard(join(folder, journalName));
-  // After a power loss, a journal must not come back to name files that are gone.
+  // After a power loss, a journal must not come back without the files that it names.
   if (existsSync(folder)) await sync(folder);
   sweep(folder, (name) => !isLock(name));
   releaseLock();
@@ -49,7 +49,7 @@ export async function removeFolder(folder: string, releaseLock: () => void): Pro
   await sync(dirname(folder));
 }
 
-/** Removes what a killed run left staged: it holds credentials. */
+/** Removes what a killed agent left staged, because it contains credentials. */
 export function sweep(
   folder: string,
   stale = (name: string) => /\.(staged|new$)/.test(name),
@@ -58,7 +58,7 @@ export function sweep(
   for (const name of names) if (stale(name)) discard(join(folder, name));
 }
 
-/** Whether our folder is there without a journal, and something of it is to be removed. */
+/** Whether our folder exists without a journal and contains something to remove. */
 export function hasLeftovers(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined || !found.isDirectory()) return false;
@@ -68,7 +68,7 @@ export function hasLeftovers(folder: string): boolean {
   return entries.length === 0 || entries.some((entry) => !entry.isDirectory());
 }
 
-/** Removes a file or an empty directory; any other directory is somebody's, and stays. */
+/** Removes a file or an empty directory. Any other directory is not ours and stays. */
 export function discard(path: string): void {
   try {
     unlinkIfThere(path);

@@ -1,6 +1,6 @@
 /**
- * The journal, which must survive a kill: what the node had before us, what is ours in its file,
- * and which step is under way. Pure. It holds credentials, so no part of it is ever logged.
+ * The journal, which must survive a kill: what the node had before us, which entries are ours, and
+ * which step is under way. Pure. It contains credentials, so no part of it is ever logged.
  */
 import { createHash } from "node:crypto";
 import type { File, Journal, Owned } from "./schema.ts";
@@ -10,27 +10,28 @@ export type { File, Journal, Owned };
 export type JournalReading =
   | Readonly<{ kind: "none" }>
   | Readonly<{ kind: "journal"; journal: Journal }>
-  /**
-   * `owes`: as far as can be told, the kubelet of `unit` may be down because of what is under way.
-   */
+  /** `owes`: as far as we can tell, the change under way may have stopped the kubelet of `unit`. */
   | Readonly<{ kind: "newer"; why: string; owes: boolean; unit?: string }>
   | Readonly<{ kind: "corrupt"; why: string }>;
 
 /**
- * The version that we write, and the newest that we read. Version 1 held the previous bytes, and
- * version 2 knew config.json alone: its readers go on from a journal that tells of nothing else.
+ * The version that we write, and the newest that we read. Version 1 contained the previous bytes.
+ * Version 2 covered only config.json: its readers can continue from a journal that covers nothing
+ * else.
  */
 export const version = 3;
 const configOnly = 2;
 
-/** Files with previous bytes are named by this and their digest, by which a reader checks them. */
+/**
+ * Files with previous bytes are named by this prefix and their digest. Readers check the digest.
+ */
 export const previousPrefix = "previous-";
 
 export function digestOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }
 
-/** A journal as it is stored. `previous`, name → bytes, must be in the folder before it. */
+/** A journal as it is stored. `previous`: name → bytes, which must be in the folder first. */
 export type Stored = Readonly<{ bytes: Buffer; previous: ReadonlyMap<string, Buffer> }>;
 
 export function writeJournal(journal: Journal): Stored {
@@ -51,14 +52,14 @@ export function writeJournal(journal: Journal): Stored {
   return { bytes: Buffer.from(JSON.stringify(stored)), previous };
 }
 
-/** Whether something of ours lies outside config.json, or keeps a place in it empty. */
+/** Whether something of ours is outside config.json, or an entry in it is kept empty. */
 function ownsMoreThanConfig(owned: Owned | undefined): boolean {
   return owned?.answer !== undefined || owned?.entries.some(({ vacant }) => vacant) === true;
 }
 
 export const nothingOwned: Owned = { entries: [], rest: [] };
 
-/** The journal of a node that we are about to touch for the first time. */
+/** The journal of a node before our first change. */
 export function firstJournal(before: File): Journal {
   return {
     version,
@@ -75,7 +76,7 @@ export function firstJournal(before: File): Journal {
   };
 }
 
-/** The change is over and proved. */
+/** The change is complete and proved. */
 export function confirmed(journal: Journal): Journal {
   const {
     undo: _undo,
@@ -93,25 +94,25 @@ export function confirmed(journal: Journal): Journal {
     matters: false,
     tried: 0,
     called: false,
-    // Another content's quarantine outlives the change: that content may come back.
+    // The quarantine of another content outlives the change, because that content may come back.
     ...(quarantine !== undefined && quarantine.content !== journal.content && { quarantine }),
   };
 }
 
 /**
- * The change is over, and no restart proved it: the kubelet reads its file again by itself, and the
- * node is Ready when it must have done so.
+ * The change is complete, but no restart proved it. The kubelet rereads its file by itself, and the
+ * node turns Ready once it must have done so.
  */
 export function unproved(journal: Journal): Journal {
   return { ...confirmed(journal), rereads: "" };
 }
 
-/** Whether nothing is under way, so that a refusal leaves the node as it is. */
+/** Whether no change is under way, so that a refusal leaves the node as it is. */
 export function isIdle(journal: Journal | undefined): boolean {
   return journal === undefined || journal.phase === "applied";
 }
 
-/** Restarts that we asked for in the last `span` milliseconds before `now`. */
+/** Restarts that we requested in the last `span` milliseconds before `now`. */
 export function restartsWithin({ calls }: Journal, now: number, span: number): number {
   return calls.filter((call) => call <= now && now - call < span).length;
 }
@@ -123,10 +124,12 @@ export function restartsWithin({ calls }: Journal, now: number, span: number): n
  */
 export type Former = NonNullable<Owned["former"]>;
 
-/** Most digests that are kept, 46 bytes each: five months of a token that changes every hour. */
+/**
+ * The most digests that are kept, 46 bytes each: five months of a token that changes every hour.
+ */
 const mostDigests = 4000;
 
-/** Both lists as one, `newer` last; of too many digests the oldest go. */
+/** Joins both lists, `newer` last. If there are too many digests, the oldest are dropped. */
 export function joinFormer(older: Former | undefined, newer: Former | undefined): Former {
   const byKey = new Map<string, Set<string>>();
   for (const { key, wrote } of [...(older ?? []), ...(newer ?? [])]) {
@@ -143,7 +146,7 @@ export function joinFormer(older: Former | undefined, newer: Former | undefined)
   return lists.filter(({ wrote }) => wrote.length > 0).toReversed();
 }
 
-/** All that is or was ours there, as if nothing of it were ours any more. */
+/** Everything that is or was ours, as if nothing were ours any more. */
 export function formerOf({ entries, former }: Owned): Former {
   return joinFormer(
     former,
@@ -151,7 +154,9 @@ export function formerOf({ entries, former }: Owned): Former {
   );
 }
 
-/** Without those that are not ours after all, because another program had the same before us. */
+/**
+ * Drops digests that are not ours after all, because another program had the same value before us.
+ */
 export function withoutTheirs(
   former: Former,
   isTheirs: (key: string, digest: string) => boolean,
@@ -161,7 +166,7 @@ export function withoutTheirs(
     .filter(({ wrote }) => wrote.length > 0);
 }
 
-/** The part of a record of ownership; nothing where there is none. */
+/** The field for a record of ownership; empty if there are no digests. */
 export function formerField(former: Former): Pick<Owned, "former"> {
   return former.length > 0 ? { former } : {};
 }

@@ -1,7 +1,6 @@
 /**
- * Reads a journal back from the disk, and lets only a whole one through: the value as it was
- * written, with its files. Loaded only where there is one, because building the schema costs 10 ms
- * of a start.
+ * Reads a journal from the disk, and accepts only a complete one with its files. Loaded only if
+ * there is a journal, because building the schema takes 10 ms of a start.
  */
 import * as z from "zod/mini";
 import { isKubelet } from "../systemd/distributions.ts";
@@ -15,7 +14,7 @@ const head = z.looseObject({
   unit: z.optional(z.unknown()),
 });
 
-/** Phases in which the kubelet may be down because of us. */
+/** Phases in which we may have stopped the kubelet. */
 const owingPhases: ReadonlySet<unknown> = new Set([
   "restarting",
   "settling",
@@ -27,8 +26,8 @@ const owingPhases: ReadonlySet<unknown> = new Set([
 type Open = (name: string) => Buffer | undefined;
 
 /**
- * Reads a journal's bytes, and by `open` those that it names. A newer one is understood as long as
- * its writer says that our version may go on from it; an older one becomes one of ours.
+ * Reads a journal, and with `open` the files that it names. A newer journal is accepted if its
+ * writer allows our version to continue from it. An older one is converted.
  */
 export function readJournal(bytes: Buffer, open: Open): JournalReading {
   let value: object;

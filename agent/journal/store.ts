@@ -1,6 +1,6 @@
 /**
- * The journal on disk: a small file, with the previous bytes in files beside it. And, in the pod's
- * own directory, the digests of values that were ours before a withdrawal.
+ * The journal on disk: a small file, with the previous bytes in files beside it. Also the digests
+ * of values that were ours before a withdrawal, in the pod's own directory.
  */
 import { renameSync, statSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { replace } from "../files/atomic-write.ts";
 import { hasCode } from "../files/errno.ts";
 import { readRegular } from "../files/own-file.ts";
 
-/** An unreadable journal is kept under this name, with what it names, until the folder goes. */
+/** An unreadable journal is kept under this name, with its files, until the folder is removed. */
 export const corruptName = `${journalName}.corrupt`;
 
 /** Three times a journal of version 1 with the largest Secret and the largest config.json. */
@@ -33,9 +33,9 @@ export async function readStore(folder: string): Promise<JournalReading> {
 }
 
 /**
- * Resolves when the journal is durable. The files that it names are written before it, and those
- * that it no longer names are removed after it. A file that the present journal names is whole and
- * is kept; any other may be what a killed agent left.
+ * Resolves once the journal is durable. Files that it names are written first, and files that it no
+ * longer names are removed last. A file that the present journal names is complete and is kept. Any
+ * other file may be the rest of a killed agent.
  */
 export async function saveJournal(folder: string, journal: Journal): Promise<void> {
   await makeFolder(folder);
@@ -49,8 +49,8 @@ export async function saveJournal(folder: string, journal: Journal): Promise<voi
 }
 
 /**
- * Undoes saveJournal where what it announced cannot be done. `former`: what was there before. Never
- * throws: where nothing can be written, the journal was not written either.
+ * Undoes saveJournal if the announced change is impossible. `former`: the journal before. Never
+ * throws: if the disk is not writable, the journal was not written either.
  */
 export async function restoreJournal(folder: string, former: Journal | undefined): Promise<void> {
   try {
@@ -58,7 +58,7 @@ export async function restoreJournal(folder: string, former: Journal | undefined
     discard(join(folder, journalName));
     sweepPrevious(folder);
   } catch {
-    // The change is then under way, and is tried again.
+    // Then the change is under way, and is tried again.
   }
 }
 
@@ -66,7 +66,7 @@ export function setAside(folder: string): void {
   renameSync(join(folder, journalName), join(folder, corruptName));
 }
 
-/** Removes what a killed agent left: it holds credentials. */
+/** Removes what a killed agent left, because it contains credentials. */
 export function sweepStore(folder: string): void {
   sweep(folder);
   sweepPrevious(folder);
@@ -86,7 +86,7 @@ function mentions(journal: Buffer | undefined, name: string): boolean {
   return journal?.includes(name.slice(previousPrefix.length)) === true;
 }
 
-/** The bytes of a file; undefined if there is none, or nothing that can be ours. */
+/** The bytes of a file; undefined if it does not exist, or cannot be ours. */
 function open(file: string): Buffer | undefined {
   try {
     const read = readRegular(file, mostBytes, "follow");
@@ -103,12 +103,12 @@ function open(file: string): Buffer | undefined {
  */
 const formerName = "former";
 
-/** Half of what the pod's directory may hold. */
+/** Half of what the pod's directory may contain. */
 const mostFormerBytes = 32 * 1024;
-/** Of a digest, and of a list without its key: quotes, commas and names. */
+/** Bytes of a digest, and of a list without its key, including quotes, commas and names. */
 const bytesOf = { digest: 46, list: 21 };
 
-/** Reads the digests; none where there is no such file of ours. Never throws. */
+/** Reads the digests; empty if there is no valid file. Never throws. */
 export function readFormer(directory: string): Former {
   try {
     const read: unknown = JSON.parse(readFileSync(join(directory, formerName), "utf8"));
@@ -118,7 +118,10 @@ export function readFormer(directory: string): Former {
   }
 }
 
-/** Keeps the digests; of too many the oldest go. Where they cannot be kept, they end with us. */
+/**
+ * Saves the digests. If there are too many, the oldest are dropped. If they cannot be saved, they
+ * are lost with this process.
+ */
 export function saveFormer(directory: string, former: Former): void {
   try {
     writeFileSync(join(directory, formerName), JSON.stringify(newest(former)), { mode: 0o600 });

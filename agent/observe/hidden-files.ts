@@ -22,9 +22,7 @@ import type { Unit } from "../systemd/unit.ts";
 import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
 import { readRegular } from "../files/own-file.ts";
 
-/**
- * What config.json, where there is none, would hide from the kubelet of this unit. Never throws.
- */
+/** What a new config.json would hide from the kubelet of this unit. Never throws. */
 export async function askHides(
   {
     hiddenFiles,
@@ -51,13 +49,13 @@ async function kubeletSurroundings(
   try {
     return surroundings(await systemd.surroundings(unit.name));
   } catch {
-    // Then every file counts that any kubelet may search.
+    // Then every file counts that a kubelet may search.
     return undefined;
   }
 }
 
 /**
- * What the pod's first container wrote; a few hundred bytes in a folder that only this pod can
+ * What the pod's first container wrote: a few hundred bytes, in a directory that only this pod can
  * write to.
  */
 function readSearchResult(file: string): SearchResult {
@@ -74,8 +72,8 @@ function readSearchResult(file: string): SearchResult {
 }
 
 /**
- * The largest known pull secrets have 100 KiB; read as one million values more would not fit the
- * container.
+ * The largest known pull secrets have 100 KiB. The container does not have the memory to parse a
+ * million values more.
  */
 const mostBytes = 256 * 1024;
 
@@ -87,7 +85,7 @@ export function contentOf(file: string, legacy: boolean): FileContent {
   try {
     const read = readRegular(file, mostBytes, "refuse");
     if ("large" in read) return { unknown: `it has ${read.large} bytes` };
-    // The kubelet cannot read what is no regular file either.
+    // The kubelet cannot read anything else than a regular file either.
     return "irregular" in read ? "none" : judge(read.bytes, legacy);
   } catch (error) {
     if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return "none";
@@ -98,7 +96,7 @@ export function contentOf(file: string, legacy: boolean): FileContent {
   }
 }
 
-/** A legacy file is what `auths` holds in the other. */
+/** A legacy file contains only what the other format has below `auths`. */
 function judge(bytes: Buffer, legacy: boolean): FileContent {
   const reading = readAsKubelet(
     legacy ? Buffer.concat([Buffer.from('{"auths":'), bytes, Buffer.from("}")]) : bytes,

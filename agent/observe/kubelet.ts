@@ -13,8 +13,8 @@ import { connect } from "node:net";
 type AskedUnit = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart"> }>;
 
 /**
- * The unit whose restart is or will be owed: the one that a flag names, else that the change began
- * with, else that is found. Never throws.
+ * The unit whose restart is owed, or will be: the unit named by a flag, else the one of the change
+ * under way, else the one that is found. Never throws.
  */
 export async function askUnit(
   { systemd, config }: AskedUnit,
@@ -28,7 +28,7 @@ export async function askUnit(
     if (known !== undefined && (underWay || config.unit !== auto)) return await systemd.unit(known);
     const one = activeUnit(await systemd.states(kubeletUnits));
     if (!("unfound" in one)) return await systemd.unit(one.name);
-    // None is active. The decision judges what that means for the unit of the change.
+    // None is active. The decision judges what this means for the unit of the change.
     const former = known ?? (underWay ? formerUnit : undefined);
     return former === undefined || one.several
       ? { unfound: one.unfound }
@@ -42,16 +42,18 @@ export async function askUnit(
   }
 }
 
-/** Agents that name no unit in their journals restarted this one by default. */
+/** Older agents did not record the unit in their journals and restarted this one by default. */
 const formerUnit = "kubelet.service";
 
-/** Longer than the kubelet's status line and headers; what comes after is not read. */
+/** Longer than the kubelet's status line and headers. The rest is not read. */
 const mostBytes = 1024;
 
-/** Where a kubelet may listen that is not told otherwise; k3s with IPv6 first listens on ::1. */
+/** Where a kubelet listens by default; k3s with IPv6 first listens on ::1. */
 const loopbacks = ["127.0.0.1", "::1"];
 
-/** Whether healthz answers 200 at the address, which `auto` leaves open. Never throws. */
+/**
+ * Whether healthz answers 200 at the address; `auto` tries both loopback addresses. Never throws.
+ */
 export async function askHealthz(port: number, address = auto): Promise<boolean> {
   const hosts = address === auto ? loopbacks : [address];
   for (const host of hosts) if (await askAt(host, port)) return true;
@@ -59,8 +61,9 @@ export async function askHealthz(port: number, address = auto): Promise<boolean>
 }
 
 /**
- * Whether healthz answers 200 within two seconds. Over a bare socket: node:http takes a fifth of
- * the agent's start and 2 MiB (docs/inside/decisions/agent-cost.md), for a status line.
+ * Whether healthz answers 200 within two seconds. Uses a plain socket: for one status line,
+ * node:http would take a fifth of the agent's start and 2 MiB
+ * (docs/inside/decisions/agent-cost.md).
  */
 function askAt(host: string, port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -1,9 +1,9 @@
 /**
- * Reads what lies on the node: the Secret, our journal, config.json. Each is read again only when
- * its file has changed, so an idle look costs a few calls instead of reading and parsing 3 MiB.
+ * Reads the files on the node: the Secret, our journal, config.json. Reads each file again only
+ * after it has changed, so an idle look costs a few calls instead of reading and parsing 3 MiB.
  *
- * The calls are blocking: the files are small and local, and twenty trips through Node's thread
- * pool cost three times as much as the calls themselves.
+ * The calls block. The files are small and local, and twenty trips through Node's thread pool would
+ * cost three times as much as the calls themselves.
  */
 import { dirname, join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
@@ -42,7 +42,7 @@ export class Readings {
     this.#file = new Cached(clock);
   }
 
-  /** The grant alone: it decides whether the rest of the volume is read. */
+  /** Only the grant. It decides whether the rest of the volume is read. */
   async grant(): Promise<GrantReading> {
     const { secretDirectory } = this.#config;
     const read = () => ({ grant: readGrantIn(secretDirectory) });
@@ -55,7 +55,7 @@ export class Readings {
     return this.#volume.read(mountOf(secretDirectory), read);
   }
 
-  /** Throws what the file system threw. */
+  /** Throws the error of the file system. */
   journal(): Promise<JournalReading> {
     const [folder, path] = this.#journalPaths();
     return this.#journal.read(identityOf(folder, path), () => readStore(folder));
@@ -68,7 +68,7 @@ export class Readings {
     );
   }
 
-  /** The folder's identity counts, too: files with previous bytes may be removed from it. */
+  /** Includes the folder's identity, because files with previous bytes may be removed from it. */
   #journalPaths(): readonly [folder: string, journal: string] {
     const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
     return [dirname(path), path];
@@ -78,7 +78,7 @@ export class Readings {
     return this.#delivery.names.map((name) => join(this.#config.kubeletDirectory, name));
   }
 
-  /** Whether one of the files has changed since it was read last. */
+  /** Whether one of the files has changed since the last read. */
   isOutdated(): boolean {
     const { secretDirectory } = this.#config;
     return (
@@ -94,7 +94,7 @@ export class Readings {
   }
 }
 
-/** `undefined` where it cannot be told; reading the file then tells why. */
+/** `undefined` if it cannot be read. The attempt to read the file then reports why. */
 function identityOf(...files: readonly string[]): string | undefined {
   try {
     return files.map(identify).join(" ");
@@ -105,7 +105,7 @@ function identityOf(...files: readonly string[]): string | undefined {
 
 /**
  * Why the mounted directory is not the kubelet's; undefined if it is. The kubelet keeps each of its
- * pods in its root directory, so ours is there. An agent that knows no uid cannot tell.
+ * pods in its root directory, so our pod must be there. An agent without a uid cannot tell.
  */
 export function whyElsewhere({
   uid,
@@ -116,8 +116,8 @@ export function whyElsewhere({
 }
 
 /**
- * A file must be unchanged for this many milliseconds before what was read is kept. Two writes
- * within one tick of the file system's clock (10 ms, on some file systems 2 s) leave equal times.
+ * What was read is kept only if its file is unchanged for this many milliseconds. Two writes within
+ * one tick of the file system's clock (10 ms, on some file systems 2 s) get the same time.
  */
 const trusted = 10_000;
 
@@ -134,12 +134,13 @@ export class Cached<T extends object> {
   }
 
   /**
-   * Returns what `read` returns, or returned. The `identity` is taken before reading, so a change
-   * in between is read by the next look. `undefined` means that the file has none: nothing is kept.
+   * Returns a new or a kept result of `read`. The `identity` is taken before reading, so the next
+   * look notices a change in between. `undefined` means that the file has no identity, so nothing
+   * is kept.
    */
   async read(identity: string | undefined, read: () => T | Promise<T>): Promise<T> {
     if (identity !== this.#identity) {
-      // Released before the next one is read: there is no memory for both.
+      // Released before the next read, because there is no memory for both.
       this.#value = undefined;
       this.#identity = identity;
       this.#since = this.#clock();
@@ -149,12 +150,12 @@ export class Cached<T extends object> {
     return value;
   }
 
-  /** Whether the file was of another identity when it was last read; false before that. */
+  /** Whether the file has another identity than at the last read; false before the first read. */
   isOutdated(identity: string | undefined): boolean {
     return this.#identity !== undefined && identity !== this.#identity;
   }
 
-  /** Frees the memory. How long the file has been unchanged stays known. */
+  /** Frees the memory, but remembers how long the file has been unchanged. */
   forget(): void {
     this.#value = undefined;
   }

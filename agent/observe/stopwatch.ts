@@ -1,4 +1,4 @@
-/** Clocks that never jump, what they measure, and what this process has done when. */
+/** Clocks that never jump, and the history of what this process has done. */
 import { readFileSync } from "node:fs";
 import type { BootTime } from "../facts/facts.ts";
 
@@ -11,7 +11,10 @@ export class Stopwatch {
     this.#clock = clock;
   }
 
-  /** Notes the present value. Returns for how many milliseconds it has been that; 0 for none. */
+  /**
+   * Notes the present value. Returns for how many milliseconds it has been unchanged; 0 for
+   * `undefined`.
+   */
   unchangedFor(name: string, value: string | undefined): number {
     const now = this.#clock();
     const seen = this.#seen.get(name);
@@ -24,7 +27,7 @@ export class Stopwatch {
     return now - since;
   }
 
-  /** Begins a new look, and forgets what the last one did not note. */
+  /** Begins a new look, and drops values that the last look did not note. */
   next(): void {
     for (const [name, seen] of this.#seen) {
       if (!seen.noted) this.#seen.delete(name);
@@ -33,18 +36,18 @@ export class Stopwatch {
   }
 }
 
-/** Milliseconds for which a file that may not be replaced is not tried again. */
+/** Milliseconds until a write that the system forbids is tried again. */
 const blockedFor = 60_000;
 
 /**
- * What this process has done. Writes are spaced: the first is made at once, the next 1 s later,
- * doubling to a minute while they follow each other within five minutes. So another program that
- * rewrites the file every 100 ms costs one write a minute.
+ * What this process has done. Writes are spaced: the first is immediate, the next comes 1 s later,
+ * and the pause doubles up to a minute while writes follow each other within five minutes. So
+ * another program that rewrites the file every 100 ms causes one write a minute.
  */
 export class History {
-  /** Restarts that systemd has taken on. */
+  /** Restarts that systemd has accepted. */
   restarts = 0;
-  /** The last write failed, and not because another writer was at work. */
+  /** The last write failed, but not because of another writer. */
   unwritable = false;
   #blocked: Readonly<{ why: string; at: number }> | undefined;
   #restarted = Number.NEGATIVE_INFINITY;
@@ -62,24 +65,24 @@ export class History {
     return Math.max(0, Math.min(60_000, 500 * 2 ** this.#count) - passed);
   }
 
-  /** The system does not let us replace the file, and nothing on the node was touched. */
+  /** The system does not let us replace the file. The node is untouched. */
   block(why: string): void {
     this.#blocked = { why, at: this.#clock() };
   }
 
-  /** Why the file may not be replaced, for a minute after that was tried. */
+  /** Why the file cannot be replaced, for a minute after the attempt. */
   blocked(): string | undefined {
     const { why, at = 0 } = this.#blocked ?? {};
     return this.#clock() - at < blockedFor ? why : undefined;
   }
 
-  /** systemd has taken a restart on. */
+  /** systemd has accepted a restart. */
   restarted(): void {
     this.restarts += 1;
     this.#restarted = this.#clock();
   }
 
-  /** Milliseconds since then; infinite before the first. */
+  /** Milliseconds since the last restart; infinite before the first. */
   sinceRestart(): number {
     return this.#clock() - this.#restarted;
   }
@@ -92,7 +95,7 @@ export class History {
 }
 
 /**
- * The present moment on the one clock that all processes of a boot share. Throws if there is no
+ * The present moment on the one clock that all processes since boot share. Throws if there is no
  * /proc.
  */
 export function bootTime(): BootTime {

@@ -1,13 +1,13 @@
 /**
- * The node's lock: its holder is the node's only agent. It is a socket in our own folder, which
- * only root can enter; the probe's port could be taken by any local process. Connecting tells a
- * live holder from a dead one, however it died; nothing times out, so a frozen agent keeps the
- * lock.
+ * The node's lock. Its holder is the only agent of the node. The lock is a socket in our own
+ * folder, which only root can enter; any local process could take the probe's port. A connection
+ * attempt shows whether the holder is alive, however it died. There is no timeout, so a frozen
+ * agent keeps the lock.
  *
- * Each contender raises a flag of its own, a listening socket under a name that nobody uses twice,
- * and only then looks for others: of two, the later one sees the other's, whatever the order
- * (docs/inside/decisions/node-lock.md). One common path could not be taken over from a dead holder
- * without a moment in which a third comes in.
+ * Each agent opens a listening socket under a name that is never used again, and only then looks
+ * for other sockets. Of two agents, the later one always sees the socket of the other
+ * (docs/inside/decisions/node-lock.md). A single common path could not be taken over from a dead
+ * holder without letting in a third agent.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, renameSync, unlinkSync } from "node:fs";
@@ -29,15 +29,15 @@ export class Lock {
     this.#folder = folder;
   }
 
-  /** Whether we have it; somebody who removed our folder has taken it from us. */
+  /** Whether we hold the lock. Whoever removes our folder takes the lock from us. */
   get held(): boolean {
     return this.#socket !== undefined && existsSync(this.#socket.path);
   }
 
   /**
-   * Whether no other agent works on this node: true once we have the lock, and while there is no
-   * folder, so that nobody has done anything. `make`: the folder is made, 0700, to be locked.
-   * Throws what the file system threw.
+   * Whether this agent is alone on the node: true once we have the lock, and while the folder does
+   * not exist, because then no agent has done anything. `make`: create the folder, mode 0700, to
+   * lock it. Throws the error of the file system.
    */
   async acquire(make = false): Promise<boolean> {
     if (this.held) return true;
@@ -46,7 +46,7 @@ export class Lock {
     try {
       return await this.#contend();
     } catch (error) {
-      // Another one took the folder away, or swept up what we were about to raise.
+      // Another agent removed the folder, or swept our unfinished socket.
       if (hasCode(error, "ENOENT")) return false;
       throw error;
     }
@@ -56,8 +56,7 @@ export class Lock {
     if (!existsSync(this.#folder)) return true;
     if (!lstatSync(this.#folder).isDirectory())
       throw new FileError(`${this.#folder} is not a directory`);
-    // Who waits for another one must not stir the folder each second: that one would look each
-    // time.
+    // A waiting agent must not change the folder each second: the holder would look each time.
     if (await this.#hasOthers()) return false;
     await this.#listen();
     if (!(await this.#hasOthers())) return true;
@@ -65,7 +64,7 @@ export class Lock {
     return false;
   }
 
-  /** Gives it up; nothing may be done on the node afterwards. Never throws. */
+  /** Releases the lock. Do nothing on the node afterwards. Never throws. */
   release(): void {
     if (this.#socket === undefined) return;
     const { path, server } = this.#socket;
@@ -73,13 +72,14 @@ export class Lock {
     try {
       unlinkSync(path);
     } catch {
-      // It is gone, or the next agent finds nobody behind it.
+      // The socket is gone, or the next agent finds nobody listening.
     }
     server.close();
   }
 
   /**
-   * It has its name only when it can be connected to: before, it would be taken for a dead one's.
+   * Renames the socket to its final name only when it accepts connections. Before, it would look
+   * dead.
    */
   async #listen(): Promise<void> {
     const path = join(this.#folder, `${lockPrefix}${randomBytes(8).toString("hex")}`);
@@ -96,7 +96,7 @@ export class Lock {
     this.#socket = { path, server };
   }
 
-  /** Takes dead ones' flags away on the way: their names do not come again. */
+  /** Also removes the sockets of dead agents. Their names are never used again. */
   async #hasOthers(): Promise<boolean> {
     for (const name of readdirSync(this.#folder)) {
       const path = join(this.#folder, name);
@@ -110,7 +110,8 @@ export class Lock {
 }
 
 /**
- * Only what surely has nobody behind it is dead: a full queue, or no permission, is an answer, too.
+ * A socket is dead only if certainly nobody listens. A full queue or a missing permission means
+ * that it is alive.
  */
 async function isAlive(path: string): Promise<boolean> {
   const socket = connect(path);

@@ -1,10 +1,10 @@
 /**
  * Readiness on the node's loopback, for the kubelet's probe. Any local process can take the port
- * first, or answer in our place (SECURITY.md): nothing that the agent does depends on it, and what
- * may not be forged is said by the container's end (word.ts).
+ * first, or answer in our place (SECURITY.md). So nothing that the agent does depends on it, and
+ * what must not be forged is reported by the end of the container (word.ts).
  *
- * HTTP by hand, as much as a probe needs: node:http costs twice the CPU at a probe a second, and a
- * fifth of the start (docs/inside/decisions/agent-cost.md).
+ * A hand-written HTTP server with only what a probe needs: at one probe a second, node:http costs
+ * twice the CPU, and a fifth of the start (docs/inside/decisions/agent-cost.md).
  */
 import { createServer, type Socket } from "node:net";
 import { statusOf } from "#contract/agent-codes.ts";
@@ -17,8 +17,8 @@ export type Readiness = Readonly<{ ready: boolean; code: Code; line: string }>;
 
 export type ReadinessPort = Readonly<{
   /**
-   * Why nobody can ask us, while the port is somebody else's; `undefined` before the first try is
-   * over, too.
+   * Why nobody can reach us while another program has the port; `undefined` also before the first
+   * attempt is over.
    */
   taken(): string | undefined;
   close(): void;
@@ -26,21 +26,24 @@ export type ReadinessPort = Readonly<{
 
 const longestBackOff = 10_000;
 
-/** Longest request read, in bytes; the kubelet's has 200. A longer one is cut off. */
+/**
+ * The longest request that is read, in bytes. The kubelet's has 200. Longer requests are cut off.
+ */
 const mostBytes = 4096;
 /**
- * Connections kept open. The kubelet makes one per probe; each new one cuts off the sixteenth
- * before it, so silent clients cannot keep others out and no probe needs a timer (a quarter of its
- * cost).
+ * Open connections. The kubelet makes one per probe. Each new connection closes the sixteenth
+ * before it, so silent clients cannot block others, and a probe needs no timer, which would be a
+ * quarter of its cost.
  */
 const mostConnections = 16;
 
 /**
- * Listens, and tries again every second, later every ten, where the port is taken; `changed` is
- * called when it is found taken and when it is had. `GET /readyz` answers 200, or the status of its
- * code, with one line; `unready` is called with each of the latter. With `?template=DIGEST` it
- * answers for any other template than its own that another agent works here: the kubelet's probe of
- * a waiting pod reaches the agent that holds the port, which must not answer for the other.
+ * Listens. If the port is taken, tries again every second, later every ten seconds. Calls `changed`
+ * when the port turns out to be taken, and when it is ours. `GET /readyz` answers 200, or the
+ * status of its code, with one line, and calls `unready` in the second case. For `?template=DIGEST`
+ * with another template than its own, it answers that another agent works here: the probe of a
+ * waiting pod reaches the agent that holds the port, and this agent must not answer for the other
+ * one.
  */
 export function serveReadiness(
   port: number,
@@ -66,11 +69,11 @@ export function serveReadiness(
     let request = "";
     socket.on("data", (bytes: Buffer) => {
       request += bytes.toString("latin1");
-      // To the end of the headers: closing with unread bytes would reset the connection under the
-      // answer.
+      // Read to the end of the headers. Closing with unread bytes would reset the connection before
+      // the answer arrives.
       const whole = request.includes("\r\n\r\n");
       if (!whole && request.length <= mostBytes) return;
-      // So little is the kernel's as soon as it is written. `end` would wait for the other side: a
+      // So few bytes are with the kernel once they are written. `end` would wait for the client, a
       // sixth of a probe.
       if (whole) socket.write(answerTo(request));
       socket.destroy();
@@ -86,7 +89,7 @@ export function serveReadiness(
     changed();
   });
   server.on("error", (error) => {
-    // Of a connection that could not be accepted, for want of descriptors.
+    // A connection could not be accepted, because descriptors are short.
     if (server.listening) return;
     const known = taken !== undefined;
     taken = describe(error);
@@ -105,17 +108,16 @@ export function serveReadiness(
   };
 }
 
-/** The status line of an agent that is not ready, after the protocol. */
+/** The status line of an agent that is not ready, without the protocol. */
 const statusLine = (code: Code): string => `${statusOf(code)} ${code}`;
 
-/** It ends with the connection. */
+/** The answer ends with the connection. */
 function answer(status: string, line: string): string {
   return `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${line}\n`;
 }
 
 /**
- * States in which the kubelet that probed us may have ended: only an answer to its successor
- * counts.
+ * In these states the kubelet that probed us may have ended. Only an answer to the next one counts.
  */
 const restarts: ReadonlySet<Code> = new Set([
   codes.restartOwed,
@@ -127,13 +129,13 @@ const restarts: ReadonlySet<Code> = new Set([
   codes.kubeletSilent,
 ]);
 
-/** Seconds; it probes every second, and a starved node is given a minute. */
+/** Seconds. The kubelet probes every second, and a busy node gets a minute. */
 const noticedWithin = 60;
 
 /**
  * Makes readiness a proof of a grant. The controller considers a node served when its pod is Ready
  * and the transition time differs from the grant's `since`. So the kubelet must have seen the agent
- * unready after it got the grant, and in another second than `since`: transition times have no
+ * unready after the grant arrived, and in another second than `since`: transition times have no
  * fractions.
  */
 export class ReadinessProof {
@@ -148,8 +150,9 @@ export class ReadinessProof {
   }
 
   /**
-   * The kubelet, or who else probes, was answered that we are not ready. Returns whether that is
-   * news. From the decision to restart a kubelet to the next look the old one may still ask.
+   * A client, usually the kubelet, got the answer that we are not ready. Returns whether this is
+   * new. Between the decision to restart a kubelet and the next look, the old kubelet may still
+   * probe.
    */
   sawUnready(): boolean {
     if (this.#answered || this.#isRestarting) return false;
@@ -157,7 +160,7 @@ export class ReadinessProof {
     return true;
   }
 
-  /** Returns the step, or a wait in its place until the kubelet has seen the agent unready. */
+  /** Returns the step, or a wait until the kubelet has seen the agent unready. */
   orWait(step: Step, grant: GrantReading): Step {
     const given = typeof grant === "string" ? undefined : grant;
     const key = given && keyOf(given);
@@ -165,7 +168,7 @@ export class ReadinessProof {
       this.#key = key;
       this.#answered = false;
     }
-    // An unfit node that waits for a grant is Ready although its healthz is silent.
+    // An unfit node that waits for a grant is Ready, even if its healthz is silent.
     this.#isRestarting = restarts.has(step.code) && !step.ready;
     if (this.#isRestarting) this.#answered = false;
     if (!step.ready || given === undefined) return step;
@@ -173,9 +176,9 @@ export class ReadinessProof {
   }
 
   /**
-   * Whether the kubelet, which notices within a minute that we are ready, might note the very
-   * second of `since`. A clock that was set back further would take hours to pass it, and cannot
-   * meet it. Of a text that is no time, no second is known.
+   * Whether the kubelet, which notices our readiness within a minute, might record exactly the
+   * second of `since`. A clock that was set back further would need hours to reach that second, so
+   * it cannot collide. A text that is not a time cannot either.
    */
   #mayEqual(since: string): boolean {
     const ahead = Math.floor(Date.parse(since) / 1000) - Math.floor(this.#now() / 1000);

@@ -1,4 +1,7 @@
-/** Reports steps: readiness at once, the log and the termination message when there is news. */
+/**
+ * Reports steps: the readiness at once, the log and the termination message when there is something
+ * new.
+ */
 import { SystemdError, NoAnswer, NoSystemd, RestartRefused } from "../systemd/connection.ts";
 import { describe } from "../files/errno.ts";
 import { messageOf, type WordKind } from "#contract/word.ts";
@@ -16,7 +19,7 @@ export class Status {
   readonly #log: Log;
   readonly #writeMessage: (line: string) => void;
 
-  /** `leaveWord` replaces the termination message; `clock`: milliseconds that never jump. */
+  /** `writeMessage` replaces the termination message. `clock`: milliseconds that never jump. */
   constructor(log: Log, writeMessage: (line: string) => void, clock: () => number) {
     this.#log = log;
     this.#writeMessage = writeMessage;
@@ -30,14 +33,15 @@ export class Status {
   }
 
   /**
-   * Reports a step before it is done; in the log where it is news (`News`). Throws where a word
-   * cannot be left: the step must not be done then.
+   * Reports a step before it is executed. `LogLimiter` decides whether it is logged. Throws if a
+   * word cannot be written: then the step must not be executed.
    */
   report(step: Step, observed: Observed): void {
     const line = formatLine(step.code, step.detail);
     const revision = revisionOf(observed);
     const signed = `${line} (revision ${revision})`;
-    // A record is over at once, and its successor sets the readiness: it must not flicker between.
+    // A record is over at once, and the next step sets the readiness, which must not flicker in
+    // between.
     if (step.again !== 0 || step.action !== "record")
       this.#readiness = { ready: step.ready, code: step.code, line: signed };
     if (this.#limiter.admits(step, line))
@@ -49,12 +53,12 @@ export class Status {
       this.#writeMessage(word);
       this.#word = word;
     } catch (error) {
-      // A line for people is no reason to fail. A word is what the controller waits for.
+      // A line for administrators may be lost. A word may not, because the controller waits for it.
       if (kind !== undefined) throw error;
     }
   }
 
-  /** Logs what an action returned, such as a job's result. */
+  /** Logs the result of an action, such as that of a systemd job. */
   done(step: Step, outcome: string | undefined, observed: Observed): void {
     const revision = revisionOf(observed);
     if (outcome !== undefined)
@@ -62,17 +66,17 @@ export class Status {
   }
 }
 
-/** The revision that a line is about: the granted one, without a grant the node's own. */
+/** The revision of a line: the granted revision, or without a grant the node's own. */
 function revisionOf({ grant, journal }: Observed): number {
   return grantedRevision(grant) || journal;
 }
 
-/** What the end says of the grant, if it does. */
+/** The word that a container's end reports about the grant, if any. */
 function wordOf(step: Step): WordKind | undefined {
   return step.action === "give up" ? "failed" : step.action === "end" ? step.word : undefined;
 }
 
-/** The termination message: the line, and the word of this kind, if it is about a grant. */
+/** The termination message: the line, with a word of this kind if there is a grant. */
 function withWord(
   line: string,
   kind: WordKind | undefined,
@@ -85,7 +89,7 @@ function withWord(
   return messageOf(line, { kind, key, journal });
 }
 
-/** An error as a step: nothing is changed, and it is tried again. */
+/** The step for an error: changes nothing, and tries again. */
 export function failureStep(error: unknown): Step {
   const failed = (code: Code, again: Step["again"]) => wait(code, again, describe(error));
   if (error instanceof FileChanged) return failed(codes.changedMeanwhile, 100);
@@ -116,14 +120,14 @@ export function openLog(node: string): Log {
 }
 
 const minute = 60_000;
-/** Actions, not states: logged whenever there is room, however often. */
+/** Actions, not states. Logged whenever the limit allows it, however often. */
 const actions: ReadonlySet<Step["action"]> = new Set(["restart", "leave", "give up", "end"]);
-/** After these something was achieved, and what was logged before may be logged again. */
+/** These steps achieve something. After them, earlier states may be logged again. */
 const achievements: ReadonlySet<Step["action"]> = new Set([...actions, "record"]);
-/** A rollout takes a dozen lines; this is room for three, and for what follows. */
+/** A rollout takes a dozen lines. This is enough for three, and for what follows. */
 const burst = 40;
 /**
- * A state that returns within this time is no news: an operation that is tried every 30 s may fail
+ * A state that returns within this time is not new: an operation that is tried every 30 s may fail
  * for hours.
  */
 const remembered = 10 * minute;
@@ -134,10 +138,10 @@ const remembered = 10 * minute;
  */
 export class LogLimiter {
   readonly #clock: () => number;
-  /** Milliseconds that may be spent; a line costs a minute. */
+  /** Saved milliseconds. A line costs a minute. */
   #saved = burst * minute;
   #looked: number;
-  /** State → when it was told. There are as many as codes, twice. */
+  /** State → when it was logged. At most two states per code. */
   readonly #logged = new Map<string, number>();
   #present = { state: "", since: 0 };
   #last = { state: "", line: "", at: 0 };
@@ -149,9 +153,9 @@ export class LogLimiter {
   }
 
   /**
-   * Whether the step is to be told, as this line; if so, it counts as told. The law: a code with a
-   * readiness that has stood for a minute is the last one told; and in no hour are there more than
-   * 100 lines.
+   * Whether to log the step as this line. If so, the line counts as logged. The law: a code and
+   * readiness that have lasted for a minute are the last ones logged, and no hour has more than 100
+   * lines.
    */
   admits({ action, code, ready }: Pick<Step, "action" | "code" | "ready">, line: string): boolean {
     const now = this.#clock();
@@ -171,7 +175,7 @@ export class LogLimiter {
   #isNew(state: string, line: string, now: number): boolean {
     const { since } = this.#present;
     const last = this.#last;
-    // Only the detail differs, such as the size of a file that grows.
+    // Only the detail differs, such as the size of a growing file.
     if (last.state === state) return last.line !== line && now - last.at >= minute;
     const logged = this.#logged.get(state);
     return logged === undefined || now - logged >= remembered || now - since >= minute;

@@ -1,16 +1,16 @@
 /**
- * What only the container's end can say, because nobody can forge an exit code and a termination
- * message: the node has proved its grant, has failed with it, does not support it, is ahead of it,
- * or has given everything back. Readiness will not do: any local process can answer on that port in
- * our place (SECURITY.md).
+ * What only the end of the container can report, because nobody can forge an exit code and a
+ * termination message: the node has proved its grant, has failed with it, does not support it, is
+ * ahead of it, or has removed all entries. Readiness is not enough: any local process can answer on
+ * that port in our place (SECURITY.md).
  *
- * A word is said once. A mark in the pod's own directory, made right before the end, shows the next
- * process that it need not say it. The next process takes the mark away: one that starts after any
- * other end says the word again.
+ * A word is reported once. A mark in the pod's own directory, written right before the end, shows
+ * the next process that the word was reported. That process removes the mark. So after any other
+ * end, the word is reported again.
  *
- * A grant that was proved is never refused later. Trouble that comes after the proof, such as a
- * config.json that cannot be read, makes the node NotReady until it is over; a refusal would last
- * as long as the grant.
+ * A proved grant is never refused later. If a problem comes after the proof, such as an unreadable
+ * config.json, the node is NotReady until the problem is over. A refusal would last as long as the
+ * grant.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,10 +20,10 @@ import { hasCode } from "../files/errno.ts";
 import { granted, grantedKey, type Observed, reportedKey } from "../facts/grant.ts";
 import { codes, atOnce, type Step } from "../facts/step.ts";
 
-/** A refusal must last this long before it ends the container: it may heal meanwhile. */
+/** A refusal must last this long before it ends the container, because the reason may disappear. */
 const refusalLasts = 10_000;
 
-/** What a pod without a grant says of its predecessor's. */
+/** What a pod without a grant reports about the grant of an earlier pod. */
 const predecessor = {
   code: codes.rolledBack,
   detail: "a pod before this one began the change",
@@ -42,7 +42,7 @@ type Marks = {
   refused: string | undefined;
   /** Key of the grant that this pod was Ready with. */
   proved: string | undefined;
-  /** The word that the last process ended with. */
+  /** The word that the last process reported. */
   said: string | undefined;
 };
 
@@ -53,7 +53,7 @@ export class Word {
   /** The grant that is being refused, and since when. */
   #refusal: Readonly<{ key: string; since: number }> | undefined;
 
-  /** `directory` is the pod's own; `clock`: milliseconds that never jump. */
+  /** `directory`: the pod's own. `clock`: milliseconds that never jump. */
   constructor(directory: string, clock: () => number) {
     this.#file = join(directory, "word");
     this.#clock = clock;
@@ -62,23 +62,23 @@ export class Word {
     try {
       this.#write({ ...this.#marks, said: undefined });
     } catch {
-      // The word is then not said again after a crash.
+      // Then the word is not reported again after a crash.
     }
   }
 
-  /** The grant, by its key, that this pod has refused: it stays refused. */
+  /** Key of the grant that this pod has refused. The refusal is final. */
   get refused(): string | undefined {
     return this.#marks.refused;
   }
 
-  /** The grant, by its key, that this pod was Ready with, or has confirmed the release of. */
+  /** Key of the grant that this pod was Ready with, or whose release it has confirmed. */
   get proved(): string | undefined {
     return this.#marks.proved;
   }
 
   /**
-   * Returns the step, or an end in its place where a word is due. The released and the proved end
-   * come before the agent is Ready with it for the first time.
+   * Returns the step, or an end with a word if one is due. `released` and `proved` are reported
+   * before the agent turns Ready for the first time.
    */
   orEnd(step: Step, observed: Observed): Step {
     const key = grantedKey(observed.grant);
@@ -98,13 +98,14 @@ export class Word {
   }
 
   /**
-   * Marks the word as said: to be called after it was left as the termination message, right before
-   * the end. A kill before leaves no mark, and the next container says it. Throws where no mark can
-   * be made; a refusal is then not tried again, since the reason for it is worth more.
+   * Marks the word as reported. Call it after the termination message is written, right before the
+   * end. If the agent is killed earlier, there is no mark, and the next container reports the word.
+   * Throws if the mark cannot be written. A refusal is then not repeated, because its reason is
+   * worth more.
    */
   mark(kind: WordKind, observed: Observed): void {
     const key = reportedKey(observed);
-    // What was taken unasked fails without a word.
+    // Content that was taken without a grant fails without a word.
     if (key === undefined) return;
     const said = `${kind} ${key}`;
     if (kind === "unfit") Object.assign(this.#marks, { refused: key, said });
@@ -126,7 +127,7 @@ export class Word {
     return this.#marks.said === `${kind} ${reportedKey(observed)}`;
   }
 
-  /** As a whole, so that it does not grow with the grants. */
+  /** Writes the whole file, so that it does not grow with the grants. */
   #write(marks: Marks): void {
     const lines = Object.entries(marks).flatMap(([name, mark]) =>
       mark ? [`${name} ${mark}\n`] : [],
@@ -135,7 +136,7 @@ export class Word {
   }
 }
 
-/** The word that is due at once in this state. */
+/** The word that is due immediately in this state. */
 function dueFor(step: Step, observed: Observed): WordKind | undefined {
   const { grant, fulfilled } = observed;
   const given = granted(grant);

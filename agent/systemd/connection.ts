@@ -1,14 +1,14 @@
 /**
- * One connection to systemd over its own socket, by dbus-next. That has no deadlines, never rejects
- * a call when the connection dies, and takes every socket for a bus's; all of that is contained
- * here.
+ * One connection to systemd over its own socket, with dbus-next. dbus-next has no deadlines, never
+ * rejects a call when the connection dies, and treats every socket as a message bus. This file
+ * hides all three.
  */
 import type { EventEmitter } from "node:events";
 import type { Socket as NodeSocket } from "node:net";
 import type { Message } from "dbus-next";
 import { OwnError } from "../files/errno.ts";
 
-/** No answer, or not from systemd: nothing is known about the unit. */
+/** No answer, or not from systemd. Nothing is known about the unit. */
 export class NoAnswer extends OwnError {}
 
 /** systemd answered with an error. */
@@ -24,14 +24,14 @@ export class SystemdError extends OwnError {
 /** There is no systemd on this node. */
 export class NoSystemd extends NoAnswer {}
 
-/** systemd, or what decides for it, has said no to a restart. */
+/** systemd, or a policy that it asks, refused a restart. */
 export class RestartRefused extends OwnError {}
 
-/** Errors that decide nothing: the same question may be answered a moment later. */
+/** Temporary errors: the same request may succeed a moment later. */
 const transient =
   /\.(?:NoReply|Timeout|TimedOut|Disconnected|LimitsExceeded|NoMemory|TransactionIsDestructive|TransactionJobsConflicting|ShuttingDown)$/;
 
-/** Whether the error is an answer to the question, such as AccessDenied. */
+/** Whether the error is a definite answer, such as AccessDenied. */
 export function isDefinite({ type }: SystemdError): boolean {
   return !transient.test(type);
 }
@@ -50,25 +50,24 @@ type Ended = Readonly<{ job: unknown; result: string }>;
 
 export type Peer = Readonly<{
   call(call: Call): Promise<unknown[]>;
-  /** The job's result; it may have ended at any time since the connection was made. */
+  /** The job's result. The job may have ended at any time since the connection was made. */
   resultOf(job: unknown): Promise<string>;
 }>;
 
 export type Connection = Readonly<{
   /**
-   * Gives `use` the connection as soon as it is made. Everything together has `deadline`
-   * milliseconds. Throws NoAnswer when systemd cannot be reached, refuses us, dies or stays
-   * silent, after which this connection is of no more use; and SystemdError when it answers with an
-   * error.
+   * Calls `use` once the connection is made. Everything together has `deadline` milliseconds.
+   * Throws NoAnswer if systemd cannot be reached, refuses us, dies or stays silent; then this
+   * connection is of no more use. Throws SystemdError if systemd answers with an error.
    */
   within<T>(deadline: number, use: (connection: Peer) => Promise<T>): Promise<T>;
-  /** Whether it died, or was stopped. */
+  /** Whether the connection died or was stopped. */
   broken(): boolean;
   close(): void;
 }>;
 
 /**
- * dbus-next keeps these to itself; they are the only way to notice that the connection died or
+ * Private members of dbus-next. They are the only way to notice that the connection died or that
  * Hello was answered.
  */
 type Internals = {
@@ -76,10 +75,10 @@ type Internals = {
   _methodReturnHandlers: Record<number, () => void>;
 };
 
-/** How many ends of jobs are kept while nobody waits for one; a restart makes a handful. */
+/** How many ended jobs are kept while no caller waits for one. A restart causes a handful. */
 const mostEnded = 1000;
 
-/** Begins to connect to systemd's socket; `stop` ends whatever is being waited for. */
+/** Starts to connect to systemd's socket. `stop` ends any wait. */
 export async function connectTo(path: string, stop: AbortSignal): Promise<Connection> {
   const { Message, MessageType, sessionBus } = await import("dbus-next");
   const { promise: failed, reject } = Promise.withResolvers<never>();
@@ -88,13 +87,13 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
     broken = true;
     reject(new NoAnswer(why));
   };
-  // When it loses a race below, it must not become an unhandled rejection.
+  // If it loses a race below, it must not become an unhandled rejection.
   failed.catch(() => {});
   stop.throwIfAborted();
   const onStop = () => fail("stopped");
   stop.addEventListener("abort", onStop);
 
-  // Only EXTERNAL: with its default methods dbus-next would go looking for cookies under $HOME and
+  // Only EXTERNAL: with its default methods, dbus-next would search for cookies under $HOME and
   // hang.
   const options = { busAddress: `unix:path=${path}`, authMethods: ["EXTERNAL"] };
   const bus = sessionBus(options as Parameters<typeof sessionBus>[0]);
@@ -106,11 +105,11 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   );
   for (const event of ["close", "end"])
     stream.on(event, () => fail("the connection to systemd was closed"));
-  // What dbus-next throws while it parses would otherwise surface as an uncaught exception.
+  // Otherwise an error of dbus-next's parser would become an uncaught exception.
   guard(stream, (error) => fail(`unreadable message: ${error.message}`));
 
-  // dbus-next greets a bus. systemd has no such object and answers with an error, which ends the
-  // handshake as well.
+  // dbus-next says Hello to a bus. systemd has no such object and answers with an error, which also
+  // ends the handshake.
   const hello = 1;
   const ready = new Promise<void>((resolve) => {
     handlers[hello] = () => resolve();
@@ -119,7 +118,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   const ended: Ended[] = [];
   let listener: ((one: Ended) => void) | undefined;
   bus.on("message", ({ type, member, body }: Message) => {
-    // Unasked, systemd sends its direct peers every signal, such as each change of each unit.
+    // systemd sends its direct peers every signal, such as each change of each unit.
     if (type !== MessageType.SIGNAL || member !== "JobRemoved") return;
     const one = { job: body[1], result: String(body[3]) };
     if (ended.length < mostEnded) ended.push(one);
@@ -129,7 +128,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   const race = <R>(other: Promise<R>): Promise<R> => Promise.race([other, failed]);
   const connection: Peer = {
     call: async (call) => {
-      // It throws where an answer is used that is no path.
+      // The constructor throws for an answer that is not a valid path.
       const ask = async () =>
         await bus.call(new Message({ ...call, body: [...(call.body ?? [])] }));
       const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
@@ -139,7 +138,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
       race(
         new Promise<string>((resolve) => {
           listener = (one) => void (one.job === job && resolve(one.result));
-          // The end may have been read together with the reply, before the caller runs again.
+          // The job may have ended in the same read as the reply, before the caller runs again.
           ended.forEach(listener);
         }),
       ),
@@ -163,9 +162,10 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
 }
 
 /**
- * Ends the handshake with its first line, as systemctl does. dbus-next sends BEGIN with the first
- * message behind it. Whatever systemd reads together with BEGIN, it leaves in its buffer until more
- * comes, and nothing comes: we wait for the answer. In one write both lines are read together.
+ * Ends the handshake together with its first line, as systemctl does. dbus-next sends BEGIN with
+ * the first message behind it. Whatever systemd reads together with BEGIN stays in its buffer until
+ * more arrives, and nothing arrives, because we wait for the answer. Written at once, both lines
+ * are read together.
  */
 function beginAtOnce(stream: Pick<NodeSocket, "write">): void {
   const write = stream.write.bind(stream);
@@ -182,7 +182,7 @@ function translate(error: unknown): Error {
   return new NoAnswer(error instanceof Error ? error.message : String(error));
 }
 
-/** Turns an exception of any `readable` listener on the stream into a report. */
+/** Reports exceptions of `readable` listeners on the stream. */
 function guard(stream: EventEmitter, report: (error: Error) => void): void {
   const emit = stream.emit.bind(stream);
   stream.emit = (event: string | symbol, ...args: unknown[]) => {

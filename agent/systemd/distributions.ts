@@ -1,15 +1,15 @@
 /**
- * The units that run a kubelet, by distribution; which of them is this node's, and whether it may
- * be restarted. Pure.
+ * The units that run a kubelet, by distribution: which one is this node's, and whether it may be
+ * restarted. Pure.
  *
- * k3s and RKE2 have two of them in every cluster, one for servers and one for workers, so a name
- * for all nodes is wrong on half.
+ * Clusters of k3s and RKE2 have two of them, one for servers and one for workers. So one name for
+ * all nodes is wrong on half of the nodes.
  */
 import type { UnitState } from "./unit.ts";
 
-/** A restart of what `carries` a control plane takes the API server or its supervisor along. */
+/** Restarting a unit with `hasControlPlane` also restarts the API server or its supervisor. */
 const kubelets: readonly Readonly<{ name: string; hasControlPlane: boolean }>[] = [
-  // kubeadm, and every distribution that packs the kubelet by itself.
+  // kubeadm, and every distribution that packages the kubelet separately.
   { name: "kubelet.service", hasControlPlane: false },
   { name: "k3s.service", hasControlPlane: true },
   { name: "k3s-agent.service", hasControlPlane: false },
@@ -18,22 +18,22 @@ const kubelets: readonly Readonly<{ name: string; hasControlPlane: boolean }>[] 
   { name: "k0scontroller.service", hasControlPlane: true },
   { name: "k0sworker.service", hasControlPlane: false },
   { name: "snap.microk8s.daemon-kubelite.service", hasControlPlane: true },
-  // Canonical Kubernetes, and Charmed Kubernetes: their control planes are units of their own.
+  // Canonical Kubernetes and Charmed Kubernetes. Their control planes are separate units.
   { name: "snap.k8s.kubelet.service", hasControlPlane: false },
   { name: "snap.kubelet.daemon.service", hasControlPlane: false },
 ];
 
-/** Whom `auto` asks for. */
+/** The units that `auto` asks for. */
 export const kubeletUnits: readonly string[] = kubelets.map(({ name }) => name);
 
-/** Whether it is the name of one of these. */
+/** Whether it is the name of one of these units. */
 export function isKubelet(name: unknown): name is string {
   return kubelets.some((one) => one.name === name);
 }
 
 /**
- * The one unit that is active, or what was found instead: a left-over kubelet.service that is dead
- * is no rival of k3s.
+ * The only active unit, or what was found instead. A dead left-over kubelet.service does not
+ * compete with k3s.
  */
 export function activeUnit(
   states: readonly UnitState[],
@@ -54,8 +54,8 @@ export function activeUnit(
 type Policy = "Always" | "Never";
 
 /**
- * Whether the kubelet of this unit is restarted, or left to read its file again. An unknown unit
- * carries no control plane.
+ * Whether the kubelet of this unit is restarted, or left to reread its file. An unknown unit has no
+ * control plane.
  */
 export function policyFor(
   flags: Readonly<{ restart: Policy; restartControlPlane: Policy }>,

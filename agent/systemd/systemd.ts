@@ -1,4 +1,4 @@
-/** Units as systemd sees them, over D-Bus; the kubelet's is the one that we may restart. */
+/** systemd's units over D-Bus. The kubelet's unit is the one that we may restart. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Connection, SystemdError, type Peer, NoSystemd, connectTo } from "./connection.ts";
@@ -12,44 +12,44 @@ import {
 } from "./unit.ts";
 
 /**
- * What came of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the
- * connection was lost while it ran), or the error for which there is no job.
+ * The outcome of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the
+ * connection was lost while it ran), or the error because of which there is no job.
  */
 type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 
-/** Questions that follow each other share one connection, until disconnect. */
+/** Requests that follow each other share one connection, until `disconnect`. */
 export type Systemd = Readonly<{
-  /** A unit's present state. Throws NoAnswer or SystemdError. */
+  /** The unit's present state. Throws NoAnswer or SystemdError. */
   unit(name: string): Promise<Unit>;
-  /** Which of these are there, and run. Throws like `unit`. */
+  /** Which of these units exist and are active. Throws like `unit`. */
   states(names: readonly string[]): Promise<UnitState[]>;
-  /** In what directory and environment the unit's processes begin. Throws like `unit`. */
+  /** The directory and environment of the unit's processes. Throws like `unit`. */
   surroundings(name: string): ReturnType<typeof readSurroundings>;
   /**
-   * Restarts a unit and waits for the job; `recorded` is awaited before it is asked for. Never
-   * throws, never cancels the job: that would leave the unit stopped.
+   * Restarts a unit and waits for the job. Awaits `recorded` before the request. Never throws, and
+   * never cancels the job, because that would leave the unit stopped.
    */
   restart(name: string, recorded: () => Promise<void>): Promise<Restarted>;
-  /** Forgets failures and the start limit's count, so that the next start is not refused. */
+  /** Resets failures and the count of the start limit, so that the next start is not refused. */
   resetFailed(name: string): Promise<void>;
-  /** Gives the connection up, before a wait. */
+  /** Closes the connection, before a wait. */
   disconnect(): void;
 }>;
 
-/** Milliseconds for one question or job, from connecting to the last answer. */
+/** Milliseconds for one request or job, from connecting to the last answer. */
 type Deadlines = Readonly<{ question: number; job: number }>;
 
 const defaults: Deadlines = {
-  // Answered in a millisecond. 10 s leaves a thrashing node its time.
+  // systemd answers in a millisecond. 10 s are for a thrashing node.
   question: 10_000,
-  // TimeoutStopSec and TimeoutStartSec are 90 s each by default; 30 s for ExecStartPre and a busy
-  // node.
+  // TimeoutStopSec and TimeoutStartSec are 90 s each by default. 30 s are for ExecStartPre and a
+  // busy node.
   job: 210_000,
 };
 
 /**
- * systemd's own socket, which systemctl uses as root (docs/inside/decisions/systemd-socket.md).
- * Throws NoSystemd where there is none.
+ * systemd's own socket, which root's systemctl uses (docs/inside/decisions/systemd-socket.md).
+ * Throws NoSystemd if it does not exist.
  */
 function socketIn(directory: string): string {
   const socket = join(directory, "private");
@@ -57,10 +57,7 @@ function socketIn(directory: string): string {
   throw new NoSystemd(`connect ENOENT ${socket}`);
 }
 
-/**
- * `directory`: the node's /run/systemd. `stop` ends whatever is being waited for; a job goes on
- * without us.
- */
+/** `directory`: the node's /run/systemd. `stop` ends any wait, but a job continues without us. */
 export function systemdOver(directory: string, stop: AbortSignal, deadlines = defaults): Systemd {
   let open: Connection | undefined;
   const disconnect = () => {
@@ -86,7 +83,7 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = de
       try {
         return await restart(name, recorded, (use) => within(deadlines.job, use));
       } finally {
-        // A connection keeps the signals of one job.
+        // A connection collects the signals of only one job.
         disconnect();
       }
     },
@@ -103,7 +100,7 @@ async function restart(
   recorded: () => Promise<void>,
   connect: (use: (systemd: Peer) => Promise<string>) => Promise<string>,
 ): Promise<Restarted> {
-  // From the moment when the request is on its way, an error no longer means that there is no job.
+  // Once the request is on its way, an error does not mean that there is no job.
   let sent = false;
   try {
     const result = await connect(async (systemd) => {

@@ -1,4 +1,4 @@
-/** What systemd tells of a unit, in one piece. */
+/** What systemd reports about a unit. */
 import type { Peer } from "./connection.ts";
 
 export type Unit = Readonly<{
@@ -13,18 +13,18 @@ export type Unit = Readonly<{
   /** A job that is queued or runs for the unit. */
   busy: boolean;
   mainPid: number;
-  /** Automatic restarts since the last start that somebody asked for. */
+  /** Automatic restarts since the last requested start. */
   restarts: number;
   /** `success`, `exit-code`, `start-limit-hit` … */
   result: string;
-  /** Its configuration forbids a restart that somebody asks for. */
+  /** Its configuration forbids a requested restart. */
   refuses: boolean;
-  /** Milliseconds; infinity and the switched-off limit are 0. */
+  /** Milliseconds; 0 for infinity and for a limit that is off. */
   startLimit: number;
   restartDelay: number;
 }>;
 
-/** Enough to tell a unit that runs from a left-over one. */
+/** Enough to distinguish a running unit from a left-over one. */
 export type UnitState = Pick<Unit, "name" | "load" | "active">;
 
 const destination = "org.freedesktop.systemd1";
@@ -36,14 +36,15 @@ export const manager = {
 } as const;
 
 /**
- * Reads a unit's properties, all of one moment: if its state changed meanwhile, all are read again.
- * Each is asked for by name, all at once. systemd has 400 for a service, reads control groups for
- * many of them, and taking them apart would be most of the work of a look.
+ * Reads a unit's properties as they were at one moment: if the unit's state changes meanwhile,
+ * reads all of them again. Requests each by name, all at once. systemd has 400 properties for a
+ * service, reads control groups for many of them, and parsing them would be most of the work of a
+ * look.
  */
 export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
   const get = propertiesOf(systemd, name);
   for (;;) {
-    // Answered in this order.
+    // The answers come in this order.
     const [
       before,
       load,
@@ -93,7 +94,7 @@ export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
   }
 }
 
-/** All at once; of a handful of units. */
+/** Reads a handful of units, all at once. */
 export function readStates(systemd: Peer, names: readonly string[]): Promise<UnitState[]> {
   return Promise.all(
     names.map(async (name) => {
@@ -107,7 +108,7 @@ export function readStates(systemd: Peer, names: readonly string[]): Promise<Uni
   );
 }
 
-/** In what surroundings systemd starts the unit's processes. */
+/** The directory, user and environment in which systemd starts the unit's processes. */
 export async function readSurroundings(systemd: Peer, name: string) {
   const get = propertiesOf(systemd, name);
   const [workingDirectory, user, environment, manager] = await Promise.all([
@@ -142,15 +143,13 @@ async function property(systemd: Peer, path: string, of: string, which: string):
   return (variant as { value?: unknown } | null | undefined)?.value;
 }
 
-/**
- * As sd_bus_path_encode(3) makes it. A unit that systemd has not loaded is loaded by the question.
- */
+/** Encodes the path like sd_bus_path_encode(3). systemd loads the unit if it is not loaded. */
 function pathOf(unit: string): string {
   const hexOf = (sign: string) => `_${Buffer.from(sign).toString("hex")}`;
   return `${managerPath}/unit/${unit.replace(/[^A-Za-z0-9]|^[0-9]/g, hexOf)}`;
 }
 
-/** Microseconds of a clock that never jumps: new with every change of the state. */
+/** Microseconds on a clock that never jumps. Changes with each change of the state. */
 const stateChange = "StateChangeTimestampMonotonic";
 
 function text(value: unknown): string {

@@ -1,17 +1,20 @@
-/** Whether two documents, or two values, mean the same. */
+/** Whether two documents or two values mean the same. */
 import { createHash } from "node:crypto";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { type NodeDocument, credentialOf, isObject, type RawJson } from "./document.ts";
 
 /**
- * Whether both say the same: order of keys and white space do not count; an empty `auths` is as
- * good as none.
+ * Whether both mean the same. The order of keys and white space do not count, and an empty `auths`
+ * equals a missing one.
  */
 export function meanTheSame(one: NodeDocument, other: NodeDocument): boolean {
   return haveTheSame(one.auths, other.auths) && haveTheSame(one.rest, other.rest);
 }
 
-/** Whether the kubelet takes the same from both: a running one then has nothing new to learn. */
+/**
+ * Whether the kubelet takes the same credentials from both. Then a running kubelet has nothing to
+ * reread.
+ */
 export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
   return haveTheSame(one.auths, other.auths, credentialOf);
 }
@@ -19,8 +22,8 @@ export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
 type ComparedValues = ReadonlyMap<string, RawJson>;
 
 /**
- * One by one: the whole as one text would have as many bytes as the file. What is the very same
- * value needs no reading.
+ * Compares one by one, because the whole as one text would have as many bytes as the file.
+ * Identical values need no parsing.
  */
 function haveTheSame(
   one: ComparedValues,
@@ -34,7 +37,7 @@ function haveTheSame(
   });
 }
 
-/** One value of the document in a comparable form that tells nothing about it. */
+/** A digest that makes one value comparable and reveals nothing about it. */
 export function digest(value: RawJson): string {
   const known = isObject(value) ? digests.get(value) : undefined;
   if (known !== undefined) return known;
@@ -46,12 +49,12 @@ export function digest(value: RawJson): string {
 /** A merge asks several times for each of up to 1,000 entries. */
 const digests = new WeakMap<object, string>();
 
-/** Keys of `auths` that serve the same images as `registry` to the kubelet. */
+/** Keys of `auths` that serve the same images as `registry`. */
 export function aliases(document: NodeDocument, registry: string): readonly string[] {
   return indexOf(document).get(imagesOf(registry)) ?? [];
 }
 
-/** Images → keys; made once for a document, since a merge asks for each of up to 1,000 entries. */
+/** Images → keys. Made once per document, because a merge asks for each of up to 1,000 entries. */
 function indexOf(document: NodeDocument): Map<string, string[]> {
   const known = indexes.get(document);
   if (known !== undefined) return known;

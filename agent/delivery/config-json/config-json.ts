@@ -1,6 +1,6 @@
 /**
- * Delivery by config.json in the kubelet's directory. The kubelet reads it at its start, and keeps
- * what it has read for five minutes.
+ * Delivery by config.json in the kubelet's directory. The kubelet reads it when it starts, and
+ * caches what it has read for five minutes.
  */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
@@ -44,7 +44,7 @@ function read(file: string): Present | Unusable {
   const found = readOwn(file, mostBytes);
   if (found.kind === "absent") return { ...found, document: emptyDocument };
   if (found.kind !== "file") return found;
-  // A rename over a mount point fails with EBUSY: kind's extraMounts, for instance.
+  // A rename over a mount point fails with EBUSY, for example with kind's extraMounts.
   if (mountOver(readMounts(), file)?.point === file)
     return { kind: "refused", why: "it is a mount of its own, which nothing can be renamed over" };
   const { identity, bytes, mode, owner } = found;
@@ -52,8 +52,8 @@ function read(file: string): Present | Unusable {
   if (much !== undefined) return { kind: "refused", why: `it has ${much}` };
   const content = readDocument(bytes);
   if (content.kind === "odd") return { kind: "refused", why: content.why };
-  // Ours would belong to this process: without CAP_CHOWN, as it is deployed, it can give no file
-  // away.
+  // The new file would belong to this process, which is deployed without CAP_CHOWN and cannot
+  // change the owner.
   if (owner !== undefined)
     return {
       kind: "refused",

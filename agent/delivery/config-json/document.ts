@@ -1,10 +1,10 @@
 /**
- * config.json as it lies on the node: read with the kubelet's eyes, kept with everybody's entries
- * as they are.
+ * The content of config.json on the node: read as the kubelet reads it, with the entries of other
+ * programs kept as they are.
  *
- * The kubelet drops a whole file for one bad entry and says nothing. So an entry that would void
- * the file is left out of what we go on from (its bytes lie beside the journal and come back on
- * removal); otherwise ours would never be read.
+ * One bad entry makes the kubelet ignore the whole file without a message. So we leave such an
+ * entry out, or the kubelet would never read ours. Its bytes are kept beside the journal and
+ * restored on removal.
  */
 import { fold, notUtf8 } from "#pullsecret/json/json.ts";
 import { formatPath, quote } from "#pullsecret/problems/keypath.ts";
@@ -20,8 +20,8 @@ export type NodeDocument = Readonly<{
 }>;
 
 /**
- * `odd` means that the kubelet may read something which we could not keep; such a file is not
- * touched. `invalid` says what would have made the kubelet drop the file.
+ * `odd`: the kubelet may read something that we could not keep, so we do not touch the file.
+ * `invalid`: what makes the kubelet ignore the file.
  */
 export type Reading =
   | Readonly<{ kind: "document"; document: NodeDocument; invalid?: string }>
@@ -30,8 +30,8 @@ export type Reading =
 export const emptyDocument: NodeDocument = { auths: new Map(), rest: new Map() };
 
 /**
- * Reads config.json. Never throws; the reasons name keys of the file, redacted (a key may hold a
- * password, as in `https://user:password@host`), and never a value.
+ * Reads config.json. Never throws. The reasons contain keys of the file, redacted (a key may
+ * contain a password, as in `https://user:password@host`), and never a value.
  */
 export function readDocument(bytes: Uint8Array): Reading {
   const tree = treeOf(bytes);
@@ -41,12 +41,12 @@ export function readDocument(bytes: Uint8Array): Reading {
   if (!(tree instanceof JsonMembers))
     return { kind: "document", document: emptyDocument, invalid: "it is not a JSON object" };
   const { value, faults } = rawValues(tree);
-  // What two readers would understand differently, so that writing it back could lose something.
+  // Two readers would understand this differently, so writing it back could lose something.
   const [fault = notUtf8(bytes)] = faults;
   if (fault !== undefined) return { kind: "odd", why: `${fault.path}: ${fault.kind}` };
   const rest = new Map(membersOf(value));
-  // Go's decoder takes AUTHS, Auths and a long s for auths, and merges them: another spelling
-  // beside ours would win or lose by order.
+  // Go's decoder takes AUTHS, Auths and a long s for auths, and merges them. Beside another
+  // spelling, ours would win or lose by order.
   const other = [...rest.keys()].find((key) => key !== "auths" && fold(key) === "auths");
   if (other !== undefined)
     return { kind: "odd", why: `the key ${quote(other)} should be spelled "auths"` };
@@ -74,7 +74,10 @@ export function readDocument(bytes: Uint8Array): Reading {
   };
 }
 
-/** The document as bytes: compact, or indented as `like` was; ends with a newline if that did. */
+/**
+ * The document as bytes: compact, or indented like `like`, and with a final newline if `like` has
+ * one.
+ */
 export function writeDocument(document: NodeDocument, like?: Uint8Array): Buffer {
   const head = Buffer.from(like?.subarray(0, 256) ?? []).toString("latin1");
   const indent = /^\s*\{\r?\n([ \t]{1,8})"/.exec(head)?.[1];
@@ -82,10 +85,10 @@ export function writeDocument(document: NodeDocument, like?: Uint8Array): Buffer
   return Buffer.from(JSON.stringify(top, undefined, indent) + (like?.at(-1) === 0x0a ? "\n" : ""));
 }
 
-// Values. The agent needs two views: what it writes back, in which a number keeps its text (1.0,
-// 12345678901234567890), and what the kubelet takes from an entry.
+// Values. The agent needs two views of a value: what it writes back, in which numbers keep their
+// text (1.0, 12345678901234567890), and what the kubelet takes from an entry.
 
-/** A JSON value that JSON.stringify writes as it was; a number is `JSON.rawJSON`. */
+/** A JSON value that JSON.stringify writes as it was. A number is a `JSON.rawJSON`. */
 export type RawJson = unknown;
 
 /** JSON.rawJSON is in Node 22, but not yet in the compiler's library. */
@@ -94,21 +97,21 @@ const json = JSON as typeof JSON & {
   isRawJSON(value: unknown): boolean;
 };
 
-/** Thirty times what a pull secret needs; recursion over the values ends long after. */
+/** Thirty times what a pull secret needs, and far below the limit of our recursion. */
 const mostLevels = 100;
 
-/** A document's values as they are written back, and why they should not be, if so. */
+/** A document's values to write back, and the faults that forbid it. */
 function rawValues(tree: Tree): ReturnType<typeof valuesOf<object>> {
   return valuesOf(tree, { numeral: ({ text }) => json.rawJSON(text), depth: mostLevels });
 }
 
-/** The value of a JSON text that JSON.stringify made of one. */
+/** The value of a JSON text that JSON.stringify made. */
 export function valueOf(text: string): RawJson {
   const tree = treeOf(Buffer.from(text));
   return tree instanceof Fault ? null : rawValues(tree).value;
 }
 
-/** User and password that the kubelet takes from an entry, each byte as one character. */
+/** User and password as the kubelet takes them from an entry, each byte as one character. */
 export function credentialOf(entry: RawJson): readonly [username: string, password: string] {
   const read = readFields(membersOf(entry));
   return "password" in read
@@ -116,14 +119,12 @@ export function credentialOf(entry: RawJson): readonly [username: string, passwo
     : ["", ""];
 }
 
-/** Whether the kubelet's decoder accepts the entry; if not, it drops the whole file. */
+/** Whether the kubelet's decoder accepts the entry. If not, the kubelet ignores the whole file. */
 function isReadable(entry: RawJson): boolean {
   return entry === null || (isObject(entry) && "password" in readFields(membersOf(entry)));
 }
 
-/**
- * An entry as we write entries. One that says more than a user and a password is returned as it is.
- */
+/** An entry in our own form. An entry with more than a user and a password is returned as it is. */
 export function plain(entry: RawJson): RawJson {
   if (!isObject(entry) || Object.keys(entry).some((name) => !credentialFields.has(name)))
     return entry;
@@ -135,7 +136,7 @@ function membersOf(value: RawJson): [name: string, value: RawJson][] {
   return isObject(value) ? Object.entries(value) : [];
 }
 
-/** Whether a value is a JSON object; a raw number is an object to JavaScript only. */
+/** Whether a value is a JSON object. A raw number is an object only to JavaScript. */
 export function isObject(value: RawJson): value is Record<string, RawJson> {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && !json.isRawJSON(value)
@@ -150,16 +151,15 @@ function isStringMap(value: RawJson): boolean {
   );
 }
 
-// Size. Estimated before parsing: a parsed value may take fifty times its bytes.
+// Size. We estimate it before parsing: a parsed value may take fifty times its bytes.
 
 const quotationMark = '"'.charCodeAt(0);
 const backslash = "\\".charCodeAt(0);
-/** What comes before a value: a comma, or the start of what holds it. */
+/** The signs before a value: a comma, or the start of a list or object. */
 const valueStarts: ReadonlySet<number> = new Set([..."[{,"].map((sign) => sign.charCodeAt(0)));
 
 /**
- * Counts the values below the top one; an empty list or object counts twice. Works for any bytes,
- * JSON or not.
+ * Counts the values below the top one. An empty list or object counts twice. Works for any bytes.
  */
 export function countValues(bytes: Uint8Array): number {
   let count = 0;
@@ -171,7 +171,7 @@ export function countValues(bytes: Uint8Array): number {
   return count;
 }
 
-/** The position of the quotationMark that ends a string, or the end of the bytes. */
+/** The position of the quotation mark that ends a string, or the end of the bytes. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let end = start;
   do end = bytes.indexOf(quotationMark, end + 1);
@@ -186,19 +186,19 @@ function isEscaped(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Twice what a Secret may hold: as much of others' as of ours. The largest known pull secrets have
- * some 100 KiB.
+ * Twice the limit of a Secret: as much of other programs as of ours. The largest known pull secrets
+ * have about 100 KiB.
  */
 export const mostBytes = 2 * 1024 * 1024;
 /**
- * Bytes, with 100 for each value: 2 MiB of text that V8 keeps in two bytes a character, with 2,000
- * values, fill its heap of 32 MiB in a rollback as 20,000 small ones do. With more the agent may be
- * killed in the middle of a step (test/faults/memory.test.ts).
+ * Bytes plus 100 for each value. In a rollback, 2 MiB of text with 2,000 values, which V8 stores
+ * with two bytes a character, fill its heap of 32 MiB just like 20,000 small values. With more, the
+ * agent may be killed in the middle of a step (test/faults/memory.test.ts).
  */
 const mostWeight = 2_300_000;
 const valueWeight = 100;
 
-/** What exceeds the agent's memory, if anything: such bytes are neither read nor written. */
+/** What exceeds the agent's memory, if anything. Such bytes are neither read nor written. */
 export function excess(bytes: Uint8Array): string | undefined {
   if (bytes.length > mostBytes) return "more than 2 MiB";
   const values = countValues(bytes);

@@ -1,4 +1,4 @@
-/** What config.json is to become, from the file, the journal and the mounted Secret. Pure. */
+/** Plans the new config.json, from the file, the journal and the mounted Secret. Pure. */
 import { digest, giveTheSame, meanTheSame } from "./compare.ts";
 import {
   emptyDocument,
@@ -22,13 +22,13 @@ export type Present =
       bytes: Buffer;
       mode: number;
       document: NodeDocument;
-      /** Why the kubelet reads nothing from it as it is; absent if it does. */
+      /** Why the kubelet ignores the file as it is; absent if it reads the file. */
       invalid?: string | undefined;
-      /** Tells these bytes from others. */
+      /** Distinguishes these bytes from others. */
       digest: string;
     }>;
 
-/** See Found.plan. */
+/** See FoundFile.plan. */
 export function plan(
   found: Present,
   journal: Journal | undefined,
@@ -86,7 +86,7 @@ function planRelease(found: Present, journal: Journal | undefined, desired: Desi
   };
 }
 
-/** See Found.planRestore. */
+/** See FoundFile.planRestore. */
 export function planRestore(found: Present, { undo, owned, left }: Journal): Rewrite {
   if (undo === undefined) return { changed: false, file: previous(found) };
   const former = documentOf(undo.file);
@@ -95,18 +95,18 @@ export function planRestore(found: Present, { undo, owned, left }: Journal): Rew
   return restoredTo(found, document, undo.file, left && { ...left, ...was });
 }
 
-/** See Found.undone. */
+/** See FoundFile.undone. */
 export function undone({ undo, owned }: Journal): Owned {
   return undo === undefined ? owned : ownedBefore(owned, undo.owned);
 }
 
-/** The file as it is now. */
+/** The present file. */
 export function previous(found: Present): File {
   return found.kind === "absent" ? { absent: true } : { bytes: found.bytes, mode: found.mode };
 }
 
 /**
- * Exactly the former bytes, or no file, where the document means the same as the former one; else
+ * The exact former bytes, or no file, if the document means the same as the former one. Otherwise
  * the document.
  */
 function restoredTo(
@@ -122,7 +122,7 @@ function restoredTo(
   return { changed: !isUnchanged(found, file), file };
 }
 
-/** The document as a file. One that has to be created gets the mode of the `former` one. */
+/** The document as a file. A new file gets the mode of the `former` one. */
 function asFile(
   document: NodeDocument,
   found: Present,
@@ -130,13 +130,13 @@ function asFile(
 ): File {
   const like = found.kind === "file" ? found : undefined;
   const bytes = writeDocument(document, like?.bytes);
-  // 0600: a new file holds passwords, and only the kubelet (root) reads it.
+  // 0600: a new file contains passwords, and only the kubelet (root) reads it.
   return withMode({ bytes, mode: "absent" in former ? 0o600 : former.mode }, found);
 }
 
 const readableByOthers = 0o077;
 
-/** A file that others than its owner can read must not hold a credential of ours. */
+/** A file that others than its owner can read must not contain a credential of ours. */
 function isReadableByOthers(found: Present): boolean {
   return found.kind === "file" && (found.mode & readableByOthers) !== 0;
 }
@@ -153,7 +153,7 @@ function ownerOnly(file: File): File {
   return "absent" in file ? file : modeOf(file, file.mode & ~readableByOthers);
 }
 
-/** What to remember of the mode: the one that we changed, until somebody sets another. */
+/** The record of the mode: the mode that we replaced, until another program sets a new one. */
 function modeRecord(file: File, found: Present, journal: Journal | undefined): Journal["left"] {
   if ("absent" in file) return undefined;
   const { mode } = file;
@@ -163,13 +163,13 @@ function modeRecord(file: File, found: Present, journal: Journal | undefined): J
   return typeof was === "number" ? { mode, was } : { mode };
 }
 
-/** Keeps the mode of a file that is there, which another program may have set. */
+/** Keeps the mode of an existing file, which another program may have set. */
 function withMode(file: File, found: Present): File {
   if (found.kind === "absent" || "absent" in file) return file;
   return { bytes: file.bytes, mode: found.mode };
 }
 
-/** See Found.isUnexplained: anything that is not the original's. */
+/** See FoundFile.isUnexplained: anything that is not from the original. */
 export function isUnexplained(found: Present, { desired }: Document): boolean {
   const isOriginal = ([key, value]: readonly [string, unknown]) => {
     const known = desired.entries.get(key);
@@ -185,7 +185,10 @@ function isUnchanged(found: Present, file: File): boolean {
   return found.bytes.equals(file.bytes) && found.mode === file.mode;
 }
 
-/** `left` are entries that the kubelet may still remember: it gets another one all the same. */
+/**
+ * `left`: entries that the kubelet may have cached. It gets another credential for them all the
+ * same.
+ */
 function changesCredentials(
   found: Present,
   document: NodeDocument,
@@ -210,7 +213,7 @@ function documentOf(file: File): NodeDocument {
   return reading.kind === "document" ? reading.document : emptyDocument;
 }
 
-/** The file as it was before us, as far as it can be told without a journal. */
+/** The file before us, as far as we can tell without a journal. */
 function withoutOurs(found: Present, owned: Owned): File {
   const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
   if (meanTheSame(document, found.document)) return previous(found);
@@ -219,14 +222,14 @@ function withoutOurs(found: Present, owned: Owned): File {
     : asFile(document, found, previous(found));
 }
 
-/** config.json as found, with everything that we may do to it. */
+/** config.json as found, with everything that we can do to it. */
 export function foundOf(file: Present): FoundFile {
   const { kind, identity } = file;
   return {
     kind,
     identity,
     ...(file.kind === "file" ? { digest: file.digest, invalid: file.invalid } : { digest: "" }),
-    // It takes the first file that parses (agent/facts/search.ts).
+    // The kubelet takes the first file that it can parse (agent/facts/search.ts).
     passedOver: file.kind === "absent" || isInvalid(file),
     now: previous(file),
     plan: (journal, document, lost) => plan(file, journal, document, lost),

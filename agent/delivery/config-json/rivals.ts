@@ -1,4 +1,4 @@
-/** Entries of other programs that the kubelet tries before ours, for people to judge. */
+/** Entries of other programs that the kubelet tries before ours, reported to administrators. */
 import { quote } from "#pullsecret/problems/keypath.ts";
 import {
   hasWildcard,
@@ -13,8 +13,8 @@ import { type NodeDocument, credentialOf } from "./document.ts";
 type Known = Readonly<{ key: string; registry: string }>;
 
 /**
- * What to report of a file in which an entry of another program serves some of our images first, as
- * a longer path does. Undefined where there is none with another credential.
+ * What to report if an entry of another program serves some of our images first, for example
+ * because of its longer path. Undefined if there is no such entry with another credential.
  */
 export function rivalsIn(document: NodeDocument, owned: Owned): string | undefined {
   const known = answers.get(document);
@@ -24,7 +24,7 @@ export function rivalsIn(document: NodeDocument, owned: Owned): string | undefin
   return answer;
 }
 
-/** At each look both are the same objects, unless the file or the journal was written. */
+/** Both are the same objects at each look, unless the file or the journal was written. */
 const answers = new WeakMap<NodeDocument, { owned: Owned; answer: string | undefined }>();
 
 function find({ auths }: NodeDocument, owned: Owned): string | undefined {
@@ -33,7 +33,8 @@ function find({ auths }: NodeDocument, owned: Owned): string | undefined {
   const mine = new Set(present.map(({ key }) => key));
   const theirs = [...auths.keys()].filter((key) => !mine.has(key)).flatMap(withIdentity);
   const credential = (key: string) => credentialOf(auths.get(key)).join(":");
-  // Without wildcards only registries of one host meet; Docker Hub's key serves another host.
+  // Without wildcards, only registries of the same host overlap. Docker Hub's key serves another
+  // host.
   const byHost = Map.groupBy(ours, ({ registry }) => placeOf(registry));
   const anywhere = ours.filter(({ registry }) => hasWildcard(registry));
   const found = theirs.flatMap((their) => {
@@ -53,7 +54,7 @@ function find({ auths }: NodeDocument, owned: Owned): string | undefined {
   return `the kubelet tries entries of other programs first: ${found.slice(0, most).join(", ")}${more}`;
 }
 
-/** As many fit into one line. */
+/** As many as fit into one line. */
 const most = 3;
 
 function withIdentity(key: string): Known[] {

@@ -1,12 +1,12 @@
 /**
- * The three-way merge of config.json: what lies there now, what we put there last, what is desired.
+ * The three-way merge of config.json: what is there now, what we wrote last, and what is desired.
  *
- * Entries and top-level keys that are not ours stay as they are. Where one of ours takes the place
- * of another, the other is remembered under its own key and given back: the kubelet takes
- * `https://a.io` and `a.io` for the same registry, and would try both in random order; and it would
- * try `docker.io` in place of docker login's key for Docker Hub. Whoever writes over an entry of
- * ours loses while we are in force, and is given back: we cannot tell a mistake from a newer wish,
- * and a removal must not lose either.
+ * Entries and top-level keys of other programs stay as they are. If one of our entries replaces
+ * another, we record the other under its own key and restore it on removal. The kubelet considers
+ * `https://a.io` and `a.io` the same registry and would try both in random order, and it would try
+ * `docker.io` instead of docker login's key for Docker Hub. If another program overwrites an entry
+ * of ours, ours wins while it is in force, and the other one is restored on removal: we cannot
+ * distinguish a mistake from a newer intention, and a removal must not lose either.
  */
 import { aliases, digest } from "./compare.ts";
 import { type NodeDocument, type RawJson, plain, valueOf } from "./document.ts";
@@ -24,14 +24,12 @@ type Own = Owned["entries"][number];
 
 export type MergeResult = Readonly<{ document: NodeDocument; owned: Owned }>;
 
-/**
- * How many of our own former values are recognized, should another program restore one from a copy.
- */
+/** How many of our former values are recognized if another program restores one from a copy. */
 const generations = 8;
 
 /**
- * Puts `desired` in force over `current`. Applying the result again changes nothing. `isFirst`: no
- * journal records what is ours.
+ * Puts `desired` in force over `current`. Applying the result again changes nothing. `isFirst`:
+ * there is no journal that lists what is ours.
  */
 export function put(
   current: NodeDocument,
@@ -49,12 +47,16 @@ export function put(
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
-  /** A key of others goes to the first of ours that it stands beside; Docker Hub may have two. */
+  /**
+   * A foreign key belongs to the first of our entries with the same images. Docker Hub may have
+   * two.
+   */
   const taken = new Set<string>();
   const entries = [...desired.entries].map(([key, { value, original, vacant }]) => {
     const mine = known.get(key);
-    // Without a journal, an additional entry equal to ours counts as ours, in whatever spelling. It
-    // may have been lost, and a withdrawal would put back the very credential that it takes away.
+    // Without a journal, an additional entry equal to ours counts as ours, in any spelling. The
+    // journal may have been lost, and a withdrawal would otherwise restore the very credential that
+    // it removes.
     const ours = (raw: RawJson) =>
       (mine !== undefined && isOurs(raw, mine)) ||
       isOld(key, raw) ||
@@ -68,11 +70,11 @@ export function put(
       key: alias,
       raw: JSON.stringify(auths.get(alias)),
     }));
-    // A key that is there is replaced in place, so that the order of others' entries stays.
+    // An existing key is replaced in place, so that the order of other programs' entries stays.
     for (const alias of beside) if (alias !== key || vacant) auths.delete(alias);
     if (vacant) return vacantRecord(key, mine, displaced);
     const there = auths.get(key);
-    // Keeping the same object tells a comparison at once that nothing has changed.
+    // Keeping the same object shows a comparison at once that nothing has changed.
     auths.set(key, there !== undefined && digest(there) === digest(value) ? there : value);
     return ownRecord(key, value, mine, displaced);
   });
@@ -89,7 +91,7 @@ export function put(
 
 type IsFormer = (key: string, raw: RawJson) => boolean;
 
-/** Whether a value is one that was ours for these images, in whatever spelling. */
+/** Matches values that were ours for these images, in any spelling. */
 function formerMatcher(former: Owned["former"]): IsFormer {
   if (former === undefined) return () => false;
   const byImages = new Map<string, Set<string>>();
@@ -103,20 +105,22 @@ function formerMatcher(former: Owned["former"]): IsFormer {
   };
 }
 
-/** Without what was ours and came back, where nothing of ours belongs now. */
+/** Removes values that were ours and came back, where nothing of ours belongs now. */
 function withoutFormer(document: NodeDocument, isOld: IsFormer, desired: Desired): NodeDocument {
   const wanted = new Set([...desired.entries.keys()].map(imagesOf));
   const old = [...document.auths].filter(
     ([key, raw]) => !wanted.has(imagesOf(key)) && isOld(key, raw),
   );
-  // The same object, so that its index is not made anew at each look.
+  // Return the same object, so that its index is not built again at each look.
   if (old.length === 0) return document;
   const auths = new Map(document.auths);
   for (const [key] of old) auths.delete(key);
   return { auths, rest: document.rest };
 }
 
-/** What was ours and is no longer: registries that left, and values before the last eight. */
+/**
+ * What was ours and is not any more: registries that left, and values older than the last eight.
+ */
 function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Former {
   return withoutTheirs(
     joinFormer(owned.former, leftOf(owned.entries, entries)),
@@ -124,7 +128,7 @@ function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Forme
   );
 }
 
-/** What the first list has written, and the second does not know of. */
+/** What the first list has written and the second does not list. */
 function leftOf(entries: readonly Own[], now: readonly Own[]): Former {
   const known = new Map(now.map(({ key, wrote }) => [key, new Set(wrote)]));
   return entries.map(({ key, wrote }) => ({
@@ -134,8 +138,8 @@ function leftOf(entries: readonly Own[], now: readonly Own[]): Former {
 }
 
 /**
- * Whether a digest is of what these have displaced for the same images: once that is restored, it
- * is not ours, whatever we wrote.
+ * Whether a digest belongs to a displaced value for the same images. Once restored, the value is
+ * not ours, even if we wrote the same.
  */
 function restoredBy(entries: readonly Own[]): (key: string, digest: string) => boolean {
   const byImages = new Map<string, Set<string>>();
@@ -148,8 +152,8 @@ function restoredBy(entries: readonly Own[]): (key: string, digest: string) => b
 }
 
 /**
- * What is ours once `restore` has undone a change: what was ours before it. What the change has
- * written is no longer, but is recognized if another program has a copy of it.
+ * What is ours after `restore` has undone a change: what was ours before it. The values that the
+ * change wrote are not ours any more, but are recognized if another program restores a copy.
  */
 export function ownedBefore(owned: Owned, before: Owned): Owned {
   const left = joinFormer(before.former, leftOf(owned.entries, before.entries));
@@ -157,9 +161,9 @@ export function ownedBefore(owned: Owned, before: Owned): Owned {
 }
 
 /**
- * The node as if we had never been there, with one exception. Where it had an entry for a registry
- * before us, and the original pull secret has one too, the original's present value stays: a
- * rotation must not be undone.
+ * The node as if we had never been there, with one exception: if the node had an entry for a
+ * registry before us, and the original pull secret has one too, the original's present value stays,
+ * because a rotation must not be undone.
  */
 export function release(current: NodeDocument, owned: Owned, desired: Desired): MergeResult {
   const entries = owned.entries.map((one) => {
@@ -187,9 +191,9 @@ export function release(current: NodeDocument, owned: Owned, desired: Desired): 
 }
 
 /**
- * Undoes one change (from `before`, where `ownedBefore` was ours, to what `owned` says): at the
- * registries and keys of both, what `before` had; everything else as it is now. What others wrote
- * there meanwhile stands.
+ * Undoes one change, from `before` with `ownedBefore` to `owned`. At the registries and keys of
+ * both, restores what `before` had, unless another program wrote there meanwhile. Everything else
+ * stays as it is now.
  */
 export function restore(
   current: NodeDocument,
@@ -216,7 +220,7 @@ export function restore(
 
 type Place = Readonly<{ key: string; known: Set<string> }>;
 
-/** Place → one of its keys, and the digests of every value that we wrote or gave back there. */
+/** Place → one of its keys, and the digests of every value that we wrote or restored there. */
 function knownValues(
   placeOf: (key: string) => string,
   ...lists: readonly (readonly Own[])[]
@@ -233,16 +237,16 @@ function knownValues(
 
 /**
  * Whether a value is ours, also as other programs rewrite it: with an e-mail address, as user and
- * password, or under `https://`. Taken for theirs, it would be given back on removal, and the
- * withdrawn credential would stay on the node.
+ * password, or under `https://`. Otherwise it would be restored on removal, and the withdrawn
+ * credential would stay on the node.
  */
 function isOurs(raw: RawJson, { wrote }: Pick<Own, "wrote">): boolean {
   return wrote.includes(digest(raw)) || wrote.includes(digest(plain(raw)));
 }
 
 /**
- * What may be ours while the file is being replaced. Until that is done, what only the older record
- * knows may still be there, and must not be taken for somebody else's.
+ * What may be ours while the file is being replaced. Until that is complete, entries that only the
+ * older record lists may still be in the file, and must not count as foreign.
  */
 export function union(newer: Owned, older: Owned): Owned {
   const join = (now: readonly Own[], then: readonly Own[]) => {
@@ -256,7 +260,7 @@ export function union(newer: Owned, older: Owned): Owned {
   };
 }
 
-/** Whether everything that we put there last is still there. Needs no Secret. */
+/** Whether everything that we wrote last is still in place. Needs no Secret. */
 export function holds(current: NodeDocument, owned: Owned): boolean {
   const present = new Set(owned.entries.filter(({ vacant }) => !vacant).map(({ key }) => key));
   return (
@@ -272,9 +276,9 @@ function isInPlace({ key, wrote }: Own, there: ReadonlyMap<string, RawJson>): bo
   return there.has(key) && digest(there.get(key)) === wrote.at(-1);
 }
 
-/** Takes out what is `owned`. `all`: with what stays ours, such as Docker Hub's other name. */
+/** Removes `owned` entries. `all`: includes what stays ours, such as Docker Hub's other name. */
 function withdraw(current: NodeDocument, owned: Owned, all: Owned): NodeDocument {
-  // The same object, so that its index is not made anew at each look.
+  // Return the same object, so that its index is not built again at each look.
   if (owned.entries.length + owned.rest.length === 0) return current;
   const auths = new Map(current.auths);
   const rest = new Map(current.rest);
@@ -284,7 +288,7 @@ function withdraw(current: NodeDocument, owned: Owned, all: Owned): NodeDocument
     for (const alias of aliases(current, one.key))
       if (auths.has(alias) && !stays.has(alias) && isOurs(auths.get(alias), one))
         auths.delete(alias);
-  // A newer foreign entry for these images stays, and makes the displaced one obsolete.
+  // A newer foreign entry for these images stays and makes the displaced one obsolete.
   const isForeign = (alias: string): boolean => {
     const mine = stays.get(alias);
     return auths.has(alias) && !(mine && isOurs(auths.get(alias), mine));
@@ -312,7 +316,7 @@ function ownRecord(
   return { key, wrote, displaced: withOlder(mine, displaced) };
 }
 
-/** The record of a place that we keep empty. What we wrote there earlier is ours still. */
+/** The record of a place that we keep empty. What we wrote there earlier is still ours. */
 function vacantRecord(key: string, mine: Own | undefined, displaced: Own["displaced"]): Own {
   const wrote = mine?.wrote ?? [];
   return { key, wrote, displaced: withOlder(mine, displaced), vacant: true };

@@ -1,4 +1,4 @@
-/** config.json and the answer as they were found, with what would become of both. Pure. */
+/** config.json and the answer as found, and the plans for both. Pure. */
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
@@ -8,12 +8,12 @@ import type { FoundFile, Plan, Put } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
 
 export type InstalledProvider = Readonly<{
-  /** The images that the kubelet asks our script for; none where it is unfit. */
+  /** The images for which the kubelet runs our script; empty if the installation is unfit. */
   rows: readonly string[];
-  /** Its bytes; undefined where there is none, empty where it is to be written anew. */
+  /** Its bytes; undefined if there is no answer, empty if it must be written again. */
   answer: Buffer | undefined;
   identity: FileIdentity;
-  /** The kubelet has run our script, so that its flags name it. */
+  /** The kubelet has run our script, so its flags name the script. */
   asked: boolean;
   unfit?: string;
 }>;
@@ -21,7 +21,7 @@ export type InstalledProvider = Readonly<{
 const notAsked = "the kubelet has not asked its credential provider yet";
 const emptyAnswer = answerOf(new Map());
 
-/** With the credential provider in force. `config`: config.json by itself. */
+/** The credential provider is in force. `config`: config.json by itself. */
 export function providedBy(
   config: FoundFile,
   installed: InstalledProvider,
@@ -53,8 +53,8 @@ export function providedBy(
 }
 
 /**
- * With config.json in force, after the credential provider was: once that is proved the answer is
- * emptied, and not before.
+ * config.json is in force again, after the credential provider was. The answer is emptied only once
+ * config.json is proved.
  */
 export function afterProvider(config: FoundFile, installed: InstalledProvider): FoundFile {
   return {
@@ -70,12 +70,14 @@ export function afterProvider(config: FoundFile, installed: InstalledProvider): 
         return withAnswer({ ...planned, meanwhile }, installed, emptyAnswer, "last");
       return { ...planned, owned: { ...planned.owned, answer }, meanwhile };
     },
-    // The answer is on its way out, whatever it says by now.
+    // The answer is about to be removed, so its content does not count.
     holds: config.holds,
   };
 }
 
-/** config.json is given back first, so that what it held is in force when the answer is emptied. */
+/**
+ * config.json is restored first, so that its credentials are in force when the answer is emptied.
+ */
 function planRelease(
   config: FoundFile,
   installed: InstalledProvider,
@@ -85,8 +87,8 @@ function planRelease(
 ): Plan {
   const planned = config.plan(journal, document, lost);
   const { answer: _answer, ...owned } = planned.owned;
-  // Until it is emptied it is ours: an agent that is killed before must go on from a journal that
-  // says so.
+  // The answer is ours until it is emptied: if the agent is killed before that, the journal must
+  // still list it.
   const answer = journal?.owned.answer;
   const meanwhile = answer === undefined ? planned.meanwhile : { ...planned.meanwhile, answer };
   const released = { ...planned, owned, meanwhile };
@@ -117,7 +119,7 @@ function isThere({ answer }: InstalledProvider, digest: string | undefined): boo
 export type Shares = Readonly<{
   answer: ReadonlyMap<string, unknown>;
   config: Desired;
-  /** Registries that can only be served to every pod, where that is not wanted. */
+  /** Registries that can only be served to all pods, although the scope is narrower. */
   unserved: readonly string[];
 }>;
 

@@ -1,7 +1,7 @@
 /**
- * Delivery by a credential provider: the kubelet runs a script at each look-up, and the script
- * prints an answer of ours, so that a new one serves the next pull and no kubelet is restarted for
- * it. config.json keeps what is not in the answer.
+ * Delivery by a credential provider. The kubelet runs a script at each look-up, and the script
+ * prints our answer. So a new answer serves the next pull without a kubelet restart. config.json
+ * contains what is not in the answer.
  */
 import { join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
@@ -15,15 +15,15 @@ import { describe } from "#agent/files/errno.ts";
 import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
-/** The folder's identity tells when the stamp appears, but not each time that it is touched. */
+/** The folder's identity shows when the stamp appears, but not each time that it is touched. */
 const names = [...configJson.names, folder, script, config, answer];
 
-/** The kubelet has flags, script and configuration already, which are not ours to change. */
+/** The kubelet already has flags, script and configuration. We do not change them. */
 export function byProvider(scope: ProviderScope): Delivery {
   return besides(scope, (found, installed) => providedBy(found, installed, scope));
 }
 
-/** config.json alone; gives up what a provider was given before the mode changed. */
+/** config.json alone. Removes the answer if the mode was CredentialProvider before. */
 export const configAfterProvider = besides("All", afterProvider);
 
 function besides(
@@ -51,7 +51,7 @@ async function put({ name, bytes, mode, expected }: Put, directory: string): Pro
   await replace({ target: join(directory, name), folder: staging, bytes, mode, expected });
 }
 
-/** A Secret has at most 1 MiB; in an answer each of its bytes may take six (`\u0001`). */
+/** A Secret has at most 1 MiB, and in an answer each of its bytes may take six (`\u0001`). */
 const mostAnswer = 8 * 1024 * 1024;
 const mostConfig = 1024 * 1024;
 const readableByOthers = 0o077;
@@ -84,13 +84,13 @@ function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity"
       unfit: `answer.json: ${found.kind === "refused" ? found.why : "changing"}`,
     };
   const { bytes, mode, identity } = found;
-  // What others can read is written anew.
+  // An answer that others can read is written again.
   return { answer: (mode & readableByOthers) === 0 ? bytes : Buffer.alloc(0), identity };
 }
 
 /**
- * The kubelet is served by it as long as it is there, though we cannot read it: what takes all back
- * puts an empty one in its place. A directory serves nobody.
+ * The kubelet uses the answer as long as it exists, even if we cannot read it. So a withdrawal
+ * replaces it with an empty one. A directory serves nothing.
  */
 function unread(path: string): Pick<InstalledProvider, "answer" | "identity"> {
   const found = trying(() =>
@@ -99,7 +99,9 @@ function unread(path: string): Pick<InstalledProvider, "answer" | "identity"> {
   return typeof found === "string" ? nothing : found;
 }
 
-/** The rows of the configuration, or why a kubelet would not start with it, or not ask us. */
+/**
+ * The rows of the configuration, or why a kubelet would not start with it or not run our script.
+ */
 function readConfig(
   under: (name: string) => string,
   scope: ProviderScope,
@@ -109,7 +111,7 @@ function readConfig(
     const found = lstatSync(under(directory), { throwIfNoEntry: false });
     if (found === undefined) return `${directory} is missing`;
     if (!found.isDirectory()) return `${directory} is no directory`;
-    // Whoever can put a program there has it run as root.
+    // Anyone who can put a program there can run it as root.
     if (found.uid !== process.getuid?.() || (found.mode & writableByOthers) !== 0)
       return `${directory} can be written by others than root`;
   }
@@ -128,12 +130,12 @@ function readConfig(
   return judged.ok ? judged.rows : `${config}: ${judged.why}`;
 }
 
-/** Whether no program can be run from there. The node's mount is seen through ours. */
+/** Whether programs cannot be run from there. Our mount shows the options of the node's mount. */
 function isNoexec(path: string): boolean {
   return mountOver(readMounts(), path)?.options.includes("noexec") === true;
 }
 
-/** What it returns, or why it failed. */
+/** The result, or why the call failed. */
 function trying<T>(call: () => T): T | string {
   try {
     return call();

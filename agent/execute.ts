@@ -84,7 +84,7 @@ async function restart(
   effects: Effects,
 ): Promise<string> {
   const { unit } = step.journal;
-  if (unit === undefined) throw new Error("a restart is owed, and not known by which unit");
+  if (unit === undefined) throw new Error("a restart is owed, but the unit is unknown");
   if (step.resetFirst) await resetFailed(unit, effects.systemd);
   let unrecorded: unknown;
   const asked = await effects.systemd.restart(unit, async () => {

@@ -217,7 +217,7 @@ test("a withdrawal is never refused: a node that has nothing confirms it, unless
 });
 
 test("confirms no withdrawal from the directory of another kubelet, though it empties that", () => {
-  const elsewhere = "there is no pods/u";
+  const elsewhere = "pods/u does not exist";
   const release = { elsewhere, mounted: { ...withdrawn, digest: "seven's" } };
   const empty = firstJournal({ absent: true });
   const rows: readonly (readonly [string, Parameters<typeof follow>[0], string])[] = [
@@ -239,7 +239,7 @@ test("confirms no withdrawal from the directory of another kubelet, though it em
 });
 
 test("takes nothing in the directory of another kubelet, though its config.json is as wanted", () => {
-  const elsewhere = "there is no pods/u";
+  const elsewhere = "pods/u does not exist";
   check([
     ["in force by an older agent", { elsewhere, journal: idle }, "wait GPS261"],
     ["as granted, by chance", { elsewhere, file: written }, "wait GPS261"],

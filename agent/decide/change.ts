@@ -256,7 +256,11 @@ function kubeletUnfit(facts: Facts): Step | undefined {
   if (whole !== undefined && !isRunning(whole))
     return refuse(codes.unitNotRunning, soon, `${whole.name} is ${whole.active}/${whole.sub}`);
   if (whole?.refuses === true)
-    return refuse(codes.restartRefused, soon, `${whole.name} has RefuseManualStop or the like`);
+    return refuse(
+      codes.restartRefused,
+      soon,
+      `${whole.name} sets RefuseManualStart or RefuseManualStop`,
+    );
   if (!facts.healthy) {
     const { healthzAddress: address, healthzPort } = config;
     const asked = address === auto ? "127.0.0.1 and ::1" : address;

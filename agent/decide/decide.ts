@@ -209,7 +209,7 @@ function whyNoDocument({ grant }: Facts, mounted: Mounted): Step {
   if (granted > 0 && mounted.revision !== granted)
     return wait(codes.otherRevision, soon, `mounted ${mounted.revision}, granted ${granted}`);
   if (mounted.kind === "refused") return wait(codes.secretRefused, resync, mounted.why);
-  const why = (mounted.kind === "other" && mounted.why) || "with another content";
+  const why = (mounted.kind === "other" && mounted.why) || "with other content";
   return wait(codes.otherRevision, soon, `mounted ${mounted.revision} ${why}`);
 }
 

@@ -110,7 +110,7 @@ test("a node that has confirmed a release is Ready while its grant is older than
     ["the Secret lags", { ...ahead, mounted: { kind: "other", revision: 6 } }, "wait GPS203"],
     [
       "another content of that number",
-      { ...ahead, mounted: { kind: "other", revision: 7, why: "with another content" } },
+      { ...ahead, mounted: { kind: "other", revision: 7, why: "with other content" } },
       "wait GPS203",
     ],
   ]);

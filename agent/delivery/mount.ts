@@ -64,9 +64,9 @@ export function interpret(files: ContentFiles): Mounted {
   if (revision === undefined) return { kind: "incomplete", why: "revision is not a number" };
   const intent = intents.find((one) => one === files.intent.toString("latin1"));
   if (intent === undefined)
-    return { kind: "incomplete", why: `intent is none of ${intents.join(", ")}` };
+    return { kind: "incomplete", why: `intent must be one of ${intents.join(", ")}` };
   if (salt.length !== saltLength)
-    return { kind: "incomplete", why: `salt has not ${saltLength} bytes` };
+    return { kind: "incomplete", why: `salt does not have ${saltLength} bytes` };
   if (document.length > mostBytes || sources.length > mostBytes)
     return { kind: "refused", revision, why: "more than 1 MiB" };
   const parsed = parse(document, { name: "global-pull-secret", role: "original" });

@@ -77,8 +77,8 @@ const rows: readonly (readonly [when: string, change: Readonly<Record<string, st
     ["the newest content is granted", {}, "7"],
     ["the served content is granted", grantOf(6, digestFor(6, six)), "6"],
     ["the newest content is the served one", { ...empty, ...same }, "7"],
-    ["a number is granted with another content", grantOf(7, "x"), "other 7 with another content"],
-    ["the served number, with another content", grantOf(6, "x"), "other 7 with another content"],
+    ["a number is granted with another content", grantOf(7, "x"), "other 7 with other content"],
+    ["the served number, with another content", grantOf(6, "x"), "other 7 with other content"],
     ["the grant is ahead of the Secret", grantOf(8, "x"), "other 7"],
     ["the Secret is ahead of the grant", grantOf(5, "x"), "other 7"],
     [

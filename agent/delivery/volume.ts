@@ -69,7 +69,7 @@ function select(slots: Slots, grant: GrantReading, mode: DeliveryMode): Mounted 
   const content = interpret(named);
   if (content.kind !== "document") return content;
   if (content.digest !== grant.digest)
-    return { kind: "other", revision, why: "with another content" };
+    return { kind: "other", revision, why: "with other content" };
   if (!isOurMode && content.intent !== "release")
     return { kind: "other", revision, why: "for another delivery mode" };
   return content;

@@ -26,22 +26,22 @@ const flags = {
     read: asGiven,
     from: "environment",
     standard: "",
-    what: "the pod's uid, by which its kubelet's directory is known",
+    what: "the pod's uid, to check that the mounted directory is its kubelet's",
   },
   template: {
     read: asGiven,
     standard: "",
-    what: "the digest of the pod's template, which the kubelet's probe names",
+    what: "the digest of the pod's template, as in the kubelet's probe",
   },
   unit: {
     read: unit,
     standard: auto,
-    what: "the kubelet's systemd unit; auto: the active one of those known",
+    what: "the kubelet's systemd unit; auto: the only active one of the known units",
   },
   delivery: {
     read: oneOf(...deliveries),
     standard: "ConfigFile",
-    what: "how the document reaches the kubelet",
+    what: "how the credentials reach the kubelet",
   },
   scope: {
     read: oneOf(...scopes),
@@ -51,23 +51,23 @@ const flags = {
   restart: {
     read: oneOf("Always", "Never"),
     standard: "Always",
-    what: "Always restarts the kubelet, Never lets it re-read its file",
+    what: "Always restarts the kubelet; Never leaves it to reread its file",
   },
   "restart-control-plane": {
     read: oneOf("Always", "Never"),
     standard: "Never",
-    what: "the same for a unit with a control plane in it",
+    what: "the same for a unit that contains a control plane",
   },
   "hidden-files": {
     read: oneOf("Look", "Ignore", "Skip"),
     standard: "Look",
-    what: "Look refuses to hide another file of the kubelet's, Ignore and Skip do not look",
+    what: "Look refuses to hide another credential file; Ignore and Skip do not search",
   },
   // At most an hour: with more, a rollout to a few nodes would take days.
   probation: {
     read: within(0, 3600),
     standard: "5s",
-    what: "how long a restarted kubelet must stay well",
+    what: "how long a restarted kubelet must stay healthy",
   },
   "healthz-port": {
     read: integer(1, 65_535),
@@ -97,7 +97,7 @@ const flags = {
   "systemd-directory": {
     read: directory,
     standard: mountPaths.systemd,
-    what: "where the directory of systemd's own socket is mounted",
+    what: "where systemd's socket directory is mounted",
   },
   "pod-directory": {
     read: directory,
@@ -107,13 +107,13 @@ const flags = {
   "termination-log": {
     read: file,
     standard: mountPaths.terminationLog,
-    what: "the file that the kubelet reads last words from",
+    what: "the file from which the kubelet reads the termination message",
   },
 } as const satisfies Table;
 
 /** The text of `--help`. */
 export function usage(): string {
-  return `Global Pull Secret's agent, on every node. The controller sets its flags.\n${usageOf(flags)}`;
+  return `The agent of Global Pull Secret, which runs on every node. The controller sets its flags.\n${usageOf(flags)}`;
 }
 
 /** The values of the flags. Durations are in milliseconds, directories absolute. */

@@ -71,7 +71,7 @@ test("what nobody saw, or could not see, is not taken for nothing", () => {
   });
   assert.deepEqual(hidden(seen({}), "none", { workingDirectory: "/opt", home: undefined }), {
     kind: "unknown",
-    what: "it searches /opt/config.json, where nobody looked",
+    what: "it also searches /opt/config.json, which was not checked",
   });
   assert.equal(hidden({ kind: "unseen", why: "x" }, "none", plain).kind, "unknown");
   assert.equal(
@@ -96,6 +96,6 @@ test("working directory and home are what systemd gives the unit", () => {
   const other = hidden(seen({}), "none", surroundings({ ...said, user: "kube" }));
   assert.deepEqual(other, {
     kind: "unknown",
-    what: "it searches /home of kube/.docker/config.json, where nobody looked",
+    what: "it also searches /home of kube/.docker/config.json, which was not checked",
   });
 });

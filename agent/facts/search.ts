@@ -65,7 +65,7 @@ export function hidden(
   for (const path of around ? searchPaths(around) : [...credentialFiles, legacyName]) {
     const content = files[path];
     if (content === undefined)
-      return { kind: "unknown", what: `it searches ${path}, where nobody looked` };
+      return { kind: "unknown", what: `it also searches ${path}, which was not checked` };
     if (typeof content === "object")
       return { kind: "unknown", what: `${path}: ${content.unknown}` };
     if (content === "entries") return { kind: "file", what: path };

@@ -66,7 +66,8 @@ function verify(file: string, bytes: Buffer): void {
   const read = readFileSync(file, { flag: onlyRead });
   if (read.length !== bytes.length)
     throw new FileError(`short write: ${read.length} of ${bytes.length} bytes`);
-  if (!read.equals(bytes)) throw new FileError("what was written is not what is read");
+  if (!read.equals(bytes))
+    throw new FileError("the file system returned other bytes than were written");
 }
 
 /** Removes the file durably, if it exists. Throws FileChanged like `replace`. */

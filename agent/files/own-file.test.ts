@@ -38,5 +38,5 @@ process.stdout.write(JSON.stringify(readFile(process.argv[1] + "/config.json")))
   const args = [...spaces, "sh", "-c", script, process.execPath, directory, program];
   const { stdout, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
   rmSync(directory, { recursive: true });
-  assert.match(stdout, /"refused","why":"it is a mount of its own/, stderr);
+  assert.match(stdout, /"refused","why":"it is a mount point/, stderr);
 });

@@ -48,7 +48,7 @@ test("a journal is read as it was written, and none of the previous bytes is in 
 });
 
 test("a journal whose previous bytes are gone, or are others, is seen as such", () => {
-  const why = "the previous bytes that it names are not there";
+  const why = "a file with previous bytes is missing";
   for (const found of [undefined, Buffer.from(""), Buffer.from("{} ")])
     assert.deepEqual(
       readJournal(stored.bytes, () => found),

@@ -50,12 +50,12 @@ export function readJournal(bytes: Buffer, open: Open): JournalReading {
   if (!whole.success)
     return {
       kind: "corrupt",
-      why: `wrong at ${whole.error.issues[0]?.path.join(".") || "the top"}`,
+      why: `invalid at ${whole.error.issues[0]?.path.join(".") || "the top"}`,
     };
   const { before, undo } = whole.data;
   const [was, back] = [before, undo?.file].map((file) => file && loadFile(file, open));
   if (was === undefined || (undo !== undefined && back === undefined))
-    return { kind: "corrupt", why: "the previous bytes that it names are not there" };
+    return { kind: "corrupt", why: "a file with previous bytes is missing" };
   const known = value as Journal;
   const restored = known.undo && back && { undo: { ...known.undo, file: back } };
   const ours = { version: Math.max(writer, version), reads: version, before: was, ...restored };

@@ -27,7 +27,7 @@ export async function readStore(folder: string): Promise<JournalReading> {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return { kind: "none" };
   const read = readRegular(file, mostBytes, "follow");
   if ("large" in read) return { kind: "corrupt", why: "more than 32 MiB" };
-  if ("irregular" in read) return { kind: "corrupt", why: "no regular file" };
+  if ("irregular" in read) return { kind: "corrupt", why: "not a regular file" };
   const { readJournal } = await import("./read.ts");
   return readJournal(read.bytes, (name) => open(join(folder, name)));
 }

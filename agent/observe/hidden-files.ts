@@ -64,9 +64,9 @@ function readSearchResult(file: string): SearchResult {
     if (isObject(value) && value["kind"] === "ours") return { kind: "ours" };
     if (isObject(value) && isObject(value["files"]))
       return { kind: "seen", files: value["files"] as Readonly<Record<string, FileContent>> };
-    return { kind: "unseen", why: "what the pod's first container wrote cannot be read" };
+    return { kind: "unseen", why: "the pod's first container wrote an unreadable result" };
   } catch (error) {
-    const nothing = hasCode(error, "ENOENT") ? "wrote nothing" : "wrote what cannot be read";
+    const nothing = hasCode(error, "ENOENT") ? "wrote nothing" : "wrote an unreadable result";
     return { kind: "unseen", why: `the pod's first container ${nothing}` };
   }
 }

@@ -68,9 +68,9 @@ test("finds the directory of another kubelet by the pod that it lacks", (t) => {
   mkdirSync(join(kubeletDirectory, "other"));
   const rows = [
     ["ours", undefined],
-    ["theirs", "there is no pods/theirs"],
+    ["theirs", "pods/theirs does not exist"],
     // A directory beside pods/ is no pod.
-    ["other", "there is no pods/other"],
+    ["other", "pods/other does not exist"],
     // An agent that is not told its uid cannot tell.
     ["", undefined],
   ] as const;

@@ -112,7 +112,7 @@ export function whyElsewhere({
   kubeletDirectory,
 }: Pick<Config, "uid" | "kubeletDirectory">): string | undefined {
   if (uid === "" || existsSync(join(kubeletDirectory, "pods", uid))) return undefined;
-  return `there is no pods/${uid}`;
+  return `pods/${uid} does not exist`;
 }
 
 /**

@@ -56,10 +56,10 @@ export function serveReadiness(
   const answerTo = (request: string): string => {
     const [found, named] =
       /^GET \/readyz(?:\?template=(\w+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
-    if (found === undefined) return answer("404 Not Found", "ask /readyz");
+    if (found === undefined) return answer("404 Not Found", "request /readyz");
     const { ready, code, line } = readiness();
     if (named !== undefined && named !== template)
-      return answer(statusLine(codes.otherAgent), `this agent is of template ${template}`);
+      return answer(statusLine(codes.otherAgent), `this agent belongs to template ${template}`);
     if (!ready) unready();
     return answer(ready ? "200 OK" : statusLine(code), line);
   };

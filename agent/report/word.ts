@@ -26,7 +26,7 @@ const refusalLasts = 10_000;
 /** What a pod without a grant reports about the grant of an earlier pod. */
 const predecessor = {
   code: codes.rolledBack,
-  detail: "a pod before this one began the change",
+  detail: "an earlier pod began the change",
 } as const;
 
 const exits: Readonly<Record<WordKind, number>> = {

@@ -101,7 +101,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   const { stream } = _connection;
   beginAtOnce(stream);
   bus.on("error", (error: unknown) =>
-    fail(error instanceof Error ? error.message : "systemd refused us"),
+    fail(error instanceof Error ? error.message : "systemd refused the connection"),
   );
   for (const event of ["close", "end"])
     stream.on(event, () => fail("the connection to systemd was closed"));

@@ -34,7 +34,7 @@ test("several active units or none are told by name", () => {
   );
   assert.match(
     JSON.stringify(activeUnit(states({}))),
-    /none of kubelet\.service, .*\.service is there/,
+    /none of kubelet\.service, .*\.service exists/,
   );
 });
 

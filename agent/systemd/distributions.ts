@@ -46,8 +46,7 @@ export function activeUnit(
   const there = states
     .filter(({ load }) => load === "loaded")
     .map(({ name, active: state }) => `${name} is ${state}`);
-  const unfound =
-    there.length > 0 ? there.join(", ") : `none of ${kubeletUnits.join(", ")} is there`;
+  const unfound = there.length > 0 ? there.join(", ") : `none of ${kubeletUnits.join(", ")} exists`;
   return { unfound, several: false };
 }
 

@@ -80,11 +80,11 @@ test("H15: waits for a mount that is behind, ahead, incomplete or nonsense and t
       () => node.mountFiles({ ...files, revision: "two" }),
     ],
     [
-      "GPS202 the mounted Secret is not complete (intent is none",
+      "GPS202 the mounted Secret is not complete (intent must be",
       () => node.mountFiles({ ...files, intent: "drop" }),
     ],
     [
-      "GPS202 the mounted Secret is not complete (salt has not",
+      "GPS202 the mounted Secret is not complete (salt does not",
       () => node.mountFiles({ ...files, salt: "" }),
     ],
     [

@@ -383,9 +383,9 @@ test("keeps a journal aside that it cannot read or that is too large, and makes 
   const harms: readonly (readonly [why: string, harm: (journal: string) => void])[] = [
     ["not JSON", (journal) => truncateSync(journal, 100)],
     ["more than 32 MiB", (journal) => truncateSync(journal, 33 * 1024 * 1024)],
-    ["no regular file", replace((journal) => execFileSync("mkfifo", [journal]))],
-    ["no regular file", replace((journal) => symlinkSync("/dev/zero", journal))],
-    ["no regular file", replace((journal) => mkdirSync(journal))],
+    ["not a regular file", replace((journal) => execFileSync("mkfifo", [journal]))],
+    ["not a regular file", replace((journal) => symlinkSync("/dev/zero", journal))],
+    ["not a regular file", replace((journal) => mkdirSync(journal))],
   ];
   for (const [why, harm] of harms) {
     await using place = await AgentPlace.make();

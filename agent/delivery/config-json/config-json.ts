@@ -46,7 +46,7 @@ function read(file: string): Present | Unusable {
   if (found.kind !== "file") return found;
   // A rename over a mount point fails with EBUSY, for example with kind's extraMounts.
   if (mountOver(readMounts(), file)?.point === file)
-    return { kind: "refused", why: "it is a mount of its own, which nothing can be renamed over" };
+    return { kind: "refused", why: "it is a mount point, so no file can replace it" };
   const { identity, bytes, mode, owner } = found;
   const much = excess(bytes);
   if (much !== undefined) return { kind: "refused", why: `it has ${much}` };
@@ -57,7 +57,7 @@ function read(file: string): Present | Unusable {
   if (owner !== undefined)
     return {
       kind: "refused",
-      why: `it belongs to ${owner}, which we may not keep; give it to 0:0`,
+      why: `it belongs to ${owner}, which the agent cannot keep; change the owner to 0:0`,
     };
   return {
     kind: "file",

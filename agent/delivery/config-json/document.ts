@@ -70,7 +70,7 @@ export function readDocument(bytes: Uint8Array): Reading {
   return {
     kind: "document",
     document,
-    invalid: `it would drop the file for ${invalid.slice(0, 3).join(", ")}`,
+    invalid: `the kubelet would ignore the whole file because of ${invalid.slice(0, 3).join(", ")}`,
   };
 }
 

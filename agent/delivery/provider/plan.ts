@@ -18,7 +18,7 @@ export type InstalledProvider = Readonly<{
   unfit?: string;
 }>;
 
-const notAsked = "the kubelet has not asked its credential provider yet";
+const notAsked = "the kubelet has not run its credential provider yet";
 const emptyAnswer = answerOf(new Map());
 
 /** The credential provider is in force. `config`: config.json by itself. */

@@ -155,7 +155,7 @@ test("in force: that the kubelet has not asked yet is said until the script has 
     const found = byProvider("All").read(root);
     return "note" in found ? found.note : undefined;
   };
-  assert.match(note() ?? "", /has not asked/);
+  assert.match(note() ?? "", /has not run/);
   hasAsked(root);
   assert.equal(note(), undefined);
 });

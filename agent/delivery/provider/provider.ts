@@ -81,7 +81,7 @@ function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity"
   if (found.kind !== "file")
     return {
       ...unread(path),
-      unfit: `answer.json: ${found.kind === "refused" ? found.why : "changing"}`,
+      unfit: `answer.json: ${found.kind === "refused" ? found.why : "another program is writing it"}`,
     };
   const { bytes, mode, identity } = found;
   // An answer that others can read is written again.
@@ -110,7 +110,7 @@ function readConfig(
   for (const directory of [folder, bin, configs]) {
     const found = lstatSync(under(directory), { throwIfNoEntry: false });
     if (found === undefined) return `${directory} is missing`;
-    if (!found.isDirectory()) return `${directory} is no directory`;
+    if (!found.isDirectory()) return `${directory} is not a directory`;
     // Anyone who can put a program there can run it as root.
     if (found.uid !== process.getuid?.() || (found.mode & writableByOthers) !== 0)
       return `${directory} can be written by others than root`;

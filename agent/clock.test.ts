@@ -44,15 +44,15 @@ function jumpTo(jumped: number): void {
   ]);
 }
 
-test("a clock that jumps forward: nothing is done at rest, no restart forgotten or repeated, and attempts still end", () => {
+test("does nothing at rest, neither forgets nor repeats a restart, and ends attempts when the clock jumps forward", () => {
   jumpTo(now + year);
 });
 
-test("a clock that jumps back: nothing is done at rest, no restart forgotten or repeated, and attempts still end", () => {
+test("does nothing at rest, neither forgets nor repeats a restart, and ends attempts when the clock jumps back", () => {
   jumpTo(now - year);
 });
 
-test("a clock that jumps back does not end a quarantine, one that jumps forward ends it once", () => {
+test("ends a quarantine once when the clock jumps forward, and not when it jumps back", () => {
   const at = { ...unasked, journal: rolledBackUnasked, file: absent };
   check([
     ["back", { ...at, now: now - year }, "wait GPS219"],

@@ -77,7 +77,7 @@ const restart = {
 } as const;
 const kept = (folder: string) => JSON.parse(readFileSync(join(folder, "journal.json"), "utf8"));
 
-test("a kubelet that is down is restarted though that cannot be recorded, and the trouble is told; one that runs is not", async (t) => {
+test("restarts a kubelet that is down even if that cannot be recorded, reports the failure, and leaves a running kubelet alone", async (t) => {
   const { effects, asked, history, folder } = place(t);
   // Whatever the reason: nothing can be written in a folder that is a file.
   writeFileSync(folder, "");
@@ -97,7 +97,7 @@ test("a kubelet that is down is restarted though that cannot be recorded, and th
   assert.deepEqual([kept(folder).phase, history.unwritable], ["reviving", false]);
 });
 
-test("a file that may not be replaced leaves the journal as it was, and is not tried for a minute", async (t) => {
+test("keeps the journal unchanged if a file cannot be replaced, and tries again after a minute", async (t) => {
   for (const code of ["EBUSY", "EPERM", "EROFS", "EACCES"])
     for (const journal of [idle, undefined]) {
       const { effects, folder, history } = place(t);
@@ -116,7 +116,7 @@ test("a file that may not be replaced leaves the journal as it was, and is not t
     }
 });
 
-test("a file that may not be replaced keeps the journal of a change whose answer is written already", async (t) => {
+test("keeps the journal of a change whose answer is written if a file cannot be replaced", async (t) => {
   const { effects, folder } = place(t);
   await saveJournal(folder, idle);
   const write = () => Promise.reject(Object.assign(new Error("EPERM: rename"), { code: "EPERM" }));
@@ -128,7 +128,7 @@ test("a file that may not be replaced keeps the journal of a change whose answer
   assert.equal(kept(folder).phase, "applying");
 });
 
-test("a kubelet of a newer agent's is restarted, and its journal stays as it is", async (t) => {
+test("restarts the kubelet of a newer agent without touching its journal", async (t) => {
   const { effects, asked, folder } = place(t);
   mkdirSync(folder);
   writeFileSync(join(folder, "journal.json"), "a newer one's");
@@ -140,7 +140,7 @@ test("a kubelet of a newer agent's is restarted, and its journal stays as it is"
   assert.equal(readFileSync(join(folder, "journal.json"), "utf8"), "a newer one's");
 });
 
-test("a refused reset does not keep a kubelet from its restart; a reset without an answer does", async (t) => {
+test("restarts the kubelet after a refused reset, but not after one without an answer", async (t) => {
   const { effects, asked, folder } = place(t);
   mkdirSync(folder);
   const refusing = (type: string): Systemd => ({
@@ -163,7 +163,7 @@ test("a refused reset does not keep a kubelet from its restart; a reset without 
   assert.deepEqual(asked, Array(4).fill("restart"));
 });
 
-test("a restart that systemd refuses is counted, and one that nobody answered is not", async (t) => {
+test("counts a restart that systemd refuses, but not one without an answer", async (t) => {
   const { effects, folder, history } = place(t);
   mkdirSync(folder);
   const step: Step = {
@@ -187,7 +187,7 @@ test("a restart that systemd refuses is counted, and one that nobody answered is
   assert.equal(history.restarts, 0);
 });
 
-test("a file that others could read is closed to them, with a warning", async (t) => {
+test("closes a file that others could read, with a warning", async (t) => {
   const { effects, file } = place(t);
   const write = async (mode: number) => {
     writeFileSync(file, "{}");
@@ -211,7 +211,7 @@ test("a file that others could read is closed to them, with a warning", async (t
   assert.equal(await write(0o600), undefined);
 });
 
-test("a write beside config.json is spaced like one of it, so that a fight over it costs as little; a removal is not", async (t) => {
+test("spaces a write beside config.json like one of config.json, but not a removal", async (t) => {
   const { effects, history, file } = place(t);
   const delivery = { ...configJson, write: () => Promise.resolve() };
   const found = configJson.read(dirname(file));

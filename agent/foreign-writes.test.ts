@@ -36,7 +36,7 @@ const foreign: readonly File[] = [
   { bytes: Buffer.from('{"au'), mode: 0o600 },
 ];
 
-test("restarts no kubelet however other programs write, also when a repair is cut off", (t) => {
+test("restarts no kubelet whatever other programs write, also when a repair is interrupted", (t) => {
   const random = seeded(t);
   for (let run = 0; run < 200; run += 1) {
     const grant = random.once(3) ? unasked : { grant: seven };

@@ -144,7 +144,7 @@ function settle(pod: Pod): Step {
   return last;
 }
 
-test("takes nothing but what is granted or served, keeps what it has proved, and restarts once for one content", () => {
+test("takes only what is granted or served, keeps what it has proved, and restarts once for one content", () => {
   fc.assert(
     fc.property(history(calm), (happened) => {
       const pod = new Pod(false);
@@ -154,7 +154,7 @@ test("takes nothing but what is granted or served, keeps what it has proved, and
   );
 });
 
-test("whatever failed before, a new grant of the newest content comes into force", () => {
+test("brings a new grant of the newest content into force, whatever failed before", () => {
   fc.assert(
     fc.property(history(failing), word, (happened, last) => {
       const pod = new Pod(true);

@@ -18,7 +18,7 @@ function round(next: () => Promise<Step> | Step, change: Partial<Round> = {}): R
   };
 }
 
-test("any number of hints while a run is under way mean one more look, not more", async () => {
+test("makes one more look for any number of hints during a run", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
   let looks = 0;
@@ -34,7 +34,7 @@ test("any number of hints while a run is under way mean one more look, not more"
   assert.equal(looks, 2);
 });
 
-test("one run at a time: the next look waits for the act", async () => {
+test("makes one run at a time: the next look waits for the action", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
   const seen: string[] = [];
@@ -57,7 +57,7 @@ test("one run at a time: the next look waits for the act", async () => {
   assert.deepEqual(seen.slice(0, 6), ["look", "acted", "look", "acted", "look", "acted"]);
 });
 
-test("what one step keeps for the next is given up before a wait, and only then", async () => {
+test("releases resources shared between steps before a wait, and only then", async () => {
   const stop = new AbortController();
   const seen: string[] = [];
   const pauses = [0, 0, long];
@@ -72,7 +72,7 @@ test("what one step keeps for the next is given up before a wait, and only then"
   assert.deepEqual(seen, ["look", "look", "look", "idle"]);
 });
 
-test("a step that gives up ends the loop with 1, after it was told and done; a failed one does not end it", async () => {
+test("ends the loop with 1 after a step that gives up, reported and executed; not after a failed step", async () => {
   const loop = new Loop(new AbortController().signal, () => performance.now());
   const order: string[] = [];
   const journal = {} as never;
@@ -92,7 +92,7 @@ test("a step that gives up ends the loop with 1, after it was told and done; a f
   assert.deepEqual(order, ["report GPS218", "report GPS208", "report GPS218", "act"]);
 });
 
-test("a hint comes at once, and those that follow it cost no more than ten looks a second", async (t) => {
+test("follows a hint at once, and later hints at most ten times a second", async (t) => {
   const stop = new AbortController();
   t.after(() => stop.abort());
   const loop = new Loop(stop.signal, () => performance.now());
@@ -117,7 +117,7 @@ test("a hint comes at once, and those that follow it cost no more than ten looks
   assert.ok(took >= 590, `eight looks in ${took} ms`);
 });
 
-test("hints never make a wait longer than it was to be", async () => {
+test("never waits longer because of hints", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
   const hints = setInterval(() => loop.hint(), 1);
@@ -131,7 +131,7 @@ test("hints never make a wait longer than it was to be", async () => {
   assert.ok(waits <= 100, `20 looks in ${waits} waits`);
 });
 
-test("a step that ends the container ends the loop with its code, after it was told and done", async () => {
+test("ends the loop with the code of a step that ends the container, reported and executed", async () => {
   const order: string[] = [];
   const end: Step = {
     action: "end",

@@ -119,7 +119,7 @@ const slow: readonly (readonly [string, Partial<Node>])[] = [
   ["a registry with a port that no row names", { asks: 0, key: "a.io:5000" }],
 ];
 for (const [what, change] of slow)
-  test(`a node is in time when its kubelet has to read config.json: ${what}`, () => {
+  test(`is in time for a node whose kubelet has to read config.json: ${what}`, () => {
     const { seconds } = node(change).pass(3600, "ready");
     assert.ok(seconds >= rereadSeconds && seconds < grantSeconds("CredentialProvider", 5));
   });
@@ -131,19 +131,19 @@ const quick: readonly (readonly [string, Partial<Node>])[] = [
   ["nothing", {}],
 ];
 for (const [what, change] of quick)
-  test(`a kubelet that asks gets the answer at its next pull, whatever config.json had: ${what}`, () => {
+  test(`serves the answer at the next pull of a kubelet that runs the provider, whatever config.json had: ${what}`, () => {
     const { seconds, ways } = node({ ...change, asks: 0 }).pass(3600, "ready");
     assert.equal(seconds, 0);
     assert.deepEqual(ways, { file: false, answer: true });
   });
 
-test("a node stays ready when its kubelet asks for the first time", () => {
+test("stays Ready when the kubelet runs the provider for the first time", () => {
   const one = node({ ...ours, auth: old, asks: 10 }).pass(400);
   assert.deepEqual(new Set(one.ready), new Set([true]));
   assert.deepEqual(one.ways, { file: false, answer: true });
 });
 
-test("until a kubelet has asked config.json keeps an entry of ours, unless the scope forbids it", () => {
+test("keeps our entry in config.json until the kubelet has run the provider, unless the scope forbids it", () => {
   assert.deepEqual(node(ours).pass(400).ways, { file: true, answer: true });
   for (const change of [{}, ours])
     assert.deepEqual(node({ ...change, scope: "Annotated" }).pass(400).ways, {
@@ -152,7 +152,7 @@ test("until a kubelet has asked config.json keeps an entry of ours, unless the s
     });
 });
 
-test("mode Restart after another one leaves what the kubelet is to reread to it, until a grant comes", () => {
+test("leaves the kubelet to reread the file in mode Restart after another mode, until a grant arrives", () => {
   const { owed: _owed, ...rest } = restarting;
   const journal = { ...rest, renamed: facts({}).time };
   const common = { journal, file: written, unit, config: { restart: "Always" } } as const;
@@ -167,7 +167,7 @@ test("mode Restart after another one leaves what the kubelet is to reread to it,
   assert.equal(action, "record");
 });
 
-test("a withdrawal empties the answer also where no journal tells of it", () => {
+test("empties the answer on withdrawal, even if no journal lists it", () => {
   const answer = answerOf(new Map([["a.io", { auth: old }]]));
   const installed = { rows: rowsFor([]), answer, identity: "x", asked: true };
   const modes = [providedBy(absent, installed, "All"), afterProvider(absent, installed)];

@@ -126,7 +126,7 @@ class Place {
 }
 
 test(
-  "at rest healthz is asked and nothing is read as long as nothing changes, and everything after any change",
+  "asks healthz and reads nothing at rest while nothing changes, and reads everything after any change",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -157,7 +157,7 @@ test(
 );
 
 test(
-  "touches nothing in a directory that lacks its own pod, and all when it is there",
+  "touches nothing in a directory without its own pod, and everything once the pod is there",
   { skip },
   async (t) => {
     const place = new Place(t, [], "own");
@@ -175,7 +175,7 @@ test(
   },
 );
 
-test("asks no healthz where nothing is restarted: it may be off", { skip }, async (t) => {
+test("does not ask healthz if nothing is restarted, because it may be off", { skip }, async (t) => {
   const place = new Place(t, ["--restart=Never"]);
   place.healthy = false;
   assert.equal((await place.rests()).code, "GPS254");
@@ -183,59 +183,51 @@ test("asks no healthz where nothing is restarted: it may be off", { skip }, asyn
   assert.ok(!place.asked.includes("healthz"));
 });
 
-test(
-  "writes a journal again that somebody deleted, with what the node had before",
-  { skip },
-  async (t) => {
-    const place = new Place(t);
-    const { node } = place;
-    writeFileSync(node.config, '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="}}}', { mode: 0o600 });
-    const theirs = node.file;
-    await place.rests();
-    const deletions: Readonly<Record<string, () => void>> = {
-      "the folder": () => rmSync(node.folder, { recursive: true }),
-      "the journal": () => rmSync(join(node.folder, "journal.json")),
-      "the bytes of before": () => {
-        for (const name of node.kept)
-          if (name.startsWith("previous")) rmSync(join(node.folder, name));
-      },
-    };
-    for (const [what, make] of Object.entries(deletions)) {
-      make();
-      assert.equal((await place.rests()).code, "GPS200", what);
-      assert.ok(existsSync(join(node.folder, "journal.json")), what);
-    }
-    node.mount(2, { intent: "release" });
-    node.grant(2);
-    assert.equal((await place.rests()).code, "GPS224");
-    assert.equal(node.file, theirs);
-  },
-);
+test("writes a deleted journal again, with what the node had before us", { skip }, async (t) => {
+  const place = new Place(t);
+  const { node } = place;
+  writeFileSync(node.config, '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="}}}', { mode: 0o600 });
+  const theirs = node.file;
+  await place.rests();
+  const deletions: Readonly<Record<string, () => void>> = {
+    "the folder": () => rmSync(node.folder, { recursive: true }),
+    "the journal": () => rmSync(join(node.folder, "journal.json")),
+    "the bytes of before": () => {
+      for (const name of node.kept)
+        if (name.startsWith("previous")) rmSync(join(node.folder, name));
+    },
+  };
+  for (const [what, make] of Object.entries(deletions)) {
+    make();
+    assert.equal((await place.rests()).code, "GPS200", what);
+    assert.ok(existsSync(join(node.folder, "journal.json")), what);
+  }
+  node.mount(2, { intent: "release" });
+  node.grant(2);
+  assert.equal((await place.rests()).code, "GPS224");
+  assert.equal(node.file, theirs);
+});
+
+test("removes a withdrawn credential again that another program restores", { skip }, async (t) => {
+  const place = new Place(t);
+  const { node } = place;
+  await place.rests();
+  const copy = node.file ?? "";
+  node.mount(2, { intent: "release" });
+  node.grant(2);
+  assert.equal((await place.rests()).code, "GPS224");
+  const { starts } = place;
+  // The word of the withdrawal is the container's end.
+  place.restarts();
+  writeFileSync(node.config, copy, { mode: 0o600 });
+  // The kubelet may have read the copy, and has to read the file again.
+  assert.equal((await place.rests()).code, "GPS254");
+  assert.doesNotMatch(node.file ?? "", /a\.io/);
+  assert.equal(place.starts, starts);
+});
 
 test(
-  "takes a withdrawn credential out again that another program writes back",
-  { skip },
-  async (t) => {
-    const place = new Place(t);
-    const { node } = place;
-    await place.rests();
-    const copy = node.file ?? "";
-    node.mount(2, { intent: "release" });
-    node.grant(2);
-    assert.equal((await place.rests()).code, "GPS224");
-    const { starts } = place;
-    // The word of the withdrawal is the container's end.
-    place.restarts();
-    writeFileSync(node.config, copy, { mode: 0o600 });
-    // The kubelet may have read the copy, and has to read the file again.
-    assert.equal((await place.rests()).code, "GPS254");
-    assert.doesNotMatch(node.file ?? "", /a\.io/);
-    assert.equal(place.starts, starts);
-  },
-);
-
-test(
-  "takes a credential out that another program writes back after a withdrawal and a new change",
+  "removes a credential that another program restores after a withdrawal and a new change",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -257,7 +249,7 @@ test(
   },
 );
 
-test("shows at each probe that a file changed, without inotify", { skip }, async (t) => {
+test("notices a changed file at each probe, without inotify", { skip }, async (t) => {
   const place = new Place(t);
   const { config, folder } = place.node;
   assert.ok(!place.isOutdated, "before the first look");
@@ -276,25 +268,29 @@ test("shows at each probe that a file changed, without inotify", { skip }, async
   }
 });
 
-test("a drift is seen, repaired without a restart, and waited for", { skip }, async (t) => {
-  const place = new Place(t);
-  const { config } = place.node;
-  const drifts: Readonly<Record<string, () => void>> = {
-    "as many bytes": () => writeFileSync(config, (place.node.file ?? "").replace("a.io", "b.io")),
-    "no file": () => rmSync(config),
-  };
-  await place.rests();
-  const { starts } = place;
-  for (const [drift, make] of Object.entries(drifts)) {
-    make();
-    assert.equal((await place.rests()).code, "GPS254", drift);
-    assert.match(place.node.file ?? "", /"a\.io"/, drift);
-    assert.equal(place.starts, starts, drift);
-  }
-});
+test(
+  "notices a drift, repairs it without a restart, and waits for the reread",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { config } = place.node;
+    const drifts: Readonly<Record<string, () => void>> = {
+      "as many bytes": () => writeFileSync(config, (place.node.file ?? "").replace("a.io", "b.io")),
+      "no file": () => rmSync(config),
+    };
+    await place.rests();
+    const { starts } = place;
+    for (const [drift, make] of Object.entries(drifts)) {
+      make();
+      assert.equal((await place.rests()).code, "GPS254", drift);
+      assert.match(place.node.file ?? "", /"a\.io"/, drift);
+      assert.equal(place.starts, starts, drift);
+    }
+  },
+);
 
 test(
-  "a kubelet that does not answer is told at once, and all is read again when it does",
+  "reports a kubelet that does not answer at once, and reads everything again when it does",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -308,7 +304,7 @@ test(
   },
 );
 
-test("what changes while it is looked at is looked at again", { skip }, async (t) => {
+test("looks again if something changes during the look", { skip }, async (t) => {
   const place = new Place(t);
   await place.rests();
   place.meanwhile = () => place.node.mount(2, content);
@@ -318,7 +314,7 @@ test("what changes while it is looked at is looked at again", { skip }, async (t
   assert.ok(place.asked.includes("read"));
 });
 
-test("files without the kubelet's link are read each time", { skip }, async (t) => {
+test("reads files without the kubelet's link each time", { skip }, async (t) => {
   const place = new Place(t);
   const { secret } = place.node;
   const present = readdirSync(secret).find((name) => /^\.\.\d/.test(name)) ?? "";

@@ -74,7 +74,7 @@ function assertHidden(reason: string | undefined): void {
     );
 }
 
-test("a secret in a key or a value of config.json is in no reason", () => {
+test("reveals no secret of a key or value of config.json in a reason", () => {
   let told = 0;
   fc.assert(
     fc.property(document, (text) => {
@@ -88,7 +88,7 @@ test("a secret in a key or a value of config.json is in no reason", () => {
   assert.ok(told > 100, `${told} reasons named a key of auths`);
 });
 
-test("F61: no reason shows a token, wherever config.json or a mounted document has it", () => {
+test("F61: reveals no token in a reason, wherever config.json or a mounted document contains it", () => {
   let told = 0;
   for (const token of tokens) {
     const { documents, secrets } = everyPlace(token);
@@ -115,7 +115,7 @@ test("F61: no reason shows a token, wherever config.json or a mounted document h
   assert.ok(told > 100, `${told} reasons`);
 });
 
-test("a refusal of config.json holds no secret from its keys", () => {
+test("refuses a config.json without revealing a secret in its keys", () => {
   const directory = mkdtempSync(join(tmpdir(), "gps-redaction-"));
   const file = join(directory, "config.json");
   for (const one of keys) {
@@ -132,7 +132,7 @@ test("a refusal of config.json holds no secret from its keys", () => {
   rmSync(directory, { recursive: true });
 });
 
-test("a mounted Secret is refused without a secret from its keys", () => {
+test("refuses a mounted Secret without revealing a secret in its keys", () => {
   let refused = 0;
   fc.assert(
     fc.property(document, document, fc.boolean(), (text, other, inSources) => {
@@ -152,7 +152,7 @@ test("a mounted Secret is refused without a secret from its keys", () => {
   assert.ok(refused > 300, `${refused} refusals`);
 });
 
-test("what we say ourselves, and what the operating system says, is told as it is", () => {
+test("reports our own messages and those of the operating system in full", () => {
   const refused = Object.assign(new Error("connect ECONNREFUSED /host/systemd/private"), {
     syscall: "connect",
   });
@@ -169,7 +169,7 @@ test("what we say ourselves, and what the operating system says, is told as it i
     assert.deepEqual([describe(error), failureStep(error).detail], [said, said]);
 });
 
-test("an unforeseen error is told by its class and place: its message may quote what it was about", () => {
+test("reports an unforeseen error by class and place, because its message may quote a value", () => {
   const errors: (() => unknown)[] = [
     () => JSON.parse(planted),
     () => JSON.parse(`{"a":"${planted}"`),

@@ -57,7 +57,7 @@ for (const probationSeconds of [5, 180, 600])
     }
   });
 
-test("an agent whose kubelet rereads the file is in time", () => {
+test("is in time for an agent whose kubelet rereads the file", () => {
   for (const mode of ["Restart", "Reread"] as const) {
     const node = granted(1);
     node.restart = "Never";

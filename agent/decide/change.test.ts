@@ -62,7 +62,7 @@ function fought(from: Journal, answers: boolean): Readonly<{ codes: string[]; re
   return { codes, restarts: starts };
 }
 
-test("a kubelet that answers has not failed, however often another program takes our entry out in its probation", () => {
+test("does not count a kubelet that answers as failed, however often another program removes our entry during its probation", () => {
   const before: readonly (readonly [when: string, journal: Journal])[] = [
     ["in its probation", settling],
     ["before it has answered", tried(1, 2000)],
@@ -76,7 +76,7 @@ test("a kubelet that answers has not failed, however often another program takes
   }
 });
 
-test("a kubelet that fails is rolled back, whoever writes meanwhile", () => {
+test("rolls back a failing kubelet, whatever other programs write meanwhile", () => {
   assert.equal(fought(tried(1, 2000), false).codes.at(-1), "GPS216");
   const down = { unit: crashed, healthy: false, file: foreign() };
   for (const journal of [settling, tried(1, 2000)]) {
@@ -88,7 +88,7 @@ test("a kubelet that fails is rolled back, whoever writes meanwhile", () => {
   assert.ok(unmade.action === "apply" && unmade.journal.tried === 1);
 });
 
-test("what keeps config.json from being written keeps no kubelet from the restart that it is owed", () => {
+test("makes an owed restart even if config.json cannot be written", () => {
   const down: FactsChange = { unit: limited, healthy: false };
   const failed = { ...down, journal: tried(1, 60_000) };
   const full: FactsChange = { file: absent, unwritable: true };
@@ -184,7 +184,7 @@ const rows: readonly (readonly [
   ["nobody saw whether one would be", { hides: unseen }, "GPS233 refused"],
 ];
 
-test("an unfit node is Ready without a grant, with its reason, also where something is served", () => {
+test("keeps an unfit node without a grant Ready and reports its reason, also while content is served", () => {
   const back = { grant: { ...seven, revision: 0 }, mounted: nothingMounted };
   for (const [what, change, says] of rows)
     for (const at of [ungranted, unasked, back])
@@ -195,7 +195,7 @@ test("an unfit node is Ready without a grant, with its reason, also where someth
 /** After the file is written: 305 s later the folder goes, too. */
 const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
 
-test("a withdrawal is never refused: a node that has nothing confirms it, unless its folder is elsewhere, and another one waits", () => {
+test("never refuses a withdrawal: confirms it on an empty node unless its folder is elsewhere, and waits on others", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
   const left = { ...idle, revision: 6, digest: "six's", content: "six" };
   for (const [what, change] of rows) {
@@ -216,7 +216,7 @@ test("a withdrawal is never refused: a node that has nothing confirms it, unless
   assert.equal(summary({ ...release, journal: newer }), "GPS222");
 });
 
-test("confirms no withdrawal from the directory of another kubelet, though it empties that", () => {
+test("empties the directory of another kubelet, but confirms no withdrawal there", () => {
   const elsewhere = "pods/u does not exist";
   const release = { elsewhere, mounted: { ...withdrawn, digest: "seven's" } };
   const empty = firstJournal({ absent: true });
@@ -238,7 +238,7 @@ test("confirms no withdrawal from the directory of another kubelet, though it em
   }
 });
 
-test("takes nothing in the directory of another kubelet, though its config.json is as wanted", () => {
+test("takes nothing in the directory of another kubelet, even if its config.json matches", () => {
   const elsewhere = "pods/u does not exist";
   check([
     ["in force by an older agent", { elsewhere, journal: idle }, "wait GPS261"],
@@ -247,19 +247,19 @@ test("takes nothing in the directory of another kubelet, though its config.json 
   ]);
 });
 
-test("a node whose Secret lags refuses nothing that it does not know yet", () => {
+test("does not refuse content that it does not know yet while the Secret lags", () => {
   const unsafe = { file: { kind: "refused", why: "a link" }, journal: idle } as const;
   assert.equal(summary({ ...unsafe, mounted: { kind: "other", revision: 6 } }), "GPS206");
   assert.equal(summary(unsafe), "GPS206 refused");
 });
 
-test("content in force is refused where the kubelet lacks what its delivery needs", () => {
+test("refuses content in force if the kubelet lacks what the delivery needs", () => {
   const file = { ...written, unfit: "its flags are not ours" };
   assert.equal(summary({ file, journal: idle }), "GPS235 refused");
   assert.equal(summary({ ...unasked, file, journal: idle }), "GPS235 refused ready");
 });
 
-test("the same is demanded before each change begins", () => {
+test("checks the same before each change", () => {
   const next = { mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight" } };
   for (const [what, change, says] of rows) {
     if (change.journal !== undefined) continue;
@@ -280,7 +280,7 @@ test("the same is demanded before each change begins", () => {
   }
 });
 
-test("with --restart Never systemd is not asked, but healthz must answer and no file be hidden", () => {
+test("does not ask systemd with --restart Never, but requires healthz and no hidden file", () => {
   const never = { restart: "Never" } as const;
   check([
     ["fit", { ...ungranted, config: never, unit: notAsked }, "record GPS201 → applied"],
@@ -302,7 +302,7 @@ test("with --restart Never systemd is not asked, but healthz must answer and no 
   ]);
 });
 
-test("only the first config.json of ours can hide a file", () => {
+test("checks for hidden files only before our first config.json", () => {
   check([
     ["there is one", { hides: hidesFile, file: foreign() }, "apply GPS226 → applying"],
     [
@@ -313,7 +313,7 @@ test("only the first config.json of ours can hide a file", () => {
   ]);
 });
 
-test("leaves a node alone whose provider is not as it has to be, unless the plan needs none", () => {
+test("leaves a node with an unfit provider alone, unless the plan does not need it", () => {
   const unfit = "global-pull-secret.json is missing";
   const plan = { ...absent.plan(idle, mounted, false), changed: true };
   const file = { ...absent, unfit };

@@ -39,7 +39,7 @@ import {
   ungranted,
 } from "../facts/facts.fixture.ts";
 
-test("what comes before everything else", () => {
+test("decides these cases before all others", () => {
   check([
     ["two agents on one node", { alone: false, journal: idle }, "wait GPS205"],
     [
@@ -61,7 +61,7 @@ test("what comes before everything else", () => {
   ]);
 });
 
-test("decide asks for nothing that no rule needs", () => {
+test("requests no fact that no rule needs", () => {
   const newer = (owes: boolean): Facts["journal"] => ({ kind: "newer", why: "version 9", owes });
   const rows: readonly (readonly [when: string, change: FactsChange, ...asked: string[]])[] = [
     ["at rest", { journal: idle }, "mounted", "healthz"],
@@ -84,7 +84,7 @@ test("decide asks for nothing that no rule needs", () => {
     assert.deepEqual(decideByQuestions(facts(change)).asked, asked, when);
 });
 
-test("a pod applies its own revision and no other", () => {
+test("applies only the pod's own revision", () => {
   check([
     ["not mounted yet", { mounted: { kind: "incomplete", why: "ENOENT" } }, "wait GPS202"],
     ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "wait GPS203"],
@@ -122,7 +122,7 @@ test("a pod applies its own revision and no other", () => {
   ]);
 });
 
-test("a revision is its number and its digest: one number with two contents is two revisions", () => {
+test("identifies a revision by number and digest: the same number with other content is another revision", () => {
   const otherDigest = { config: { digest: "restored" } };
   const lagging: Facts["mounted"] = { kind: "incomplete", why: "ENOENT" };
   const { digest: _digest, ...undated } = idle;
@@ -164,7 +164,7 @@ test("a revision is its number and its digest: one number with two contents is t
   ]);
 });
 
-test("what a revision no longer has is ours until it is out of the file: an agent killed before that would leave it there", () => {
+test("keeps ownership of a dropped entry until it has left the file, so that a killed agent cannot leave it there", () => {
   const entries = new Map([["b.io", { value: { auth: "dTpi" }, original: false }]]);
   const next = { ...mounted, content: "b", desired: { entries, rest: new Map() } };
   const begun = decide(facts({ mounted: next, journal: { ...idle, revision: 6 } }));
@@ -186,7 +186,7 @@ test("what a revision no longer has is ours until it is out of the file: an agen
   );
 });
 
-test("what a deleted folder recorded is found in the file, and goes with the withdrawal", () => {
+test("recognizes entries of a deleted folder in the file, and removes them on withdrawal", () => {
   const again = follow({ journal: { kind: "none" }, file: written });
   assert.deepEqual(again.steps, ["record GPS226 → applied", "nothing GPS200 ready"]);
   const { journal, file } = again.end;
@@ -194,7 +194,7 @@ test("what a deleted folder recorded is found in the file, and goes with the wit
   assert.equal(end.file, absent, steps.join(", "));
 });
 
-test("a withdrawal after a lost journal is not said to be one, unless nothing is there that could be ours", () => {
+test("does not report a withdrawal after a lost journal, unless nothing in the file could be ours", () => {
   const unverified = {
     ...idle,
     content: "none",
@@ -262,7 +262,7 @@ function holding(auths: object, mode = 0o600): FoundFile {
   return foundOf({ kind: "file", identity: "2", bytes, mode, document, digest: "2" });
 }
 
-test("config.json is written only where systemd can be asked", () => {
+test("writes config.json only if systemd can be asked", () => {
   check([
     ["all is well", { file: absent }, "apply GPS226 → applying"],
     ["systemd does not answer", { file: absent, unit: unanswered }, "wait GPS210"],
@@ -344,7 +344,7 @@ test("config.json is written only where systemd can be asked", () => {
   ]);
 });
 
-test("at rest: ready while the kubelet answers, and a kubelet that somebody stopped is left alone", () => {
+test("stays Ready at rest while the kubelet answers, and does not start a kubelet that was stopped", () => {
   check([
     ["in force", { journal: idle }, "nothing GPS200 ready"],
     ["in force, nobody asked systemd", { journal: idle, unit: undefined }, "nothing GPS200 ready"],
@@ -388,7 +388,7 @@ test("at rest: ready while the kubelet answers, and a kubelet that somebody stop
   ]);
 });
 
-test("a node that refuses says so, as long as nothing of it has been touched", () => {
+test("reports a refusal as long as the node is untouched", () => {
   const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
   const missing = { file: absent, unit: { ...unit, load: "not-found" } };
   const refused = (change: Parameters<typeof facts>[0]) => {
@@ -403,7 +403,7 @@ test("a node that refuses says so, as long as nothing of it has been touched", (
   assert.equal(refused({ ...missing, journal: { ...restarting, phase: "applying" } }), false);
 });
 
-test("drift restarts no kubelet, and a grant under way at most three an hour, whoever takes our entry out", () => {
+test("restarts no kubelet for a drift, and at most three times an hour under a grant, whoever removes our entry", () => {
   const owes = (journal: Journal, calls: number[]): string => {
     const step = decide(facts({ journal: { ...journal, calls }, unit: renewed, file: foreign() }));
     assert.ok(step.action === "apply");
@@ -415,7 +415,7 @@ test("drift restarts no kubelet, and a grant under way at most three an hour, wh
   assert.deepEqual([owes(settling, seldom), owes(settling, often)], ["restart", "reread"]);
 });
 
-test("ready never without the file, the proof and the answer", () => {
+test("is never Ready without the file, the proof and the answer", () => {
   const files = [absent, written, foreign()];
   const journals = [
     undefined,
@@ -445,7 +445,7 @@ test("ready never without the file, the proof and the answer", () => {
   assert.ok(seen > 0);
 });
 
-test("a change can be undone, a withdrawal cannot: what it takes back would be on the node again", () => {
+test("can undo a change, but not a withdrawal, because its undo contains the withdrawn credentials", () => {
   const undoOf = (change: FactsChange) => {
     const step = decide(facts(change));
     return step.action === "apply" ? step.journal.undo : assert.fail(step.action);
@@ -455,7 +455,7 @@ test("a change can be undone, a withdrawal cannot: what it takes back would be o
   assert.equal(undoOf(taken), undefined);
 });
 
-test("a withdrawal in mid-change of a file that somebody has put right already has no undo either", () => {
+test("has no undo for a withdrawal in the middle of a change, even if another program repaired the file", () => {
   for (const journal of [{ ...restarting, phase: "applying" } as const, restarting, settling]) {
     assert.ok(journal.undo, "the change under way has one");
     const change = { journal, mounted: withdrawn, file: absent, unit: crashed };

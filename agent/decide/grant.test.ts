@@ -48,7 +48,7 @@ const forEight = { grant: grantOf(8, "eight's"), mounted: eight };
 const hidden = { kind: "file", what: "/.docker/config.json" } as const;
 const empty = firstJournal({ absent: true });
 
-test("a change whose file is in place is ended, whatever is granted meanwhile", () => {
+test("finishes a change whose file is in place, whatever is granted meanwhile", () => {
   for (const grant of [back, forEight.grant, "none", "unread"] as const) {
     const at: FactsChange = { grant, mounted: forEight.mounted };
     check([
@@ -60,13 +60,13 @@ test("a change whose file is in place is ended, whatever is granted meanwhile", 
   }
 });
 
-test("where no kubelet is restarted, newer content takes the place of what is waited for", () => {
+test("replaces awaited content by newer content if no kubelet is restarted", () => {
   const journal = { ...restarting, renamed: facts({}).time };
   const step = decide(facts({ ...forEight, journal, config: { restart: "Never" } }));
   assert.equal(step.action, "apply");
 });
 
-test("a grant that is taken back before its file was in place leaves the node as it was", () => {
+test("leaves the node as it was when the grant is revoked before the file is in place", () => {
   const applying: Journal = { ...restarting, phase: "applying" };
   delete applying.owed;
   const { steps, end } = follow({ grant: back, mounted: nothing, journal: applying, file: absent });
@@ -74,7 +74,7 @@ test("a grant that is taken back before its file was in place leaves the node as
   assert.equal(end.file, absent);
 });
 
-test("a node takes what it is granted by revision and digest, and waits for a Secret that lags", () => {
+test("takes what is granted by revision and digest, and waits for a lagging Secret", () => {
   check([
     ["granted and mounted", { grant: seven, file: absent }, "apply GPS226 → applying"],
     ["in force", { grant: seven, journal: idle }, "nothing GPS200 ready"],
@@ -96,7 +96,7 @@ test("a node takes what it is granted by revision and digest, and waits for a Se
   assert.equal("word" in behind && behind.word, "behind");
 });
 
-test("a node that has confirmed a release is Ready while its grant is older than all that is mounted", () => {
+test("stays Ready after a confirmed release while its grant is older than all mounted content", () => {
   const ahead: FactsChange = { proved: key, mounted: { kind: "other", revision: 8 }, file: absent };
   check([
     ["it has confirmed it", ahead, "nothing GPS201 ready"],
@@ -116,7 +116,7 @@ test("a node that has confirmed a release is Ready while its grant is older than
   ]);
 });
 
-test("a grant that has failed or was refused is dead until a new since", () => {
+test("ignores a failed or refused grant until it has a new since", () => {
   const again = { ...seven, since: "2026-11-26T19:00:00Z" };
   const late = { now: facts({}).now + 100 * 3_600_000, stopwatch: { quarantine: 1e9 } };
   check([
@@ -139,7 +139,7 @@ test("a grant that has failed or was refused is dead until a new since", () => {
   assert.equal("word" in dead && dead.word, "failed");
 });
 
-test("a failure is recorded with its grant, and a change of the served content without one", () => {
+test("records a failure with its grant, and a failure of served content without one", () => {
   const applied = (change: FactsChange) => {
     const step = decide(facts({ file: absent, ...change }));
     assert.ok(step.action === "apply");
@@ -149,7 +149,7 @@ test("a failure is recorded with its grant, and a change of the served content w
   assert.equal(applied({ grant: "none", mounted: served }), undefined);
 });
 
-test("what failed is told while the node has nothing newer, and not before the change has ended", () => {
+test("reports a failure after the change has ended and while the node has nothing newer", () => {
   const { revision } = quarantine;
   assert.equal(failedKey(failed), quarantine.grant);
   assert.equal(failedKey({ ...failed, revision: revision - 1 }), quarantine.grant);
@@ -159,7 +159,7 @@ test("what failed is told while the node has nothing newer, and not before the c
     assert.equal(failedKey(nothing), undefined);
 });
 
-test("a refused grant is not dead once the journal has it in force: the file is well again, or drifts", () => {
+test("keeps a refused grant alive once the journal has it in force: the file is repaired, or drifts", () => {
   const at: FactsChange = { grant: seven, refused: key, journal: idle };
   check([
     ["well again", at, "nothing GPS200 ready"],
@@ -177,7 +177,7 @@ const older = (phase: Journal["phase"]): Journal => {
 };
 const lives: FactsChange = { unit: renewed, stopwatch: { running: 5000, healthy: 5000 } };
 
-test("a new pod ends the change of the one before, keeps the result, and is ready", () => {
+test("lets a new pod finish the change of the previous pod, keep its result and turn Ready", () => {
   for (const mountedNow of [nothing, { ...eight, served: true as const }])
     for (const journal of [
       restarting,
@@ -191,7 +191,7 @@ test("a new pod ends the change of the one before, keeps the result, and is read
     }
 });
 
-test("a change whose file is not in place is given up without its grant, for what the node had", () => {
+test("abandons a change whose file is not in place when its grant is gone, and keeps what the node had", () => {
   for (const mountedNow of [nothing, { ...eight, served: true as const }])
     for (const grant of ["none", back] as const)
       for (const journal of [older("applying"), { ...older("applying"), grant: key }]) {
@@ -201,14 +201,14 @@ test("a change whose file is not in place is given up without its grant, for wha
       }
 });
 
-test("an answer that was written before a change was given up stays ours", () => {
+test("still owns an answer that was written before the change was abandoned", () => {
   const change = older("applying");
   const journal: Journal = { ...change, owned: { ...change.owned, answer: "digest" } };
   const { end } = follow({ grant: back, mounted: nothing, journal, file: absent });
   assert.ok(end.journal.kind === "journal" && end.journal.journal.owned.answer === "digest");
 });
 
-test("a journal is empty only when it names nothing of ours", () => {
+test("considers a journal empty only if it lists nothing of ours", () => {
   assert.ok(isEmpty(empty));
   const { owned } = empty;
   const named: readonly Journal["owned"][] = [
@@ -219,7 +219,7 @@ test("a journal is empty only when it names nothing of ours", () => {
   for (const one of named) assert.ok(!isEmpty({ ...empty, owned: one }));
 });
 
-test("an older change is gone on with where its revision is granted", () => {
+test("continues an older change if its revision is granted", () => {
   check([
     ["not in place", { journal: older("applying"), file: absent }, "apply GPS226 → applying"],
     ["in place", { journal: older("applying") }, "restart GPS212 → restarting"],
@@ -232,7 +232,7 @@ test("an older change is gone on with where its revision is granted", () => {
   ]);
 });
 
-test("a change is ended when its grant is taken back in any phase, also where no kubelet is restarted", () => {
+test("finishes a change in any phase when its grant is revoked, also without restarts", () => {
   const { undo: _, ...withoutUndo } = older("applying");
   const never = { restart: "Never" } as const;
   const at: FactsChange = { grant: back, mounted: nothing };
@@ -267,7 +267,7 @@ test("a change is ended when its grant is taken back in any phase, also where no
   ]);
 });
 
-test("with a journal, also an empty one, a node without a grant keeps what it has", () => {
+test("keeps what the node has without a grant, also with an empty journal", () => {
   for (const grant of ["none", back] as const)
     check([
       ["in force", { grant, mounted: nothing, journal: idle }, "nothing GPS200 ready"],
@@ -319,7 +319,7 @@ test("with a journal, also an empty one, a node without a grant keeps what it ha
     ]);
 });
 
-test("without a journal a node takes what is served, or notes that it takes nothing unasked", () => {
+test("takes served content without a journal, or records that it takes nothing without a grant", () => {
   check([
     [
       "something is served",
@@ -372,7 +372,7 @@ test("without a journal a node takes what is served, or notes that it takes noth
   check([["served later", { ...end, mounted: served }, "nothing GPS201 ready"]]);
 });
 
-test("what failed without a grant on a node that has nothing is tried again after its time", () => {
+test("tries content again later that failed without a grant on an empty node", () => {
   const at = { ...unasked, file: absent, journal: rolledBackUnasked } as const;
   check([
     ["soon", at, "wait GPS219"],
@@ -381,7 +381,7 @@ test("what failed without a grant on a node that has nothing is tried again afte
   ]);
 });
 
-test("an empty journal gives a grant no other file to go back to than the present one", () => {
+test("offers a grant on an empty journal only the present file to go back to", () => {
   const stale = firstJournal({ bytes: Buffer.from("stale"), mode: 0o644 });
   const step = decide(facts({ grant: seven, journal: stale, file: absent }));
   assert.ok(step.action === "apply");
@@ -393,7 +393,7 @@ test("an empty journal gives a grant no other file to go back to than the presen
   ]);
 });
 
-test("a volume that is torn for a moment changes nothing on a node that has its content", () => {
+test("changes nothing on a node with its content when the volume is torn for a moment", () => {
   const torn = { grant: "unread", mounted: { kind: "incomplete", why: "ENOENT" } } as const;
   check([
     ["in force", { ...torn, journal: idle }, "nothing GPS200 ready"],

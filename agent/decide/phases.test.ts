@@ -153,7 +153,7 @@ function all(then: string): Readonly<Record<KubeletState, string>> {
   };
 }
 
-test("each phase, under each policy, in each state of the kubelet, has its answer", () => {
+test("has an answer for each phase, policy and state of the kubelet", () => {
   for (const [phase, policies] of entries(expected))
     for (const [restart, row] of entries(policies))
       for (const [state, then] of entries(row)) {
@@ -174,7 +174,7 @@ function entries<K extends string, V>(of: Readonly<Record<K, V>>): readonly (rea
 
 const never = { restart: "Never" } as const;
 
-test("restarts switched off while the old file is being put back: the node is rolled back, and takes a withdrawal", () => {
+test("rolls back and takes a withdrawal when restarts are switched off while the old file is being restored", () => {
   const restoring: FactsChange = {
     journal: { ...tried(3, 0), phase: "restoring" },
     unit: notAsked,
@@ -198,7 +198,7 @@ test("restarts switched off while the old file is being put back: the node is ro
   ]);
 });
 
-test("restarts switched off while the kubelet is revived: what is withdrawn later is taken from the file", () => {
+test("removes later withdrawn entries when restarts are switched off while the kubelet is being revived", () => {
   // Revision 6 is in force, 7 fails and is rolled back: the file holds what 6 put there.
   const six = {
     entries: new Map([["six.io", { value: { auth: "c2l4OjY=" }, original: false }]]),
@@ -246,7 +246,7 @@ test("restarts switched off while the kubelet is revived: what is withdrawn late
   assert.equal(gone.end.file.kind, "absent");
 });
 
-test("a kubelet that may not be restarted is waited for, or believed as soon as another process of it runs", () => {
+test("waits for a kubelet that may not be restarted, or trusts another process of it at once", () => {
   const config = { restart: "Never" } as const;
   const step = decide(facts({ config, journal: { ...restarting, phase: "applying" } }));
   assert.ok(step.action === "record" && step.code === "GPS254");
@@ -259,13 +259,13 @@ test("a kubelet that may not be restarted is waited for, or believed as soon as 
   ]);
 });
 
-test("restarts switched on while the kubelet was left to read the file by itself: it is restarted once", () => {
+test("restarts the kubelet once when restarts are switched on while it was left to reread the file", () => {
   const { owed: _owed, ...rest } = restarting;
   const waiting: Journal = { ...rest, renamed: { boot: "b", monotonic: 999_000 } };
   assert.equal(byTable(facts({ journal: waiting }), waiting).action, "restart");
 });
 
-test("a withdrawal that the kubelet does not survive puts no credential back: the kubelet is revived without it", () => {
+test("revives a kubelet that does not survive a withdrawal without restoring the credential", () => {
   const asked = {
     mounted: { ...withdrawn, revision: 8, digest: "eight's" },
     config: { revision: 8, digest: "eight's" },
@@ -298,7 +298,7 @@ test("a withdrawal that the kubelet does not survive puts no credential back: th
   );
 });
 
-test("a withdrawal that takes the place of a change cannot be rolled back to what was before that change", () => {
+test("cannot roll back a withdrawal that replaces a change to the state before that change", () => {
   const asked = {
     mounted: { ...withdrawn, revision: 8, digest: "eight's" },
     config: { ...never, revision: 8, digest: "eight's" },
@@ -310,7 +310,7 @@ test("a withdrawal that takes the place of a change cannot be rolled back to wha
 
 const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
 
-test("a kubelet that is owed a restart gets it whatever has become of config.json, and nothing is Ready meanwhile", () => {
+test("makes an owed restart whatever happens to config.json, and is not Ready meanwhile", () => {
   const down = { unit: limited, healthy: false };
   for (const file of [link, { kind: "changing" } as const]) {
     const told = file.kind === "changing" ? "GPS209" : "GPS206";
@@ -346,7 +346,7 @@ test("a kubelet that is owed a restart gets it whatever has become of config.jso
   }
 });
 
-test("a kubelet that a newer agent left down is started, once a minute, and its journal is left alone", () => {
+test("starts a kubelet that a newer agent left stopped, once a minute, and does not touch its journal", () => {
   const seen = (change: FactsChange, owes = true) => {
     const step = decide(facts({ journal: { kind: "newer", why: "version 9", owes }, ...change }));
     return `${step.action} ${step.code}`;
@@ -360,7 +360,7 @@ test("a kubelet that a newer agent left down is started, once a minute, and its 
   assert.equal(seen({ ...down, unit: unanswered }), "wait GPS222");
 });
 
-test("a full disk forbids no revival: attempts go on, spaced by what this process knows, and one that runs is not touched", () => {
+test("continues a revival on a full disk, with attempts spaced from memory, and does not touch a running kubelet", () => {
   const down = { unit: limited, healthy: false, unwritable: true, file: absent };
   const seen = (change: FactsChange) => {
     const step = decide(facts({ ...down, ...change }));
@@ -387,7 +387,7 @@ test("a full disk forbids no revival: attempts go on, spaced by what this proces
   );
 });
 
-test("a start or a stop that never ends has failed after three and a half minutes", () => {
+test("fails a start or stop that has not ended after three and a half minutes", () => {
   const starting = { ...crashed, sub: "start" };
   for (const hanging of [
     starting,
@@ -406,7 +406,7 @@ test("a start or a stop that never ends has failed after three and a half minute
   }
 });
 
-test("a probation outlives two processes that somebody else puts in place of the watched one; the third is a failed attempt", () => {
+test("lets a probation survive two replaced processes, and counts a third one as a failed attempt", () => {
   let journal: Journal = settling;
   const seen: string[] = [];
   for (const invocation of ["second", "third", "fourth"]) {
@@ -418,7 +418,7 @@ test("a probation outlives two processes that somebody else puts in place of the
   assert.deepEqual(seen, ["GPS215 settling", "GPS215 settling", "GPS214 restarting"]);
 });
 
-test("a drift starts and restarts no kubelet, and the node is ready when its kubelet must have read the file again", () => {
+test("neither starts nor restarts a kubelet for a drift, and is Ready once it must have reread the file", () => {
   const drifted = { file: absent, journal: idle };
   for (const change of [
     {},
@@ -432,7 +432,7 @@ test("a drift starts and restarts no kubelet, and the node is ready when its kub
   }
 });
 
-test("a rollback that was never reported is not taken for the report of the next one", () => {
+test("does not confuse an unreported rollback with the report of the next one", () => {
   const untold = { ...quarantine, content: "six", revision: 6, told: false };
   const another = { ...seven, since: "2026-11-26T19:00:00Z" };
   const step = decide(
@@ -442,7 +442,7 @@ test("a rollback that was never reported is not taken for the report of the next
   assert.equal(step.journal.quarantine?.told, true);
 });
 
-test("in force: what the file's delivery has to say goes with the code, to whoever asks for readiness", () => {
+test("reports the delivery's note with the code while the content is in force", () => {
   const noted = { ...written, note: "the kubelet has not asked yet" };
   const step = decide(facts({ journal: idle, file: noted }));
   assert.deepEqual([step.code, step.ready, step.detail], ["GPS200", true, noted.note]);

@@ -23,7 +23,7 @@ import {
 /** Systemd starts it no more. */
 const gaveUp = { ...crashed, active: "failed", sub: "failed", result: "start-limit-hit" };
 
-test("after a rollback the kubelet is revived until it is proved, and only then the agent gives up", () => {
+test("revives the kubelet after a rollback until it is proved, and only then gives up", () => {
   const restoring: Journal = { ...restarting, phase: "restoring" };
   check([
     ["the new file is there still", { journal: restoring }, "restore GPS216"],
@@ -85,7 +85,7 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
 /** What the change that failed has written: it is recognized in a copy. */
 const former = restarting.owned.entries.map(({ key, wrote }) => ({ key, wrote }));
 
-test("what was ours before the change is ours again when the file is back, and the content's time begins with the proof", () => {
+test("restores the former ownership with the file, and starts the quarantine with the proof", () => {
   const four = { entries: [{ key: "four.io", wrote: ["x"], displaced: [] }], rest: [] };
   const undo = {
     file: { absent: true as const },
@@ -120,7 +120,7 @@ test("what was ours before the change is ours again when the file is back, and t
   );
 });
 
-test("an answer that a rollback leaves where it is stays ours: the withdrawal, in whatever mode, has to empty it", () => {
+test("still owns an answer that a rollback leaves in place, so that a withdrawal in any mode empties it", () => {
   const given = { ...restarting.owned, answer: "seven's answer", flags: true as const };
   const restoring: Journal = { ...restarting, phase: "restoring", owned: given };
   const ownedAfter = (journal: Journal) => {
@@ -134,7 +134,7 @@ test("an answer that a rollback leaves where it is stays ours: the withdrawal, i
   assert.deepEqual(ownedAfter({ ...restoring, undo: { ...undo, owned: six } }), six);
 });
 
-test("a revival that an older agent began is ended like any other: what was ours before is ours again", () => {
+test("ends a revival of an older agent like any other, with the former ownership", () => {
   const older: Journal = { ...restarting, phase: "reviving" };
   const step = decide(
     facts({
@@ -149,7 +149,7 @@ test("a revival that an older agent began is ended like any other: what was ours
   assert.equal(step.journal.quarantine?.content, "seven");
 });
 
-test("a revival ends when one process has run for three minutes, whatever its healthz says, and it is never ended by us", () => {
+test("ends a revival after one process has run for three minutes, whatever its healthz answers, without ending the process", () => {
   const silent = { journal: reviving, file: absent, unit: renewed, healthy: false };
   check([
     ["young", { ...silent, stopwatch: { running: 31_000 } }, "wait GPS213"],
@@ -158,7 +158,7 @@ test("a revival ends when one process has run for three minutes, whatever its he
   ]);
 });
 
-test("quarantine of what was not granted: 10 minutes, doubling, to 6 hours; at most four restarts an hour; a new revision at once", () => {
+test("quarantines ungranted content for 10 minutes, doubled up to 6 hours, restarts at most four times an hour, and takes a new revision at once", () => {
   const { quarantine } = rolledBackUnasked;
   assert.ok(quarantine);
   const late = { ...rolledBack, quarantine: { ...quarantine, since: now - 600_000 } };

@@ -32,7 +32,7 @@ const after = (seconds: number): FactsChange => ({
   time: { ...time, monotonic: time.monotonic + seconds * 1000 },
 });
 
-test("H17: without restarts Ready is not said until the kubelet must have read the file: 305 s after it was in place", () => {
+test("H17: without restarts, is Ready only once the kubelet must have read the file, 305 s after it was in place", () => {
   const { steps, end } = follow({ config, file: absent, unit: notAsked });
   assert.deepEqual(steps, ["apply GPS226 → applying", "record GPS254 → restarting", "wait GPS254"]);
   assert.deepEqual(end.journal.kind === "journal" && end.journal.journal.renamed, time);
@@ -43,7 +43,7 @@ test("H17: without restarts Ready is not said until the kubelet must have read t
   ]);
 });
 
-test("a drift whose repair was cut off, or beaten by another writer, restarts no kubelet either", () => {
+test("restarts no kubelet for a drift whose repair was interrupted or overwritten", () => {
   const repair = decide(facts({ journal: idle, file: foreign() }));
   assert.ok(repair.action === "apply" && repair.journal.rereads === "");
   const { journal } = repair;
@@ -58,7 +58,7 @@ test("a drift whose repair was cut off, or beaten by another writer, restarts no
   assert.ok(owes.action === "apply" && owes.journal.matters);
 });
 
-test("a withdrawal that nobody can restart the kubelet for ends when it must have read the file", () => {
+test("ends a withdrawal without a possible restart once the kubelet must have read the file", () => {
   const repaired = { ...idle, content: "none", rereads: "", owned: { entries: [], rest: [] } };
   const at = (seconds: number): FactsChange => ({
     mounted: withdrawn,
@@ -100,13 +100,13 @@ test("a withdrawal that nobody can restart the kubelet for ends when it must hav
   ]);
 });
 
-test("the wait says how long it still is, and is looked at again when it is over", () => {
+test("reports how long the wait will last, and looks again when it is over", () => {
   const step = decide(facts(after(300.5)));
   assert.deepEqual([step.detail, step.again, step.ready], ["5 s more", 4500, false]);
   assert.equal(decide(facts(after(1))).again, 10_000);
 });
 
-test("a kubelet that was started after the file was in place has nothing older to remember, and ends the wait", () => {
+test("ends the wait for a kubelet that was started after the file was in place", () => {
   check([
     [
       "the node was booted",
@@ -126,7 +126,7 @@ test("a kubelet that was started after the file was in place has nothing older t
   ]);
 });
 
-test("what teaches the kubelet nothing is not waited for, and does not begin an older wait anew", () => {
+test("does not wait for a change without new credentials, and does not restart an older wait", () => {
   const applying: Journal = { ...waiting, phase: "applying", matters: false };
   check([
     [
@@ -142,14 +142,14 @@ test("what teaches the kubelet nothing is not waited for, and does not begin an 
   assert.equal(drifted.journal.renamed, undefined);
 });
 
-test("a restart that was owed when restarts were switched off is waited for like a file just written", () => {
+test("waits for the restart that was owed when restarts were switched off as for a new file", () => {
   assert.deepEqual(follow({ config, unit: notAsked, journal: restarting }).steps, [
     "record GPS254 → restarting",
     "wait GPS254",
   ]);
 });
 
-test("after a repaired drift the node is ready when the kubelet must have read the file, or another process runs", () => {
+test("is Ready after a repaired drift once the kubelet must have read the file, or another process runs", () => {
   const repaired: Journal = { ...idle, rereads: "", renamed: undefined };
   const noted = decide(facts({ journal: repaired, unit }));
   assert.ok(noted.action === "record" && !noted.ready);

@@ -23,7 +23,7 @@ import {
   withdrawn,
 } from "../facts/facts.fixture.ts";
 
-test("a restart is owed until a process with another InvocationID answers", () => {
+test("owes a restart until a process with another InvocationID answers", () => {
   check([
     ["not made", { journal: restarting }, "restart GPS212 → restarting"],
     ["systemd does not answer", { journal: restarting, unit: unanswered }, "wait GPS210"],
@@ -66,7 +66,7 @@ test("a restart is owed until a process with another InvocationID answers", () =
   ]);
 });
 
-test("H18: three failed attempts, spaced by the start limit, then the old file", () => {
+test("H18: restores the old file after three failed attempts, spaced by the start limit", () => {
   const down = { unit: crashed, healthy: false };
   check([
     ["first failure, at once", { journal: tried(1, 9000), ...down }, "wait GPS214"],
@@ -107,7 +107,7 @@ test("H18: three failed attempts, spaced by the start limit, then the old file",
   ]);
 });
 
-test("H18: the agent is not ready before the probation is over, and a kubelet that dies in it counts as a failed attempt", () => {
+test("H18: is not Ready before the probation is over, and counts a kubelet that dies in it as a failed attempt", () => {
   check([
     [
       "young",
@@ -180,7 +180,7 @@ test("H18: the agent is not ready before the probation is over, and a kubelet th
   ]);
 });
 
-test("three refusals by systemd put the previous file back, or leave a proved one to be read again", () => {
+test("restores the previous file after three refusals by systemd, or leaves a proved one to be reread", () => {
   const refused = (journal: Journal, times: number) => {
     let next = journal;
     for (let time = 0; time < times; time += 1) next = denied(next, "AccessDenied");

@@ -10,7 +10,7 @@ const good = {
   sources: '{"a.io":"additional"}',
 };
 
-test("the files are one document", () => {
+test("reads the files as one document", () => {
   const mounted = of({});
   assert.ok(mounted.kind === "document");
   assert.equal(mounted.revision, 7);
@@ -21,7 +21,7 @@ test("the files are one document", () => {
   );
 });
 
-test("an entry of the original that has no user and password goes to the node as it is", () => {
+test("passes on an original entry without user and password unchanged", () => {
   const document = '{"auths":{"a.io":{},"b.io":{"identitytoken":"t"}}}';
   const sources = '{"a.io":"original","b.io":"original"}';
   const { revision, salt, intent } = good;
@@ -38,7 +38,7 @@ test("an entry of the original that has no user and password goes to the node as
   );
 });
 
-test("what is mounted but cannot be applied is refused with a reason that holds no credential", () => {
+test("refuses mounted content that cannot be applied, with a reason that contains no credential", () => {
   const huge = " ".repeat(1024 * 1024 + 1);
   const table: readonly (readonly [files: Partial<typeof good>, kind: string, why?: RegExp])[] = [
     [{ revision: "" }, "incomplete"],
@@ -73,18 +73,18 @@ function of(change: Partial<typeof good>) {
   });
 }
 
-test("a document of originals only is no release: what is to be done is said, never inferred", () => {
+test("never infers a release: a document with only originals is applied", () => {
   const named = of({ sources: '{"a.io":"original"}' });
   assert.ok(named.kind === "document" && named.intent === "apply");
   assert.equal(named.desired.entries.get("a.io")?.original, true);
 });
 
-test("an entry that sources do not name can be taken back like an additional one", () => {
+test("treats an entry that sources do not list as additional, so that it can be removed", () => {
   const unnamed = of({ sources: "{}" });
   assert.ok(unnamed.kind === "document" && unnamed.desired.entries.get("a.io")?.original === false);
 });
 
-test("a source, or a shape of sources, that this version does not know counts as one whose entries can be taken back", () => {
+test("treats an unknown source, or shape of sources, as one whose entries can be removed", () => {
   for (const said of ['"extra-team-a"', '{"source":"original"}', '["original"]', "1", "null"]) {
     const unknown = of({ sources: `{"a.io":${said}}` });
     assert.ok(unknown.kind === "document", said);
@@ -92,7 +92,7 @@ test("a source, or a shape of sources, that this version does not know counts as
   }
 });
 
-test("a digest tells the same document of two revisions apart, a content only other documents and a release", () => {
+test("has another digest for the same document of another revision, and another content only for another document or a release", () => {
   const [one, salted, released] = [{}, { salt: "t".repeat(32) }, { intent: "release" }].map(of);
   assert.ok(one?.kind === "document" && salted?.kind === "document");
   assert.ok(released?.kind === "document");

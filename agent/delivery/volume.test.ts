@@ -39,7 +39,7 @@ function mount(t: TestContext, all: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-test("a volume that is missing, half there or swapped away is waited for", (t) => {
+test("waits for a volume that is missing, incomplete or swapped away", (t) => {
   assert.equal(readVolume("/nonexistent", "Restart").mounted.kind, "incomplete");
   assert.equal(readGrantIn("/nonexistent"), "unread");
   for (const missing of Object.keys(files)) {
@@ -112,7 +112,7 @@ for (const [when, change, expected] of rows)
     assert.equal(shown(readVolume(mount(t, all), "Restart").mounted), expected);
   });
 
-test("reads no more of a slot than the API server lets a Secret have", (t) => {
+test("reads no more of a slot than the API server's limit for a Secret", (t) => {
   const huge = " ".repeat(1024 * 1024 + 1);
   const { mounted } = readVolume(mount(t, { ...files, ".dockerconfigjson": huge }), "Restart");
   assert.equal(mounted.kind, "refused");

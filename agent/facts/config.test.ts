@@ -15,7 +15,7 @@ function errorsOf(argv: readonly string[], given: Record<string, string> = envir
   return parsed.ok ? [] : parsed.errors;
 }
 
-test("without flags the agent runs as the DaemonSet mounts it", () => {
+test("runs without flags as the DaemonSet mounts it", () => {
   assert.deepEqual(configOf(), {
     node: "node1",
     uid: "u-1",
@@ -38,7 +38,7 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
   });
 });
 
-test("every flag is read", () => {
+test("reads every flag", () => {
   const argv =
     "--template ab12 --unit k3s.service --delivery CredentialProvider --scope Annotated --restart Never --restart-control-plane Always --hidden-files Ignore --probation 0s " +
     "--healthz-port 10250 --healthz-address 10.0.0.1 --probe-port 1234 --secret-directory /s --kubelet-directory /k --systemd-directory /sd " +
@@ -98,16 +98,16 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ["extra", '"extra": belongs to no flag; remove it'],
 ];
 for (const [argv, error] of wrong)
-  test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
+  test(`refuses ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
 
-test("all that is wrong is named at once, flags and variables", () =>
+test("reports everything that is wrong at once, flags and variables", () =>
   assert.deepEqual(errorsOf(["--restart=No", "--nope", "--probation=x"]), [
     "--nope: is not a flag; --help names all",
     '--restart "No": is not one of the choices; give Always, Never',
     '--probation "x": is not a duration from 0s to 3600s; give a value such as 5s',
   ]));
 
-test("the usage names every flag and variable once", () => {
+test("lists every flag and variable once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
   assert.equal(names.length, 18);

@@ -17,7 +17,7 @@ const atHome = { workingDirectory: "/", home: "/root" };
 const nothing = { kind: "nothing" };
 const file = (what: string) => ({ kind: "file", what });
 
-test("the kubelet's search order: working directory, home, root, then the legacy names", () => {
+test("knows the kubelet's search order: working directory, home, root, then the legacy names", () => {
   assert.deepEqual(searchPaths({ workingDirectory: "/opt", home: "/root" }), [
     "/opt/config.json",
     "/root/.docker/config.json",
@@ -34,14 +34,14 @@ test("the kubelet's search order: working directory, home, root, then the legacy
   );
 });
 
-test("a file with entries that this kubelet searches would be hidden", () => {
+test("finds a file with entries that would be hidden from this kubelet", () => {
   for (const path of ["/config.json", "/.docker/config.json", "/.dockercfg"])
     assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", plain), file(path));
   assert.deepEqual(hidden(seen({}), "none", plain), nothing);
   assert.deepEqual(hidden(seen({}), "entries", plain), file(".dockercfg"));
 });
 
-test("root's home counts only where HOME is set", () => {
+test("counts root's home only if HOME is set", () => {
   for (const path of ["/root/.docker/config.json", "/root/.dockercfg"]) {
     assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", plain), nothing);
     assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", atHome), file(path));
@@ -53,7 +53,7 @@ test("root's home counts only where HOME is set", () => {
   }
 });
 
-test("the kubelet stops at the first file that parses, even if it holds nothing", () => {
+test("stops at the first file that can be parsed, even if it has no entry", () => {
   const files = seen({ "/config.json": "empty", "/.docker/config.json": "entries" });
   assert.deepEqual(hidden(files, "entries", plain), nothing);
   assert.deepEqual(
@@ -63,7 +63,7 @@ test("the kubelet stops at the first file that parses, even if it holds nothing"
   );
 });
 
-test("what nobody saw, or could not see, is not taken for nothing", () => {
+test("does not consider a file empty that was not or could not be read", () => {
   const link = { unknown: "it is a symbolic link" };
   assert.deepEqual(hidden(seen({ "/.docker/config.json": link }), "none", plain), {
     kind: "unknown",
@@ -81,7 +81,7 @@ test("what nobody saw, or could not see, is not taken for nothing", () => {
   );
 });
 
-test("working directory and home are what systemd gives the unit", () => {
+test("takes the working directory and home that systemd gives the unit", () => {
   const said = { workingDirectory: "", user: "", environment: [], manager: [] };
   assert.deepEqual(surroundings(said), plain);
   assert.deepEqual(surroundings({ ...said, user: "root" }), atHome);

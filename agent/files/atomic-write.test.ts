@@ -27,7 +27,7 @@ function place(t: TestContext) {
 
 const bytes = Buffer.from("new");
 
-test("the new bytes are there with the mode that was asked for, and nothing is left staged", async (t) => {
+test("writes the new bytes with the requested mode, and leaves nothing staged", async (t) => {
   const { folder, target } = place(t);
   for (const mode of [0o600, 0o644, 0o400]) {
     await replace({ target, folder, bytes, mode, expected: identify(target) });
@@ -37,7 +37,7 @@ test("the new bytes are there with the mode that was asked for, and nothing is l
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("a file that another program changed after it was looked at is not replaced", async (t) => {
+test("does not replace a file that another program changed after the look", async (t) => {
   const { folder, target } = place(t);
   writeFileSync(target, "old");
   const changes: readonly (() => void)[] = [
@@ -96,7 +96,7 @@ test("notices a change after which size, mode and modification time are the same
   assert.notEqual(identify(target), before);
 });
 
-test("a full disk leaves the old file whole", async (t) => {
+test("keeps the old file complete on a full disk", async (t) => {
   const { root } = place(t);
   const disk = join(root, "disk");
   mkdirSync(disk);

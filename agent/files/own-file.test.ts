@@ -12,7 +12,7 @@ const text = `21 1 8:1 / / rw,relatime - ext4 /dev/sda rw
 32 21 0:5 / /with\\040space ro - tmpfs tmpfs rw
 `;
 
-test("finds the nearest mount over a path, and none by a part of a name", () => {
+test("finds the nearest mount over a path, and none for a partial name", () => {
   const over = (path: string) => mountOver(mountsIn(text), path)?.point;
   assert.equal(over("/host/kubelet/config.json"), "/host/kubelet/config.json");
   assert.equal(over("/host/kubelet/config.json.staged"), "/host/kubelet");
@@ -24,7 +24,7 @@ test("finds the nearest mount over a path, and none by a part of a name", () => 
   ]);
 });
 
-test("refuses a config.json that is a mount of its own, as kind's extraMounts make it", (t) => {
+test("refuses a config.json that is a mount of its own, as with kind's extraMounts", (t) => {
   const spaces = ["--user", "--map-root-user", "--mount"];
   if (spawnSync("unshare", [...spaces, "true"]).status !== 0)
     return t.skip("needs namespaces of its own: unshare is missing or refused");

@@ -41,7 +41,7 @@ function watched(limit?: string): string {
   return stdout + stderr;
 }
 
-test("a change is a hint; a node that lets us watch nothing is told, with the limit that was met", (t) => {
+test("turns a change into a hint, and reports the limit that was reached if nothing can be watched", (t) => {
   if (process.platform !== "linux") return t.skip("needs Linux: limits of inotify");
   if (spawnSync("unshare", ["--user", "--map-root-user", "true"]).status !== 0)
     return t.skip("needs a user namespace of its own: unshare is missing or refused");

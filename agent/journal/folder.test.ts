@@ -22,7 +22,7 @@ function place(t: TestContext) {
   return { root, folder };
 }
 
-test("a folder that is a symbolic link is refused; ours is 0700 and goes with all that is in it", async (t) => {
+test("refuses a folder that is a symbolic link, and makes and removes its own, mode 0700", async (t) => {
   const { root, folder } = place(t);
   const ours = join(root, "ours");
   await makeFolder(ours);
@@ -52,7 +52,7 @@ test("a folder that is a symbolic link is refused; ours is 0700 and goes with al
   await assert.rejects(makeFolder(join(folder, "file")), /is not a directory/);
 });
 
-test("a directory that somebody made in our folder, or in a file's place, stays with what is in it, and stops nothing", async (t) => {
+test("keeps a directory that others made in our folder or in a file's place, and goes on", async (t) => {
   const { folder } = place(t);
   mkdirSync(join(folder, "backup"));
   for (const name of ["config.json.staged", "journal.json.staged.old"])
@@ -73,7 +73,7 @@ test("a directory that somebody made in our folder, or in a file's place, stays 
   assert.ok(!hasLeftovers(folder), "nothing is left to be done");
 });
 
-test("of a folder without a journal there is something left if it is empty, or has a file that is no lock", (t) => {
+test("has something to remove in a folder without a journal if it is empty, or has a file other than a lock", (t) => {
   const { root, folder } = place(t);
   assert.deepEqual([hasLeftovers(join(root, "none")), hasLeftovers(folder)], [false, true]);
   writeFileSync(join(folder, "lock-1"), "");

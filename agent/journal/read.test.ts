@@ -28,7 +28,7 @@ const open = (name: string) => stored.previous.get(name);
 const read = (value: unknown) =>
   readJournal(Buffer.from(typeof value === "string" ? value : JSON.stringify(value)), open);
 
-test("a journal is read as it was written, and none of the previous bytes is in it", () => {
+test("reads a journal as it was written, without previous bytes in it", () => {
   const file = { bytes: Buffer.from('{"auths":{}}'), mode: 0o600 };
   const undo = { file, owned: journal.owned, revision: 2, content: "" };
   const rows: readonly (readonly [one: Journal, files: number])[] = [
@@ -47,7 +47,7 @@ test("a journal is read as it was written, and none of the previous bytes is in 
   }
 });
 
-test("a journal whose previous bytes are gone, or are others, is seen as such", () => {
+test("recognizes a journal whose previous bytes are missing or different", () => {
   const why = "a file with previous bytes is missing";
   for (const found of [undefined, Buffer.from(""), Buffer.from("{} ")])
     assert.deepEqual(
@@ -77,7 +77,7 @@ const first = `{"version":1,
 "settling":{"invocation":"new","restarts":0},
 "left":{"mode":384}}`;
 
-test("a journal of version 1 is read with the bytes that stand in it, and written as one of ours", () => {
+test("reads a journal of version 1 with the bytes in it, and writes it in the present version", () => {
   const reading = readJournal(Buffer.from(first), () => assert.fail("it names no file"));
   assert.ok(reading.kind === "journal");
   const { version, reads, before, undo, ...rest } = reading.journal;
@@ -103,7 +103,7 @@ test("a journal of version 1 is read with the bytes that stand in it, and writte
   );
 });
 
-test("a newer journal is understood if its writer says so, its unknown fields are kept, and refused if not", () => {
+test("reads a newer journal and keeps its unknown fields if its writer allows it, and refuses it otherwise", () => {
   const newer = { version: 4, added: { by: "the future" } };
   assert.deepEqual(read({ ...JSON.parse(text), ...newer }), {
     kind: "journal",
@@ -113,7 +113,7 @@ test("a newer journal is understood if its writer says so, its unknown fields ar
   assert.deepEqual(read(stranger), { kind: "newer", why: "version 5", owes: false });
 });
 
-test("a journal that tells of config.json alone is for agents of version 2, too, and no other is", () => {
+test("writes a journal about config.json alone for agents of version 2, too, and no other journal", () => {
   const vacant = { key: "a.io", wrote: [], displaced: [], vacant: true as const };
   const { owned } = journal;
   const more: readonly Owned[] = [
@@ -129,7 +129,7 @@ test("a journal that tells of config.json alone is for agents of version 2, too,
   }
 });
 
-test("of a newer journal no more is believed than that its kubelet may be down", () => {
+test("takes from a newer journal only that its kubelet may be down", () => {
   for (const [phase, owes] of [
     ["restarting", true],
     ["reviving", true],
@@ -141,7 +141,7 @@ test("of a newer journal no more is believed than that its kubelet may be down",
   }
 });
 
-test("a journal of an agent that knew less is read as it is", () => {
+test("reads a journal of an older agent as it is", () => {
   const { undo: _undo, settling: _settling, digest: _digest, ...old } = journal;
   const younger = {
     ...old,
@@ -154,7 +154,7 @@ test("a journal of an agent that knew less is read as it is", () => {
   });
 });
 
-test("a journal with a number that no grant could be above is corrupt", () => {
+test("considers a journal with a number above any grant corrupt", () => {
   const value = JSON.parse(text) as { undo: object };
   const numbers = [mostRevision + 1, 999_999_999_999_999, -1, 7.5];
   for (const revision of numbers) {
@@ -169,12 +169,12 @@ test("a journal with a number that no grant could be above is corrupt", () => {
   assert.equal(read({ ...value, revision: mostRevision }).kind, "journal");
 });
 
-test("a truncated journal is seen as such, at every length", () => {
+test("recognizes a truncated journal at every length", () => {
   for (let length = 0; length < text.length; length += 1)
     assert.equal(read(text.slice(0, length)).kind, "corrupt", String(length));
 });
 
-test("whatever is in the file, reading it neither throws nor tells what is in it", () => {
+test("neither throws nor reveals the content, whatever is in the file", () => {
   const planted = "cGxhbnRlZDpzZWNyZXQ=";
   const text = writeJournal({ ...journal, content: planted }).bytes.toString();
   const damaged = fc

@@ -31,7 +31,7 @@ const changing: Journal = {
 const namesOf = (journal: Journal) => [...writeJournal(journal).previous.keys()];
 const content = (folder: string) => readdirSync(folder).toSorted();
 
-test("the previous bytes lie beside the journal, 0600, for as long as it names them", async (t) => {
+test("keeps the previous bytes beside the journal, mode 0600, as long as it names them", async (t) => {
   const folder = place(t);
   for (const journal of [idle, changing, idle]) {
     await saveJournal(folder, journal);
@@ -43,7 +43,7 @@ test("the previous bytes lie beside the journal, 0600, for as long as it names t
   assert.equal(readFileSync(join(folder, namesOf(idle)[0] ?? ""), "utf8"), "before us");
 });
 
-test("bytes that no journal names yet are written anew: a killed agent may have left them torn", async (t) => {
+test("writes bytes again that no journal names yet, because a killed agent may have left them incomplete", async (t) => {
   const folder = place(t);
   await saveJournal(folder, idle);
   for (const name of namesOf(changing))
@@ -52,7 +52,7 @@ test("bytes that no journal names yet are written anew: a killed agent may have 
   assert.deepEqual(await readStore(folder), { kind: "journal", journal: changing });
 });
 
-test("what a killed agent left is swept, and what an unreadable journal names stays with it", async (t) => {
+test("sweeps what a killed agent left, and keeps what an unreadable journal names", async (t) => {
   const folder = place(t);
   await saveJournal(folder, changing);
   for (const name of [
@@ -71,7 +71,7 @@ test("what a killed agent left is swept, and what an unreadable journal names st
   );
 });
 
-test("no journal, an empty folder, and a journal without its previous bytes", async (t) => {
+test("reads a missing journal, an empty folder, and a journal without its previous bytes", async (t) => {
   const folder = place(t);
   assert.deepEqual(await readStore(folder), { kind: "none" });
   mkdirSync(folder);
@@ -89,7 +89,7 @@ function podDirectory(t: TestContext): string {
 
 const digest = (nth: number) => digestOf(Buffer.from(String(nth)));
 
-test("reads back what it kept, for root alone", (t) => {
+test("reads back what it saved, for root alone", (t) => {
   const directory = podDirectory(t);
   assert.deepEqual(readFormer(directory), []);
   const former = [{ key: "a.io", wrote: [digest(1), digest(2)] }];
@@ -98,7 +98,7 @@ test("reads back what it kept, for root alone", (t) => {
   assert.equal(statSync(join(directory, "former")).mode & 0o777, 0o600);
 });
 
-test("keeps the newest within half of the pod's directory", (t) => {
+test("keeps the newest digests within half of the pod's directory", (t) => {
   const directory = podDirectory(t);
   const long = { key: `é${"x".repeat(250)}.io`, wrote: [digest(0)] };
   const many = {
@@ -122,7 +122,7 @@ test("keeps the newest within half of the pod's directory", (t) => {
   assert.equal(readFormer(directory).at(-1)?.key, "999.io");
 });
 
-test("takes nothing from a file that is not ours, and survives a directory that is gone", (t) => {
+test("takes nothing from a file that is not ours, and survives a missing directory", (t) => {
   const directory = podDirectory(t);
   for (const text of [
     "",

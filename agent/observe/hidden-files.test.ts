@@ -8,7 +8,7 @@ import { contentOf } from "./hidden-files.ts";
 
 const entry = '{"auth":"dTpw"}';
 
-test("a file is nothing, empty or entries as the kubelet reads it, and not known where it cannot be told", (t) => {
+test("reads a file as missing, empty or with entries like the kubelet, and as unknown if it cannot tell", (t) => {
   const root = mkdtempSync(join(tmpdir(), "gps-candidates-"));
   t.after(() => rmSync(root, { recursive: true }));
   const file = join(root, "config.json");
@@ -54,7 +54,7 @@ test("a file is nothing, empty or entries as the kubelet reads it, and not known
   assert.equal(contentOf(join(root, "plain", "config.json"), false), "none", "below a file");
 });
 
-test("a FIFO counts as nothing, and is not waited for", { skip: needsFifo }, (t) => {
+test("counts a FIFO as missing, and does not wait for it", { skip: needsFifo }, (t) => {
   const root = mkdtempSync(join(tmpdir(), "gps-candidates-"));
   t.after(() => rmSync(root, { recursive: true }));
   makeFifo(join(root, "config.json"));

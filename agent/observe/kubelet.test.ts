@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import test from "node:test";
 import { askHealthz } from "./kubelet.ts";
 
-test("asks 127.0.0.1, then ::1, or the address that is given", async (t) => {
+test("asks 127.0.0.1, then ::1, or the given address", async (t) => {
   const statuses = { now: 200 };
   const server = createServer((_request, response) => response.writeHead(statuses.now).end("ok"));
   server.listen(0, "::1");

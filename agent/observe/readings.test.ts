@@ -16,14 +16,14 @@ function cache() {
   return { cached, clock, read };
 }
 
-test("what was read is read again until its file has stood still for 10 s, and then no more", async () => {
+test("reads a file again until it has been unchanged for 10 s, and then no more", async () => {
   const { clock, read } = cache();
   const seen: number[] = [];
   for (clock.now = 0; clock.now <= 30_000; clock.now += 2500) seen.push(await read("a"));
   assert.deepEqual(seen, [1, 2, 3, 4, 5, ...Array.from({ length: 8 }, () => 5)]);
 });
 
-test("another file is read, and so is the first one when it comes back", async () => {
+test("reads another file, and the first one again when it comes back", async () => {
   const { clock, read } = cache();
   await read("a");
   clock.now = 10_000;
@@ -33,14 +33,14 @@ test("another file is read, and so is the first one when it comes back", async (
   );
 });
 
-test("what nothing tells from another one is never kept", async () => {
+test("never caches a file that it cannot tell apart from another version", async () => {
   const { clock, read } = cache();
   const seen: number[] = [];
   for (clock.now = 0; clock.now <= 30_000; clock.now += 10_000) seen.push(await read(undefined));
   assert.deepEqual(seen, [1, 2, 3, 4]);
 });
 
-test("what is forgotten is read once", async () => {
+test("reads once what was forgotten", async () => {
   const { cached, clock, read } = cache();
   await read("a");
   clock.now = 10_000;
@@ -50,7 +50,7 @@ test("what is forgotten is read once", async () => {
   );
 });
 
-test("a reader that throws leaves nothing behind", async () => {
+test("keeps nothing when the reader throws", async () => {
   const { cached, clock, read } = cache();
   await read("a");
   clock.now = 10_000;
@@ -61,7 +61,7 @@ test("a reader that throws leaves nothing behind", async () => {
   assert.equal(await read("a"), 2);
 });
 
-test("finds the directory of another kubelet by the pod that it lacks", (t) => {
+test("recognizes the directory of another kubelet by the missing pod", (t) => {
   const kubeletDirectory = mkdtempSync(join(tmpdir(), "gps-own-pod-"));
   t.after(() => rmSync(kubeletDirectory, { recursive: true }));
   mkdirSync(join(kubeletDirectory, "pods", "ours"), { recursive: true });

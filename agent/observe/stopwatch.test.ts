@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { History, Stopwatch } from "./stopwatch.ts";
 
-test("a value is timed for as long as its value stays", () => {
+test("times a value for as long as it stays the same", () => {
   let now = 100;
   const stopwatch = new Stopwatch(() => now);
   const seen = [
@@ -19,7 +19,7 @@ test("a value is timed for as long as its value stays", () => {
   assert.deepEqual(held, [0, 50, 0, 10, 0, 0]);
 });
 
-test("what one look did not note is forgotten by the next", () => {
+test("drops a value that the last look did not note", () => {
   let now = 0;
   const stopwatch = new Stopwatch(() => now);
   const looks = [true, true, false, true].map((notes) => {
@@ -30,7 +30,7 @@ test("what one look did not note is forgotten by the next", () => {
   assert.deepEqual(looks, [0, 10, undefined, 0]);
 });
 
-test("writes that follow each other are spaced: at once, 1 s, 2 s … a minute; five quiet minutes forgive all", () => {
+test("spaces writes that follow each other: at once, 1 s, 2 s … a minute, and starts over after five quiet minutes", () => {
   let now = 0;
   const history = new History(() => now);
   const waits: number[] = [];

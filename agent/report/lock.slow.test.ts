@@ -40,7 +40,7 @@ for (;;) {
 }`;
 
 test(
-  "six processes that are killed at random: never two have it at once, and it never stays with a dead one",
+  "never gives the lock to two of six processes that are killed at random, nor leaves it with a dead one",
   { skip },
   async (t) => {
     const root = mkdtempSync(join(tmpdir(), "gps-lock-"));

@@ -26,7 +26,7 @@ function place(t: TestContext): string {
   return join(root, "own");
 }
 
-test("of two agents one has the lock, and the other one gets it when that one has given it up", async (t) => {
+test("gives the lock to one of two agents, and to the other after a release", async (t) => {
   const folder = place(t);
   const [first, second] = [new Lock(folder), new Lock(folder)];
   assert.deepEqual(
@@ -44,7 +44,7 @@ test("of two agents one has the lock, and the other one gets it when that one ha
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("of six that contend again and again never two have the lock at once", async (t) => {
+test("never gives the lock to two of six agents that contend again and again", async (t) => {
   const folder = place(t);
   const random = seeded(t);
   let [holders, most, turns] = [0, 0, 0];
@@ -65,7 +65,7 @@ test("of six that contend again and again never two have the lock at once", asyn
   assert.equal(most, 1);
 });
 
-test("where there is no folder nobody has done anything, and none is made unless it is needed", async (t) => {
+test("considers a node without a folder free, and makes the folder only if needed", async (t) => {
   const folder = place(t);
   const lock = new Lock(folder);
   assert.deepEqual([await lock.acquire(), lock.held, existsSync(folder)], [true, false, false]);
@@ -77,7 +77,7 @@ test("where there is no folder nobody has done anything, and none is made unless
   lock.release();
 });
 
-test("where the kubelet's directory is missing, or something else has our name, that is told and nothing is made up", async (t) => {
+test("reports a missing kubelet directory or a name that is taken, and creates nothing", async (t) => {
   const folder = place(t);
   const lock = new Lock(join(folder, "nobody's", "own"));
   await assert.rejects(lock.acquire(true), { code: "ENOENT" });
@@ -86,7 +86,7 @@ test("where the kubelet's directory is missing, or something else has our name, 
   await assert.rejects(new Lock(folder).acquire(true), /not a directory/);
 });
 
-test("whatever is left of the dead locks nobody out", async (t) => {
+test("lets no remains of dead locks keep an agent out", async (t) => {
   const folder = place(t);
   mkdirSync(folder);
   const dead = spawn(process.execPath, [

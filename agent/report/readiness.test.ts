@@ -19,7 +19,7 @@ function readiness(): Readiness {
 const ask = async (port: number, path: string) =>
   (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 
-test("the answer is true of our template only", async () => {
+test("answers for our template only", async () => {
   const port = await freePort();
   const probe = serveReadiness(port, "a1", readiness, () => {});
   await untilListening(port);
@@ -35,7 +35,7 @@ test("the answer is true of our template only", async () => {
   probe.close();
 });
 
-test("who is not ready answers with the status of its code, and no two codes share one", async () => {
+test("answers with the status of its code when it is not ready, and no two codes share one", async () => {
   const port = await freePort();
   let now: Readiness = { ready: false, code: codes.restarting, line: "GPS213" };
   const probe = serveReadiness(
@@ -54,7 +54,7 @@ test("who is not ready answers with the status of its code, and no two codes sha
   assert.ok(all.every((status) => status >= 500 && status <= 599));
 });
 
-test("a port that is taken is said, tried again, and had when the other one ends", async (t) => {
+test("reports a port that is taken, tries again, and gets it when the other program ends", async (t) => {
   const port = await freePort();
   const other = createServer().listen(port, "127.0.0.1");
   await once(other, "listening");
@@ -73,7 +73,7 @@ test("a port that is taken is said, tried again, and had when the other one ends
   probe.close();
 });
 
-test("whoever connects and says nothing, or too much, is cut off and keeps nobody out", async () => {
+test("disconnects clients that send nothing or too much, so that they keep nobody out", async () => {
   const port = await freePort();
   const probe = serveReadiness(port, "a1", readiness, () => {});
   await untilListening(port);
@@ -131,7 +131,7 @@ test("is not ready in the second of since, whatever was answered", () => {
   assert.equal(isReady(), true);
 });
 
-test("is not ready shortly before since on a clock that was set back, and long before it is", () => {
+test("is not ready shortly before since on a clock that was set back, but is long before it", () => {
   const { clock, proof, isReady } = place();
   isReady();
   proof.sawUnready();
@@ -149,7 +149,7 @@ test("is not ready shortly before since on a clock that was set back, and long b
   }
 });
 
-test("asks for a probe alone where since is no time", () => {
+test("waits only for a probe if since is not a time", () => {
   const { proof, isReady } = place();
   const odd = { ...grant, since: "soon" };
   assert.equal(isReady(odd), false);
@@ -157,7 +157,7 @@ test("asks for a probe alone where since is no time", () => {
   assert.equal(isReady(odd), true);
 });
 
-test("counts no answer to a kubelet that has ended since", () => {
+test("does not count an answer to a kubelet that has ended since", () => {
   const ends: readonly Code[] = ["GPS212", "GPS213", "GPS214", "GPS217", "GPS221"];
   for (const code of ends) {
     const { proof, isReady } = place();
@@ -173,7 +173,7 @@ test("counts no answer to a kubelet that has ended since", () => {
   }
 });
 
-test("is ready after a take-back on a node whose healthz is off", () => {
+test("is ready after a revoked grant on a node whose healthz is off", () => {
   const { proof } = place();
   const silent: Step = { ...wait("GPS221", 1000), ready: true };
   const back = { ...grant, revision: 0 };
@@ -182,12 +182,12 @@ test("is ready after a take-back on a node whose healthz is off", () => {
   assert.deepEqual(proof.orWait(silent, back), silent);
 });
 
-test("demands nothing of a node without a grant", () => {
+test("requires nothing of a node without a grant", () => {
   const { isReady } = place();
   for (const other of ["none", "unread"] as const) assert.equal(isReady(other), true);
 });
 
-test("keeps what was answered while the volume cannot be read for a moment", () => {
+test("remembers what was answered while the volume cannot be read for a moment", () => {
   const { proof, isReady } = place();
   isReady();
   proof.sawUnready();

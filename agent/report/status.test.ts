@@ -33,7 +33,7 @@ const seen: Observed = {
 };
 const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: 10_000 };
 
-test("an hour of rest leaves one line, and no last words", () => {
+test("logs one line in an hour of rest, and leaves no termination message", () => {
   const { status, log, words } = listen();
   for (let looks = 0; looks < 360; looks += 1) status.report(ready, seen);
   assert.deepEqual(log, ["GPS200"]);
@@ -41,7 +41,7 @@ test("an hour of rest leaves one line, and no last words", () => {
   assert.equal(status.readiness.ready, true);
 });
 
-test("an operation that fails again and again leaves two lines, and two more once something was achieved", () => {
+test("logs two lines for an operation that fails again and again, and two more after a success", () => {
   const { status, log } = listen();
   const failing = [wait("GPS226", 0), wait("GPS208", "back off", "ENOSPC")];
   for (let tries = 0; tries < 100; tries += 1)
@@ -52,7 +52,7 @@ test("an operation that fails again and again leaves two lines, and two more onc
   assert.deepEqual(log, ["GPS226", "GPS208", "GPS212", "GPS226", "GPS208"]);
 });
 
-test("what changes all the time is followed by a line a minute, for as long as it changes", () => {
+test("logs a line a minute for what changes all the time", () => {
   const { status, log, clock } = listen();
   for (let revision = 0; revision < 10_000; revision += 1) {
     clock.now += 1000;
@@ -62,7 +62,7 @@ test("what changes all the time is followed by a line a minute, for as long as i
   assert.match(status.readiness.line, /mounted 9999.*\(revision 7\)$/);
 });
 
-test("the last words are the present reason, and none while ready", () => {
+test("leaves the present reason as the termination message, and none while ready", () => {
   const { status, words } = listen();
   for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)])
     status.report(step, seen);
@@ -73,7 +73,7 @@ test("the last words are the present reason, and none while ready", () => {
   assert.match(words[0] ?? "", /^GPS210 .* \(revision 7\)$/);
 });
 
-test("a line names the granted revision, and without a grant the one that the node has", () => {
+test("logs the granted revision, and without a grant the node's own", () => {
   const { status } = listen();
   const { grant } = seen;
   assert.ok(typeof grant === "object");
@@ -90,7 +90,7 @@ test("a line names the granted revision, and without a grant the one that the no
   }
 });
 
-test("last words that cannot be left change nothing else", () => {
+test("changes nothing else if the termination message cannot be written", () => {
   const log: string[] = [];
   const full = () => assert.fail("ENOSPC");
   const status = new Status(
@@ -103,7 +103,7 @@ test("last words that cannot be left change nothing else", () => {
   assert.match(status.readiness.line, /^GPS210/);
 });
 
-test("a word that cannot be left is no word: the end fails, and the word is left later", () => {
+test("fails the end if its word cannot be written, and writes the word later", () => {
   for (const end of [
     { ...wait("GPS200", 0), action: "end", exit: 0, word: "proved" },
     { ...wait("GPS218", 0), action: "give up", journal: { revision: 5 } as never as Journal },
@@ -125,7 +125,7 @@ test("a word that cannot be left is no word: the end fails, and the word is left
   }
 });
 
-test("an end leaves a word for the controller behind the line for people", () => {
+test("adds the controller's word to the line for administrators at the end", () => {
   const { status, words } = listen();
   const { grant } = seen;
   status.report(wait("GPS210", 0), seen);
@@ -146,7 +146,7 @@ const keyPartsOf = (grant: Observed["grant"]) => {
   return key;
 };
 
-test("an error becomes a reason: not asked, a file operation, another writer, or unforeseen", () => {
+test("turns an error into a reason: no answer, a file operation, another writer, or unforeseen", () => {
   const errors: readonly (readonly [Error, string])[] = [
     [new NoAnswer("x"), "GPS210"],
     [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
@@ -159,7 +159,7 @@ test("an error becomes a reason: not asked, a file operation, another writer, or
   for (const [error, code] of errors) assert.equal(failureStep(error).code, code);
 });
 
-test("a line is one line, and fits an Event", () => {
+test("keeps a line on one line, short enough for an Event", () => {
   const line = formatLine("GPS206", `first\nsecond ${"x".repeat(5000)}`);
   assert.ok(!line.includes("\n") && line.length < 1024);
   assert.match(
@@ -185,7 +185,7 @@ function loggedBy(steps: readonly (readonly [second: number, one: One])[]): stri
 const fine: One = { action: "nothing", code: "GPS200", ready: true };
 const down: One = { code: "GPS221" };
 
-test("each outage is told, and each end of one, however many there were", () => {
+test("logs each outage and each recovery, however many there were", () => {
   const month = 30 * 24 * 3600;
   const outages = [0, 1, 2].flatMap((n) => [
     [n * month, fine] as const,
@@ -199,7 +199,7 @@ test("each outage is told, and each end of one, however many there were", () => 
   );
 });
 
-test("after thousands of different lines a restart, a rollback and the giving up are told", () => {
+test("logs a restart, a rollback and giving up after thousands of different lines", () => {
   const growing = Array.from(
     { length: 10_000 },
     (_, n) => [n, { code: "GPS206", detail: ` ${n}` }] as const,
@@ -220,7 +220,7 @@ test("after thousands of different lines a restart, a rollback and the giving up
   assert.ok(lines.length <= 10_000 / 60 + 6, `${lines.length} lines`);
 });
 
-test("an operation that fails every 30 s for six hours is told every ten minutes", () => {
+test("logs an operation that fails every 30 s for six hours every ten minutes", () => {
   const tries = Array.from({ length: 720 }, (_, n) => [
     [n * 30, { action: "apply", code: "GPS226" }] as const,
     [n * 30, { code: "GPS208", detail: " ENOSPC" }] as const,
@@ -228,7 +228,7 @@ test("an operation that fails every 30 s for six hours is told every ten minutes
   assert.ok(loggedBy(tries).length <= 2 * 37, String(loggedBy(tries).length));
 });
 
-test("a pair that flaps every second for a day is told once a minute at most, and its last state for good", () => {
+test("logs a pair that flaps every second for a day at most once a minute, and its last state", () => {
   const day = 24 * 3600;
   const flapping = Array.from({ length: day }, (_, n) => [n, n % 2 === 0 ? fine : down] as const);
   const lines = loggedBy([...flapping, [day, down], [day + 61, down]]);
@@ -236,7 +236,7 @@ test("a pair that flaps every second for a day is told once a minute at most, an
   assert.match(lines.at(-1) ?? "", /GPS221$/);
 });
 
-test("whatever the sequence: what has stood for a minute is the last told, and in no hour are there more than 100 lines", () => {
+test("logs a state that lasts a minute last, and at most 100 lines an hour, whatever the sequence", () => {
   const step = fc.record({
     wait: fc.constantFrom(0, 1, 20, 250, 1000, 10_000, 30_000, 59_999, 60_000, 600_000, 5_000_000),
     action: fc.constantFrom<Step["action"][]>(

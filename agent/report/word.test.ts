@@ -87,7 +87,7 @@ for (const [when, step, seen, expected] of due)
     assert.deepEqual(start().orEnd(step, seen), step, "after its own word");
   });
 
-test("says a word again after any end but its own, and for a new since", (t) => {
+test("reports a word again after any end but its own, and for a new since", (t) => {
   const { start } = place(t);
   start().mark("proved", asked);
   assert.equal(shown(start().orEnd(inForce, asked)), "nothing GPS200");
@@ -96,7 +96,7 @@ test("says a word again after any end but its own, and for a new since", (t) => 
   assert.equal(shown(start().orEnd(inForce, later)), "exit 0 GPS200 proved", "a new since");
 });
 
-test("refuses once what has stood for ten seconds, and not what heals before", (t) => {
+test("refuses once after ten seconds, and not if the reason disappears before", (t) => {
   const { clock, start } = place(t);
   const word = start();
   const seconds: readonly (readonly [second: number, step: Step, shown: string])[] = [
@@ -120,7 +120,7 @@ test("refuses once what has stood for ten seconds, and not what heals before", (
   assert.deepEqual(next.orEnd(refusal, given), refusal);
 });
 
-test("never refuses a grant that it has proved, in any later container; another grant it may", (t) => {
+test("never refuses a grant that it has proved in a later container, but may refuse another grant", (t) => {
   for (const proof of [given, asked]) {
     const { clock, start } = place(t);
     const refuse = (word: Word, seen: Observed) => {
@@ -151,7 +151,7 @@ test("counts the ten seconds of a refusal for each grant", (t) => {
   assert.equal(shown(word.orEnd(refusal, later)), "exit 3 GPS206 unfit");
 });
 
-test("remembers a grant that it has refused through every restart of the container", (t) => {
+test("remembers a refused grant through every restart of the container", (t) => {
   const { start } = place(t);
   start().mark("unfit", given);
   const key = "7/d/2026-11-26T18:25:07Z";
@@ -160,7 +160,7 @@ test("remembers a grant that it has refused through every restart of the contain
   assert.equal(start().refused, key);
 });
 
-test("asks for another look when a refusal is due, if the next one would come later", (t) => {
+test("schedules a look for the time when a refusal is due, if the next one would be later", (t) => {
   const { clock, start } = place(t);
   const word = start();
   assert.equal(word.orEnd(refusal, given).again, 10_000);
@@ -170,7 +170,7 @@ test("asks for another look when a refusal is due, if the next one would come la
   assert.equal(word.orEnd({ ...refusal, again: "back off" }, given).again, "back off");
 });
 
-test("keeps no more marks than a handful, however many grants came", (t) => {
+test("keeps no more than a handful of marks, however many grants arrive", (t) => {
   const { start, marks } = place(t);
   const lengths = [200, 1000].map((count) => {
     for (let revision = 1; revision <= count; revision += 1) {
@@ -183,13 +183,13 @@ test("keeps no more marks than a handful, however many grants came", (t) => {
   assert.equal(lengths[0], lengths[1]);
 });
 
-test("a pod that has refused may still say that the node is given back", (t) => {
+test("may still report a release after a refusal by the same pod", (t) => {
   const { start } = place(t);
   start().mark("unfit", given);
   assert.equal(shown(start().orEnd(released, given)), "exit 0 GPS224 released");
 });
 
-test("a failure of what nothing granted is not marked, and reads no mark of version 0.2", (t) => {
+test("does not mark the failure of ungranted content, and reads no mark of version 0.2", (t) => {
   const { directory, start, marks } = place(t);
   start().mark("failed", { ...given, grant: "none" });
   assert.equal(existsSync(join(directory, "word")), false);
@@ -203,7 +203,7 @@ test("a failure of what nothing granted is not marked, and reads no mark of vers
   );
 });
 
-test("where no mark can be made a refusal is tried once, and a release again and again", (t) => {
+test("tries a refusal once if no mark can be written, and a release again and again", (t) => {
   const { clock } = place(t);
   const word = new Word("/nonexistent", () => clock.now);
   word.orEnd(refusal, given);

@@ -11,7 +11,7 @@ function states(active: Readonly<Record<string, string>>) {
   }));
 }
 
-test("the one active unit is the kubelet's, whatever else was left over", () => {
+test("takes the only active unit as the kubelet's, whatever else is left over", () => {
   for (const name of kubeletUnits)
     assert.deepEqual(activeUnit(states({ [name]: "active" })), { name });
   const leftOver = { "k3s-agent.service": "active", "kubelet.service": "inactive" };
@@ -20,7 +20,7 @@ test("the one active unit is the kubelet's, whatever else was left over", () => 
   assert.deepEqual(activeUnit(states(looping)), { name: "rke2-server.service" });
 });
 
-test("several active units or none are told by name", () => {
+test("names the units if several are active, or none", () => {
   assert.deepEqual(activeUnit(states({ "kubelet.service": "active", "k3s.service": "active" })), {
     unfound: "kubelet.service and k3s.service are active",
     several: true,
@@ -38,7 +38,7 @@ test("several active units or none are told by name", () => {
   );
 });
 
-test("a unit that carries a control plane is restarted only where a flag allows it", () => {
+test("restarts a unit that contains a control plane only if a flag allows it", () => {
   const standard = { restart: "Always", restartControlPlane: "Never" } as const;
   const carrying = kubeletUnits.filter((name) => policyFor(standard, name) === "Never");
   assert.deepEqual(carrying, [

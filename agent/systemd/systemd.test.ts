@@ -8,7 +8,7 @@ import { systemdOver } from "./systemd.ts";
 
 const over = ({ systemd }: NodeDirectory) => systemdOver(systemd, new AbortController().signal);
 
-test("asks and restarts over systemd's own socket, with no other calls than these", async () => {
+test("asks and restarts over systemd's own socket, with only these calls", async () => {
   using node = new NodeDirectory();
   await using fake = await ScriptedSystemd.start(node.systemd);
   const systemd = over(node);
@@ -50,7 +50,7 @@ const errors: Readonly<Record<string, "answers" | "decides nothing">> = {
   "org.freedesktop.systemd1.TransactionJobsConflicting": "decides nothing",
 };
 
-test("tells errors that answer a request from those that a repetition may not meet", () => {
+test("distinguishes definite errors from those that a repetition may avoid", () => {
   for (const [type, is] of Object.entries(errors))
     assert.equal(isDefinite(new SystemdError(type, "")) ? "answers" : "decides nothing", is, type);
 });

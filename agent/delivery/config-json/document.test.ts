@@ -7,7 +7,7 @@ import { type NodeDocument, readDocument, writeDocument, countValues } from "./d
 const good = { auth: "dTpw" };
 const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 
-test("config.json is read with the kubelet's eyes", () => {
+test("reads config.json as the kubelet does", () => {
   const table: readonly (readonly [
     text: string,
     kind: "as it is" | "invalid" | "odd",
@@ -60,12 +60,12 @@ test("config.json is read with the kubelet's eyes", () => {
   assert.equal(readDocument(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])).kind, "odd");
 });
 
-test("no bytes make the reader throw", () => {
+test("never throws, whatever the bytes", () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void readDocument(bytes)));
   fc.assert(fc.property(fc.json(), (text) => void readDocument(Buffer.from(`{"auths":${text}}`))));
 });
 
-test("what is written back keeps numbers, indentation and the final newline, and means the same", () => {
+test("keeps numbers, indentation, the final newline and the meaning when it writes back", () => {
   for (const text of [
     '{"auths":{},"n":1.0,"big":12345678901234567890}',
     '{\n\t"auths": {},\n\t"n": 1.50\n}\n',
@@ -82,7 +82,7 @@ function of(text: string): NodeDocument {
   return reading.document;
 }
 
-test("order and white space mean nothing, nor does an empty auths", () => {
+test("ignores order, white space and an empty auths in comparisons", () => {
   const entry = JSON.stringify(good);
   const [one, other] = [
     of(`{"auths":{"a":${entry},"b":{}},"x":{"p":1,"q":2}}`),
@@ -91,7 +91,7 @@ test("order and white space mean nothing, nor does an empty auths", () => {
   assert.ok(meanTheSame(one, other) && meanTheSame(of("{}"), of('{"auths":{}}')));
 });
 
-test("another number, key or value means something else; the kubelet takes no notice of what is no credential", () => {
+test("distinguishes other numbers, keys and values, and compares only credentials for the kubelet", () => {
   const pairs: readonly (readonly [one: string, other: string, given: boolean])[] = [
     ['{"x":1}', '{"x":1.0}', true],
     ['{"x":1}', '{"y":1}', true],
@@ -127,7 +127,7 @@ function count(value: unknown): { values: number; empty: number } {
   return { values: 1 + sum("values"), empty: sum("empty") + Number(below.length === 0) };
 }
 
-test("every value below the document is counted, and those with nothing in them twice", () => {
+test("counts every value below the document, and empty lists and objects twice", () => {
   fc.assert(
     fc.property(
       fc.jsonValue({ stringUnit: fc.constantFrom("a", ",", "[", "{", '"', "\\") }),
@@ -139,7 +139,7 @@ test("every value below the document is counted, and those with nothing in them 
   );
 });
 
-test("any bytes have an answer", () => {
+test("counts any bytes", () => {
   const rows = [
     ["", 0],
     ['"\\', 0],

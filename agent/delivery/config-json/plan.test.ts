@@ -142,7 +142,7 @@ function textOf(one: File): string | undefined {
 
 const nothing = mounted({});
 
-test("H20: whatever was applied, and however often, a release gives back the very bytes, mode and absence", () => {
+test("H20: a release restores the exact bytes, mode and absence, whatever was applied and however often", () => {
   fc.assert(
     fc.property(file, fc.array(additional, { minLength: 1, maxLength: 4 }), (before, revisions) => {
       let bytes = before;
@@ -156,7 +156,7 @@ test("H20: whatever was applied, and however often, a release gives back the ver
   );
 });
 
-test("applying twice changes nothing the second time, and leaves each of our registries exactly one entry: ours", () => {
+test("changes nothing when applied twice, and leaves exactly one entry for each of our registries", () => {
   fc.assert(
     fc.property(file, ours, (before, revision) => {
       const document = mounted(revision);
@@ -177,7 +177,7 @@ test("applying twice changes nothing the second time, and leaves each of our reg
   );
 });
 
-test("entries and top-level keys of others stay as they are, through apply and release", () => {
+test("keeps entries and top-level keys of others through apply and release", () => {
   fc.assert(
     fc.property(text, ours, ours, (before, first, second) => {
       const start = readOrFail(before);
@@ -194,7 +194,7 @@ test("entries and top-level keys of others stay as they are, through apply and r
   );
 });
 
-test("H18: a rollback gives back the very bytes of the revision before", () => {
+test("H18: a rollback restores the exact bytes of the previous revision", () => {
   fc.assert(
     fc.property(file, fc.option(additional, { nil: undefined }), ours, (before, first, second) => {
       let bytes = before;
@@ -219,7 +219,7 @@ test("H18: a rollback gives back the very bytes of the revision before", () => {
   );
 });
 
-test("an entry that another program adds while ours are in force survives the release", () => {
+test("keeps an entry through the release that another program adds while ours are in force", () => {
   fc.assert(
     fc.property(file, additional, entry, (before, revision, value) => {
       const one = apply(before, undefined, onlyAdditional(revision));
@@ -255,7 +255,7 @@ function triedForHub(bytes: string | undefined): string[] {
 
 for (const mine of [hubKey, "docker.io"])
   for (const their of [hubKey, "docker.io", "index.docker.io", "https://docker.io"])
-    test(`B04: ours for Docker Hub as ${mine} is tried, and theirs as ${their} comes back`, () => {
+    test(`B04: uses our entry for Docker Hub as ${mine}, and restores theirs as ${their}`, () => {
       const before = JSON.stringify({ auths: { "z.io": theirEntry, [their]: theirEntry } });
       const one = apply(before, undefined, onlyAdditional({ [mine]: "x" }));
       assert.deepEqual(triedForHub(one.bytes), ["x"]);
@@ -272,7 +272,7 @@ for (const mine of [hubKey, "docker.io"])
       }
     });
 
-test("who writes over an entry of ours loses while we are in force, and is given back on release", () => {
+test("overrides a program that overwrites our entry, and restores its entry on release", () => {
   const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
   const over = JSON.stringify({ auths: { "https://a.io": theirEntry } });
   const again = apply(over, one.journal, onlyAdditional({ "a.io": "x" }));
@@ -280,7 +280,7 @@ test("who writes over an entry of ours loses while we are in force, and is given
   assert.equal(apply(again.bytes, again.journal, nothing).bytes, over);
 });
 
-test("a value of ours that another program brings back from its own copy is known again, and not kept as theirs", () => {
+test("recognizes a former value of ours that another program restores from its own copy", () => {
   const one = apply(undefined, undefined, onlyAdditional({ "a.io": "old" }));
   const two = apply(one.bytes, one.journal, onlyAdditional({ "a.io": "new" }));
   const back = apply(one.bytes, two.journal, onlyAdditional({ "a.io": "new" }));
@@ -288,7 +288,7 @@ test("a value of ours that another program brings back from its own copy is know
   assert.equal(apply(back.bytes, back.journal, nothing).bytes, undefined);
 });
 
-test("our credential in another form or under another spelling is ours: it never comes back on release", () => {
+test("recognizes our credential in another form or spelling, so that a release never restores it", () => {
   const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
   const forms = { ...auth("x"), email: "a@b.c" };
   const drifts: readonly (readonly [key: string, entry: object])[] = [
@@ -313,7 +313,7 @@ test("our credential in another form or under another spelling is ours: it never
   assert.equal(apply(kept.bytes, kept.journal, nothing).bytes, more);
 });
 
-test("a release does not undo the rotation of an original that the node had before us, and takes others away", () => {
+test("keeps the rotation of an original that the node had before us, and removes other originals on release", () => {
   const before = JSON.stringify({ auths: { "a.io": theirEntry } });
   const both = {
     "a.io": { password: "1", original: true },
@@ -334,7 +334,7 @@ test("a release does not undo the rotation of an original that the node had befo
   });
 });
 
-test("only a change of credentials matters to the kubelet, not of e-mail addresses or white space", () => {
+test("considers only changes of credentials relevant for the kubelet, not e-mail addresses or white space", () => {
   const same = JSON.stringify({ auths: { "a.io": { ...auth("x"), email: "a@b.c" } } });
   assert.equal(apply(same, undefined, onlyAdditional({ "a.io": "x" })).planned.matters, false);
   assert.equal(apply(same, undefined, onlyAdditional({ "a.io": "y" })).planned.matters, true);
@@ -355,7 +355,7 @@ function applied(
   return { ...one, journal: { ...one.journal, left: one.planned.left } };
 }
 
-test("only its owner reads a file with our entries, and its mode comes back with a removal or a rollback", () => {
+test("closes a file with our entries to others, and restores its mode on removal or rollback", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   for (const mode of [0o644, 0o640, 0o600, 0o400]) {
     const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), mode);
@@ -373,7 +373,7 @@ test("only its owner reads a file with our entries, and its mode comes back with
 
 const owned = { entries: [], rest: [] };
 
-test("an administrator's chmod while ours are in force is kept, and opens the file to nobody before the removal", () => {
+test("keeps an administrator's chmod while ours are in force, and opens the file to nobody before the removal", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   const document = onlyAdditional({ "a.io": "x" });
   const one = applied(before, undefined, document, 0o644);
@@ -390,7 +390,7 @@ test("an administrator's chmod while ours are in force is kept, and opens the fi
   assert.deepEqual([gone.bytes, modeAfter(gone.planned)], [before, 0o640]);
 });
 
-test("a file that somebody has removed is made again as we left it, and 0600 where nobody knows of one", () => {
+test("creates a removed file again with our mode, or 0600 if none is recorded", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), 0o644);
   const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), 0o600);
@@ -410,7 +410,7 @@ test("a file that somebody has removed is made again as we left it, and 0600 whe
   );
 });
 
-test("after a lost journal whatever is not the original's may be ours, and nobody can tell", () => {
+test("considers anything that is not from the original possibly ours after a lost journal", () => {
   const released = mounted({ "d.io": { password: "o", original: true } });
   const table: readonly (readonly [bytes: string | undefined, unexplained: boolean])[] = [
     [undefined, false],
@@ -429,7 +429,7 @@ function auth(one: string) {
   return { auth: Buffer.from(`ours:${one}`).toString("base64") };
 }
 
-test("without a journal additional entries that equal ours are ours in every spelling, original ones the node's", () => {
+test("claims additional entries that equal ours in every spelling without a journal, but leaves original ones to the node", () => {
   const document = mounted({
     "a.io": { password: "x", original: false },
     "d.io": { password: "o", original: true },
@@ -452,7 +452,7 @@ test("without a journal additional entries that equal ours are ours in every spe
     }
 });
 
-test("an older copy that another program writes back brings no credential of ours back", () => {
+test("removes our credentials from an older copy that another program restores", () => {
   const theirs = { "z.io": theirEntry };
   const text = (auths: object) => JSON.stringify({ auths: { ...theirs, ...auths } });
   const first = apply(text({}), undefined, onlyAdditional({ "a.io": "x", "b.io": "x" }));
@@ -470,7 +470,7 @@ test("an older copy that another program writes back brings no credential of our
   }
 });
 
-test("a copy of what was rolled back brings no credential of ours back", () => {
+test("removes our credentials from a copy of what was rolled back", () => {
   const theirs = { "z.io": theirEntry, "c.io": auth("x") };
   const text = (auths: object) => JSON.stringify({ auths: { ...theirs, ...auths } });
   const first = apply(text({}), undefined, onlyAdditional({ "a.io": "x" }));
@@ -492,7 +492,7 @@ test("a copy of what was rolled back brings no credential of ours back", () => {
   }
 });
 
-test("a copy from before nine rotations and more is still known", () => {
+test("recognizes a copy from before nine rotations and more", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   let last = apply(before, undefined, onlyAdditional({ "a.io": "p0" }));
   const copy = last.bytes;
@@ -503,7 +503,7 @@ test("a copy from before nine rotations and more is still known", () => {
   assert.equal(apply(back.bytes, back.journal, nothing).bytes, before);
 });
 
-test("an entry that the node had before us is given back, although we wrote the same later", () => {
+test("restores an entry that the node had before us, although we wrote the same value later", () => {
   const before = JSON.stringify({ auths: { "a.io": auth("x") } });
   const document = (...passwords: string[]) =>
     passwords.reduce(

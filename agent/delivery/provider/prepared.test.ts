@@ -90,7 +90,7 @@ const snippets: readonly Row[] = [
   ],
 ];
 for (const [heading, prepare] of snippets)
-  test(`a node is prepared by the page's snippet: ${heading}`, { skip: needsProc }, (t) => {
+  test(`prepares a node with the page's snippet: ${heading}`, { skip: needsProc }, (t) => {
     const root = fs.mkdtempSync(join(tmpdir(), "gps-prepared-"));
     t.after(() => fs.rmSync(root, { recursive: true }));
     prepare(root);
@@ -112,7 +112,7 @@ for (const [heading, prepare] of snippets)
     assert.ok(namesProvider(fs.readFileSync(told ?? "", "utf8")));
   });
 
-test("leaves kubeadm's file as it is when it names another provider", (t) => {
+test("keeps kubeadm's file unchanged if it names another provider", (t) => {
   const root = fs.mkdtempSync(join(tmpdir(), "gps-kubeadm-"));
   t.after(() => fs.rmSync(root, { recursive: true }));
   const content = 'KUBELET_KUBEADM_ARGS="--image-credential-provider-config=/etc/x"\n';
@@ -124,7 +124,7 @@ test("leaves kubeadm's file as it is when it names another provider", (t) => {
   assert.equal(fs.readFileSync(join(root, env), "utf8"), content);
 });
 
-test("what the page adds for scope Annotated is what a kubelet of that scope is told", () => {
+test("passes a kubelet of scope Annotated exactly what the page adds for that scope", () => {
   const [body = ""] = bodies("## Preparing a node");
   const config = JSON.parse(providerConfig([], "All")) as { providers: object[] };
   const added = JSON.parse(`{${body}}`) as object;

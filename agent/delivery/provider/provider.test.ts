@@ -87,7 +87,7 @@ const rows: readonly Row[] = [
   ["no row for it: config.json serves it", { rows: ["b.io"] }, nothing, [], ["orig.io", "a.io"]],
 ];
 for (const [what, given, owned, answer, kept] of rows)
-  test(`entries are shared out: ${what}`, () => {
+  test(`divides the entries: ${what}`, () => {
     const { entries } = desired("orig.io", "a.io");
     const shares = share({ entries, rest: new Map() }, { ...installed, ...given }, owned, "All");
     assert.deepEqual([...shares.answer.keys()], answer);
@@ -95,14 +95,14 @@ for (const [what, given, owned, answer, kept] of rows)
     assert.deepEqual(shown, kept);
   });
 
-test("scope Annotated: what only config.json could serve makes the node unfit, because every pod would have it", () => {
+test("scope Annotated: makes a node unfit for an entry that only config.json could serve, because every pod would get it", () => {
   const found = providedBy(config({}), { ...installed, rows: ["b.io"] }, "Annotated");
   const planned = found.plan(undefined, document("a.io"), false);
   assert.match(planned.unfit ?? "", /a\.io/);
   assert.equal(keysOf(planned)?.length, 0);
 });
 
-test("the answer comes first, and the place of ours is emptied in config.json; what was displaced comes back first", () => {
+test("writes the answer before it empties our place in config.json, and restores displaced entries first", () => {
   const theirs = config({ "a.io": { auth: "dTp0" }, "b.io": value });
   const found = providedBy(theirs, installed, "All");
   const put = found.plan(undefined, document("a.io"), false);
@@ -122,13 +122,13 @@ test("the answer comes first, and the place of ours is emptied in config.json; w
   assert.equal(back.meanwhile.answer, put.owned.answer);
 });
 
-test("a rotation writes the answer alone, and no kubelet has anything to read again", () => {
+test("writes only the answer on a rotation, so no kubelet has to reread anything", () => {
   const found = providedBy(config({ "b.io": value }), installed, "All");
   const planned = found.plan(undefined, document("a.io"), false);
   assert.ok(planned.changed && planned.kept && !planned.matters);
 });
 
-test("after the provider: the answer stays until config.json is proved, and is not touched where it was never ours", () => {
+test("keeps the answer after the provider mode until config.json is proved, and never touches an answer that is not ours", () => {
   const answer = answerOf(new Map([["a.io", value]]));
   const owned: Owned = { ...own("a.io", true), answer: digestOf(answer) };
   const journal: Journal = { ...firstJournal({ absent: true }), owned };
@@ -149,7 +149,7 @@ test("after the provider: the answer stays until config.json is proved, and is n
   assert.equal(never.first ?? never.last, undefined);
 });
 
-test("in force: that the kubelet has not asked yet is said until the script has left its stamp", (t) => {
+test("reports that the kubelet has not run the provider until the script has left its stamp", (t) => {
   const root = tree(t);
   const note = () => {
     const found = byProvider("All").read(root);
@@ -203,20 +203,24 @@ const spoilt: readonly (readonly [
   ),
 ];
 for (const [why, spoil, needs = false] of spoilt)
-  test(`a node is unfit for the provider: ${why.source}`, { skip: needsProc || needs }, (t) => {
-    const root = tree(t);
-    assert.equal(readInstalled(root, "All").unfit, undefined);
-    spoil(root);
-    const found = readInstalled(root, "All");
-    assert.match(found.unfit ?? "", why);
-    const file = byProvider("All").read(root);
-    assert.ok("unfit" in file && file.unfit === found.unfit);
-    const planned = file.plan(undefined, document("a.io"), false);
-    assert.equal(planned.unfit, found.unfit);
-    assert.equal(file.plan(undefined, document(), false).unfit, undefined);
-  });
+  test(
+    `considers a node unfit for the provider: ${why.source}`,
+    { skip: needsProc || needs },
+    (t) => {
+      const root = tree(t);
+      assert.equal(readInstalled(root, "All").unfit, undefined);
+      spoil(root);
+      const found = readInstalled(root, "All");
+      assert.match(found.unfit ?? "", why);
+      const file = byProvider("All").read(root);
+      assert.ok("unfit" in file && file.unfit === found.unfit);
+      const planned = file.plan(undefined, document("a.io"), false);
+      assert.equal(planned.unfit, found.unfit);
+      assert.equal(file.plan(undefined, document(), false).unfit, undefined);
+    },
+  );
 
-test("an answer that others can read is written anew", (t) => {
+test("writes an answer again that others can read", (t) => {
   const root = tree(t);
   chmodSync(join(root, answer), 0o644);
   const file = byProvider("All").read(root);
@@ -235,7 +239,7 @@ const unread: readonly (readonly [
 ];
 for (const [what, spoil, skip = false] of unread)
   test(
-    `an answer that cannot be read is emptied by a withdrawal, since the kubelet may be served by it: ${what}`,
+    `empties an unreadable answer on withdrawal, because the kubelet may use it: ${what}`,
     { skip },
     async (t) => {
       for (const delivery of [byProvider("All"), configAfterProvider]) {

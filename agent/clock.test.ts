@@ -1,5 +1,6 @@
 /**
- * The wall clock jumps by a year in either direction between two looks: what is decided, by tables.
+ * Tables of decisions for a wall clock that jumps by a year, in either direction, between two
+ * looks.
  */
 import test from "node:test";
 import {

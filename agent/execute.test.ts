@@ -1,4 +1,4 @@
-/** What is done for a step, on a real directory; only systemd is a fake. */
+/** Executes steps in a real directory. Only systemd is a fake. */
 import assert from "node:assert/strict";
 import {
   chmodSync,
@@ -79,7 +79,7 @@ const kept = (folder: string) => JSON.parse(readFileSync(join(folder, "journal.j
 
 test("restarts a kubelet that is down even if that cannot be recorded, reports the failure, and leaves a running kubelet alone", async (t) => {
   const { effects, asked, history, folder } = place(t);
-  // Whatever the reason: nothing can be written in a folder that is a file.
+  // Nothing can be written into a folder that is a file.
   writeFileSync(folder, "");
   const revive: Step = { ...restart, journal: reviving, unasked: reviving, evenUnrecorded: true };
   await assert.rejects(act(revive, effects), /EEXIST|ENOTDIR|not a directory/);
@@ -152,7 +152,7 @@ test("restarts the kubelet after a refused reset, but not after one without an a
     { action: "revive", code: "GPS222", ready: false, again: 0, unit: "kubelet.service" },
   ];
   for (const step of steps) {
-    // systemd has unloaded a stopped unit, or SELinux says no.
+    // systemd has unloaded a stopped unit, or SELinux refuses the request.
     for (const why of ["systemd1.NoSuchUnit", "DBus.Error.AccessDenied"]) {
       const refuses = refusing(`org.freedesktop.${why}`);
       assert.equal(await act(step, { ...effects, systemd: refuses }), "job done");

@@ -1,4 +1,4 @@
-/** Other programs write config.json while nothing is granted that the node has not proved. */
+/** Other programs write config.json, while the node is granted only what it has proved. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { seeded } from "#test/random.ts";
@@ -19,7 +19,7 @@ function found(file: File): FoundFile {
 }
 
 const [ours, theirs] = ["dTpw", "dTpx"];
-/** What a program may make of the file: nothing, a dropped or added entry, another form or mode. */
+/** What another program may write: nothing, a removed or added entry, another form or mode. */
 const foreign: readonly File[] = [
   { absent: true },
   ...[
@@ -61,7 +61,7 @@ test("restarts no kubelet whatever other programs write, also when a repair is i
       trace.push(`${step.action} ${step.code}`);
       assert.notEqual(step.action, "restart", trace.slice(-10).join(", "));
       if ("journal" in step) journal = step.journal;
-      // Another program wrote first, or the agent was killed.
+      // Another program was faster, or the agent was killed.
       if (step.action === "apply" && !random.once(6)) ({ file } = step.plan);
       clock += 1000 * random.below(20);
     }

@@ -1,5 +1,5 @@
 /**
- * A fake node whose pod stays: grants are given, repeated and taken back, contents are published
+ * A fake node whose pod stays. Grants are made, repeated and revoked, and contents are published
  * and promoted, in any order, while the agent is killed and kubelets fail.
  */
 import assert from "node:assert/strict";
@@ -71,7 +71,7 @@ class Pod {
     return named ?? { kind: "other", revision: newest.revision };
   }
 
-  /** One step, judged. */
+  /** One step, with its checks. */
   step(cut = false): Step {
     const { grant, journal } = this.node;
     const step = this.node.step(cut);
@@ -90,7 +90,7 @@ class Pod {
       [this.newest, this.served].some(
         (one) => one?.content === content && one.digest === grant.digest,
       );
-    // Without a grant a node also repairs what it has, and ends what it began.
+    // Without a grant, a node still repairs its content and finishes a change.
     const mayServe = this.served?.content === content;
     assert.ok(granted || mayServe, "a content is taken that is neither granted nor served");
     assert.ok(granted || !isFirst || mayServe);
@@ -137,7 +137,7 @@ function play(pod: Pod, happened: readonly (readonly [Event, number])[]): void {
   }
 }
 
-/** Steps until the node is Ready; a release takes away what it had. */
+/** Steps until the node is Ready. A release removes what the node had. */
 function settle(pod: Pod): Step {
   let last = pod.step();
   for (let steps = 0; steps < 3000 && !last.ready; steps += 1) last = pod.step();

@@ -4,7 +4,7 @@ import { setImmediate as soon } from "node:timers/promises";
 import { Loop, type Round } from "./loop.ts";
 import { type Step, wait } from "./facts/step.ts";
 
-/** Would outlast any test: only a hint or the end of it wakes the loop. */
+/** Longer than any test. Only a hint or the end wakes the loop. */
 const long = 3_600_000;
 
 function round(next: () => Promise<Step> | Step, change: Partial<Round> = {}): Round {
@@ -108,7 +108,7 @@ test("follows a hint at once, and later hints at most ten times a second", async
   await soon();
   loop.hint();
   await soon();
-  // No timer has a say in it, however short.
+  // The result does not depend on a timer.
   assert.equal(looks, 2);
   const hints = setInterval(() => loop.hint(), 3);
   await running;
@@ -121,13 +121,13 @@ test("never waits longer because of hints", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
   const hints = setInterval(() => loop.hint(), 1);
-  // What else waits 10 ms, on the same machine, however busy.
+  // Counts waits of 10 ms on the same machine, however busy it is.
   let waits = 0;
   const others = setInterval(() => (waits += 1), 10);
   let looks = 0;
   await loop.run(round(() => ((looks += 1) === 20 && stop.abort(), wait("GPS202", 10))));
   for (const timer of [hints, others]) clearInterval(timer);
-  // Spaced as hints are, each look would take ten of them.
+  // If looks were spaced like hints, each would take ten such waits.
   assert.ok(waits <= 100, `20 looks in ${waits} waits`);
 });
 

@@ -1,8 +1,8 @@
 /**
- * A fake node: contents and withdrawals are granted and taken back as they like, flags change, the
+ * A fake node. Contents and withdrawals are granted and revoked at random, flags change, the
  * kubelet dies, hangs, falls silent or is restarted by others, the agent is killed, the disk is
- * full, somebody spoils config.json. Whatever came, a withdrawal leaves the node as it was, and its
- * kubelet running.
+ * full, another program damages config.json. In the end, a withdrawal leaves the node as it was,
+ * with a running kubelet.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -39,7 +39,7 @@ const event: fc.Arbitrary<(node: FakeNode) => void> = fc.oneof(
   fc.boolean().map((refused) => (node: FakeNode) => void (node.refused = refused)),
   fc.constant((node: FakeNode) => node.kill()),
   { weight: 2, arbitrary: fc.constant((node: FakeNode) => void node.step(true)) },
-  // Another program brings its own copy back.
+  // Another program restores its own copy.
   fc.constant((node: FakeNode) => void (node.file = fileOf(before))),
 );
 const history = fc.array(fc.tuple(event, fc.constantFrom(0, 1, 2, 5, 60)), {
@@ -47,7 +47,7 @@ const history = fc.array(fc.tuple(event, fc.constantFrom(0, 1, 2, 5, 60)), {
   size: "max",
 });
 
-/** Under the withdrawal the kubelet may at first not come back from a restart. */
+/** During the withdrawal, the kubelet may at first fail to restart. */
 const ends = fc.record({
   restart: fc.constantFrom("Always" as const, "Never" as const),
   state: fc.constantFrom(...kubeletStates),
@@ -76,7 +76,7 @@ test("H20: a withdrawal leaves the node as it was before us, with a running kube
       const isUp = () => node.healthy && node.unit.active === "active";
       const isOver = () => last.ready && last.code === "GPS224" && isUp();
       for (let steps = 0; steps < 3000 && !isOver(); steps += 1) {
-        // At rest, or where nothing may be restarted, it is somebody else who starts a kubelet.
+        // At rest, or if restarts are forbidden, others must start the kubelet.
         const ours =
           node.restart === "Always" &&
           node.journal !== undefined &&

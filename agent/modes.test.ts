@@ -1,5 +1,5 @@
 /**
- * An agent of a mode without restarts, and one of mode Restart after it: pure decisions, with
+ * An agent of a mode without restarts, followed by one of mode Restart. Decisions only, with
  * config.json and the provider's answer in memory.
  */
 import assert from "node:assert/strict";
@@ -54,7 +54,7 @@ class Node {
   answer = answerOf(new Map());
   journal: Journal | undefined;
   seconds = 0;
-  /** When the kubelet asks for the first time; undefined: never. */
+  /** When the kubelet first runs the provider; undefined: never. */
   asks: number | undefined;
   scope: ProviderScope = "All";
   key = "a.io";
@@ -62,7 +62,7 @@ class Node {
   auth = wanted;
   readonly ready: boolean[] = [];
 
-  /** Looks each second, for so many seconds or until it is ready. */
+  /** Looks once a second, for the given number of seconds or until the node is ready. */
   pass(seconds: number, until: "ready" | "the end" = "the end"): this {
     for (const end = this.seconds + seconds; this.seconds < end;) {
       const step = this.#step();
@@ -76,7 +76,7 @@ class Node {
     return this;
   }
 
-  /** What the kubelet finds for the registry in either way. */
+  /** Whether the kubelet finds a credential for the registry, in the file and in the answer. */
   get ways(): Readonly<Record<"file" | "answer", boolean>> {
     const has = (bytes: Buffer | undefined) => bytes?.includes("a.io") === true;
     return { file: "bytes" in this.file && has(this.file.bytes), answer: has(this.answer) };
@@ -161,7 +161,7 @@ test("leaves the kubelet to reread the file in mode Restart after another mode, 
   const unasked = { ...common, grant: "none", mounted: nothingMounted } as const;
   assert.equal(decide(facts({ ...unasked, unit: unanswered })).code, "GPS254");
   assert.equal(decide(facts({ ...common, grant: seven })).action, "restart");
-  // Newer content takes its place, as in the other modes.
+  // Newer content replaces it, as in the other modes.
   const mountedEight: Document = { ...mounted, revision: 8, digest: "eight's" };
   const { action } = decide(facts({ ...common, grant: eight, mounted: mountedEight }));
   assert.equal(action, "record");

@@ -1,6 +1,6 @@
 /**
- * A fake node with an agent that decides: its kubelet dies, hangs or falls silent, the agent is
- * killed, the disk is full, config.json is spoilt. What the pod mounts and is granted is a test's.
+ * A fake node with a deciding agent. Its kubelet dies, hangs or falls silent, the agent is killed,
+ * the disk is full, config.json is damaged. The test chooses what the pod mounts and is granted.
  */
 import assert from "node:assert/strict";
 import type { Grant } from "#contract/grant.ts";
@@ -43,7 +43,7 @@ export class FakeNode {
   revision = 1;
   document: Document = documentOf(1, {}, "release");
   grant: Grant | "none" = "none";
-  /** What the volume has for that grant; undefined: the document. */
+  /** The mounted content for that grant; undefined: the document. */
   mounted: Mounted | undefined;
   journal: Journal | undefined;
   unit: Unit = unit;
@@ -61,14 +61,14 @@ export class FakeNode {
     this.grantIt();
   }
 
-  /** Grants the document, under another `since` than before. */
+  /** Grants the document, with another `since` than before. */
   grantIt(): void {
     const { revision, digest } = this.document;
     this.grant = { revision, digest, since: `number-${++this.#grants}`, word: false };
     this.mounted = undefined;
   }
 
-  /** Takes the grant back, while nothing is served. */
+  /** Revokes the grant, while nothing is served. */
   revoke(): void {
     this.grantIt();
     this.grant = { ...(this.grant as Grant), revision: 0 };
@@ -128,7 +128,7 @@ export class FakeNode {
     });
   }
 
-  /** One step of the agent's; `cut`: it is killed in the middle. */
+  /** One step of the agent; `cut`: the agent is killed in the middle. */
   step(cut = false): Step {
     const { facts } = this;
     const step = decide(facts);
@@ -137,7 +137,7 @@ export class FakeNode {
     this.#act(step, cut);
     const pause = this.#unwritable || step.again === "back off" ? 1000 : step.again;
     this.clock += Math.max(1, pause);
-    // systemd tries it again by itself.
+    // systemd starts the kubelet again by itself.
     if (this.unit.sub === "auto-restart" && this.kubelet !== "crashing") this.start(this.kubelet);
     if (cut || step.action === "give up") this.kill();
     return step;
@@ -171,13 +171,13 @@ export class FakeNode {
     this.file = "absent" in file ? fileOf(undefined) : fileOf(file.bytes.toString());
     const { now } = this.file;
     const { content, intent } = this.document;
-    // Until then an earlier change may still be rolled back.
+    // Until then, an earlier change may still be rolled back.
     if (intent === "release" && this.journal?.content === content && "bytes" in now)
       assert.ok(!auths.some((auth) => now.bytes.includes(auth)), "what was withdrawn is put back");
   }
 
   #proved({ file, journal, healthy, mounted, grant }: Facts): void {
-    // Where nothing of ours is, whatever lies there has nothing to give back.
+    // On a node without anything of ours, there is nothing to remove.
     if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none")
       return;
     assert.ok(healthy, "Ready, and the kubelet does not answer");
@@ -186,7 +186,7 @@ export class FakeNode {
     assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");
     const given = granted(grant);
     if (given !== undefined) assert.equal(given.revision, revisionIn(journal), "Ready without it");
-    // A node whose grant was taken back keeps what it has, also half of it.
+    // A node whose grant was revoked keeps what it has, even a half-finished change.
     const keeps = documentToApply({ grant, mounted })?.revision !== revisionIn(journal);
     if (keeps) return;
     if (mounted?.kind === "document" && journal.kind === "journal")

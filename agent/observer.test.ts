@@ -1,4 +1,4 @@
-/** What a look reads and whom it asks: real files, and a systemd and a healthz that are fakes. */
+/** What a look reads and asks, with real files and with a fake systemd and healthz. */
 import assert from "node:assert/strict";
 import fs, { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -21,10 +21,10 @@ const content = { additional: { "a.io": "ours" } };
 class Place {
   readonly node = new NodeDirectory();
   now = 0;
-  /** Who was asked since the last look began; `read`: a file was opened. */
+  /** The requests since the last look began; `read`: a file was opened. */
   asked: string[] = [];
   healthy = true;
-  /** What somebody does while the kubelet is asked. */
+  /** What happens while the kubelet is being asked. */
   meanwhile = () => {};
   starts = 0;
   readonly #effects;
@@ -74,12 +74,12 @@ class Place {
     return this.#observer.isOutdated();
   }
 
-  /** The container is started again, in the same pod. */
+  /** Restarts the container in the same pod. */
   restarts(): void {
     this.#observer = this.#observing();
   }
 
-  /** Half a minute later. */
+  /** Looks half a minute later. */
   async looks(): Promise<Step> {
     this.now += minute / 2;
     this.asked = [];
@@ -217,10 +217,10 @@ test("removes a withdrawn credential again that another program restores", { ski
   node.grant(2);
   assert.equal((await place.rests()).code, "GPS224");
   const { starts } = place;
-  // The word of the withdrawal is the container's end.
+  // The container ends to report the withdrawal.
   place.restarts();
   writeFileSync(node.config, copy, { mode: 0o600 });
-  // The kubelet may have read the copy, and has to read the file again.
+  // The kubelet may have read the copy, so it must reread the file.
   assert.equal((await place.rests()).code, "GPS254");
   assert.doesNotMatch(node.file ?? "", /a\.io/);
   assert.equal(place.starts, starts);

@@ -1,6 +1,5 @@
 /**
- * No reason that the agent gives holds a secret, wherever in a document the secret stands: also in
- * a key.
+ * No reason of the agent contains a secret, wherever the secret is in a document, including keys.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +20,7 @@ import { planted as everyPlace, tokens } from "#pullsecret/tokens.fixture.ts";
 const planted = "pl4nted-S3CRET-t0ken";
 
 /**
- * As it comes into a key: pasted with user and host, alone after a user, in a query,
+ * Secrets as they get into a key: pasted with user and host, alone after a user, in a query,
  * percent-encoded.
  */
 const keys = [
@@ -48,7 +47,7 @@ const bad = fc.constantFrom(
   "null",
 );
 
-/** Documents with a secret in a key, in a value, or in both, each with something wrong. */
+/** Documents with a secret in a key, in a value, or in both, each with one mistake. */
 const document = fc
   .tuple(
     key,
@@ -65,7 +64,7 @@ const document = fc
     )}}`;
   });
 
-/** Five characters of it would be enough to know it again. */
+/** Five characters of the secret would reveal it. */
 function assertHidden(reason: string | undefined): void {
   for (let at = 0; at + 5 <= planted.length; at++)
     assert.ok(

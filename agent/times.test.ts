@@ -1,11 +1,11 @@
-/** The slowest agent by design, against the time that the controller gives it. */
+/** The slowest agent by design must finish within the time that the controller allows. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { answerSeconds, grantSeconds, restartAttempts, rereadSeconds } from "#contract/times.ts";
 import type { Step } from "./facts/step.ts";
 import { FakeNode } from "./node.fixture.ts";
 
-/** Just within a limit. */
+/** Just below a limit. */
 const almost = (seconds: number) => seconds * 1000 - 1000;
 
 function granted(probationSeconds: number): FakeNode {
@@ -15,7 +15,7 @@ function granted(probationSeconds: number): FakeNode {
   return node;
 }
 
-/** Steps for so many milliseconds, or until one of which the condition is true. */
+/** Steps for the given milliseconds, or until a step meets the condition. */
 function pass(node: FakeNode, milliseconds: number, isOver: (step: Step) => boolean = () => false) {
   const until = node.clock + milliseconds;
   let step = node.step();
@@ -24,8 +24,8 @@ function pass(node: FakeNode, milliseconds: number, isOver: (step: Step) => bool
 }
 
 /**
- * One restart that takes as long as it may: it ends on probation, which is almost over. A stop or
- * start that hangs has no time of its own.
+ * One restart that takes as long as allowed. It ends in a probation that is almost over. A hanging
+ * stop or start has no time of its own.
  */
 function restartSlowly(node: FakeNode, probationSeconds: number): void {
   node.kubelet = "hanging";
@@ -34,7 +34,7 @@ function restartSlowly(node: FakeNode, probationSeconds: number): void {
   node.start("silent");
   pass(node, almost(answerSeconds));
   node.healthy = true;
-  // It is counted from the start of the process, and lasts a second after the first answer.
+  // The probation counts from the start of the process, and lasts a second after the first answer.
   pass(node, Math.max(500, almost(probationSeconds - answerSeconds)));
 }
 

@@ -1,4 +1,6 @@
-/** Another program writes config.json while the kubelet is restarted for it. */
+/**
+ * Changes of config.json: nodes that are unfit for one, and other programs that write during one.
+ */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type Journal, firstJournal } from "../journal/journal.ts";
@@ -35,8 +37,8 @@ import {
 import type { Facts } from "../facts/facts.ts";
 
 /**
- * What is decided when our entry is taken out at each start of the kubelet, and put back by us: the
- * codes, and how often the kubelet was restarted. `answers`: it does so, or never.
+ * Decides while another program removes our entry at each start of the kubelet and we restore it.
+ * Returns the codes and the number of restarts. `answers`: whether the kubelet answers.
  */
 function fought(from: Journal, answers: boolean): Readonly<{ codes: string[]; restarts: number }> {
   const codes: string[] = [];
@@ -138,7 +140,7 @@ test("makes an owed restart even if config.json cannot be written", () => {
   ]);
 });
 
-/** `CODE`, `refused` where other nodes need not wait, `ready`. */
+/** `CODE`, `refused` if other nodes need not wait, `ready`. */
 function summary(change: Parameters<typeof facts>[0]): string {
   const step = decide(facts({ file: absent, ...change }));
   assert.ok(step.action === "wait" || step.action === "nothing" || step.action === "apply");
@@ -149,7 +151,7 @@ function summary(change: Parameters<typeof facts>[0]): string {
 const hidesFile: Facts["hides"] = { kind: "file", what: "/.docker/config.json" };
 const unseen: Facts["hides"] = { kind: "unknown", what: "nobody looked" };
 
-/** What makes a node unfit, and what it says. */
+/** Facts that make a node unfit, and the expected report. */
 const rows: readonly (readonly [
   what: string,
   change: Parameters<typeof facts>[0],
@@ -192,7 +194,7 @@ test("keeps an unfit node without a grant Ready and reports its reason, also whi
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
 });
 
-/** After the file is written: 305 s later the folder goes, too. */
+/** After the file is written. 305 s later, the folder is removed, too. */
 const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
 
 test("never refuses a withdrawal: confirms it on an empty node unless its folder is elsewhere, and waits on others", () => {

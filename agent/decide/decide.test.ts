@@ -1,5 +1,5 @@
 /**
- * The decisions as tables: facts in, action and reason out. Nothing is mocked, since nothing is
+ * The decisions as tables: facts in, action and reason out. There are no mocks, because nothing is
  * called.
  */
 import assert from "node:assert/strict";
@@ -230,7 +230,7 @@ test("does not report a withdrawal after a lost journal, unless nothing in the f
   assert.ok(doubtful.action === "apply" && doubtful.journal.unverified === true);
   const known = decide(facts({ lost: true }));
   assert.ok(known.action === "record" && known.journal.unverified === undefined);
-  // A revision that was lost with the journal may have put it there.
+  // A revision that was lost with the journal may have written it.
   const more = { "a.io": { auth: "dTpw" }, "b.io": { auth: "dTpvbGQ=" } };
   const besides = decide(facts({ lost: true, file: holding(more) }));
   assert.ok(besides.action === "record" && besides.journal.unverified === true);
@@ -248,7 +248,7 @@ test("does not report a withdrawal after a lost journal, unless nothing in the f
   );
 });
 
-/** As it is to be, but for its mode. */
+/** The planned file, except for its mode. */
 const { now: asWritten } = written;
 assert.ok("bytes" in asWritten);
 const open = holding(JSON.parse(asWritten.bytes.toString()).auths, 0o644);

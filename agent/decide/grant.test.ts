@@ -1,4 +1,4 @@
-/** What a node makes of its grant, and of having none, as tables. */
+/** Tables of what a node does with a grant, and without one. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Grant } from "#contract/grant.ts";
@@ -168,7 +168,7 @@ test("keeps a refused grant alive once the journal has it in force: the file is 
   ]);
 });
 
-/** A change of version 0.2, which recorded no grant, on a node that had revision 6. */
+/** A change by version 0.2, which recorded no grant, on a node that had revision 6. */
 const older = (phase: Journal["phase"]): Journal => {
   const { grant: _, owed, undo = assert.fail(), ...rest } = restarting;
   const six = { ...undo, revision: 6, digest: "six's", content: "six" };

@@ -1,4 +1,4 @@
-/** The table of decisions, cell by cell, and what was once in none of them. */
+/** The phase table, cell by cell, and cases that were once missing in it. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Facts } from "../facts/facts.ts";
@@ -34,7 +34,7 @@ import { byTable, table } from "./restart.ts";
 import { type KubeletState, stateOf } from "../facts/kubelet-state.ts";
 
 const journals: Readonly<Record<Journal["phase"], Journal>> = {
-  // Usually no unit is named in this phase.
+  // Usually this phase has no unit.
   applied: { ...idle, owed: "old" },
   applying: { ...restarting, phase: "applying" },
   restarting,
@@ -44,7 +44,7 @@ const journals: Readonly<Record<Journal["phase"], Journal>> = {
 };
 
 /**
- * What makes each state, for a phase that waits for another process than `old`; settling watches
+ * How each state looks in a phase that waits for another process than `old`; settling watches
  * `new`.
  */
 const states: Readonly<Record<KubeletState, (phase: Journal["phase"]) => FactsChange>> = {
@@ -199,7 +199,7 @@ test("rolls back and takes a withdrawal when restarts are switched off while the
 });
 
 test("removes later withdrawn entries when restarts are switched off while the kubelet is being revived", () => {
-  // Revision 6 is in force, 7 fails and is rolled back: the file holds what 6 put there.
+  // Revision 6 is in force, 7 fails and is rolled back. The file contains what 6 wrote.
   const six = {
     entries: new Map([["six.io", { value: { auth: "c2l4OjY=" }, original: false }]]),
     rest: new Map(),

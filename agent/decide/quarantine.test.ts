@@ -1,4 +1,4 @@
-/** Rollback and quarantine, as tables. */
+/** Tables of rollback and quarantine. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Journal } from "../journal/journal.ts";
@@ -20,7 +20,7 @@ import {
   decide,
 } from "../facts/facts.fixture.ts";
 
-/** Systemd starts it no more. */
+/** systemd does not start it any more. */
 const gaveUp = { ...crashed, active: "failed", sub: "failed", result: "start-limit-hit" };
 
 test("revives the kubelet after a rollback until it is proved, and only then gives up", () => {
@@ -82,7 +82,7 @@ test("revives the kubelet after a rollback until it is proved, and only then giv
   ]);
 });
 
-/** What the change that failed has written: it is recognized in a copy. */
+/** What the failed change has written is recognized in a copy. */
 const former = restarting.owned.entries.map(({ key, wrote }) => ({ key, wrote }));
 
 test("restores the former ownership with the file, and starts the quarantine with the proof", () => {

@@ -1,4 +1,4 @@
-/** No restart: when the kubelet must have read the new file by itself, as tables. */
+/** Tables of the modes without restarts: when the kubelet must have reread the file by itself. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import {

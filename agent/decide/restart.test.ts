@@ -1,4 +1,4 @@
-/** Restart until proved, as tables. */
+/** Tables of restarts until the kubelet is proved. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Journal } from "../journal/journal.ts";

@@ -1,7 +1,4 @@
-/**
- * Facts for the tables of decisions: a node where revision 7 is asked for, and the states that it
- * may be in.
- */
+/** Facts for the tables of decisions: a node for which revision 7 is mounted, in all its states. */
 import assert from "node:assert/strict";
 import { type Grant, keyOf } from "#contract/grant.ts";
 import { decide as answer } from "../decide/decide.ts";
@@ -35,13 +32,13 @@ export const withdrawn: Document = {
   intent: "release",
 };
 
-/** Nothing is granted, and nothing served. */
+/** Nothing is granted, and nothing is served. */
 export const nothingMounted = { kind: "nothing", releasing: false } as const;
 export const ungranted = { grant: "none", mounted: nothingMounted } as const;
-/** Nothing is granted, and revision 7 is served. */
+/** Nothing is granted, but revision 7 is served. */
 export const unasked = { grant: "none", mounted: { ...mounted, served: true } } as const;
 
-/** What the node is granted. */
+/** The grant of the node. */
 export const seven: Grant = {
   revision: 7,
   digest: "seven's",
@@ -81,7 +78,7 @@ export const limited: Unit = {
   mainPid: 0,
   result: "start-limit-hit",
 };
-/** --restart Never: nobody is asked for the unit. */
+/** --restart Never: systemd is not asked. */
 export const notAsked = { notAsked: true } as const;
 export const unanswered = { unknown: "connect ECONNREFUSED" };
 
@@ -137,12 +134,12 @@ export const quarantine = {
   grant: key,
 };
 export const rolledBack: Journal = { ...firstJournal({ absent: true }), quarantine };
-/** What failed was served, and not granted. */
+/** The failed content was served, not granted. */
 export const rolledBackUnasked: Journal = {
   ...rolledBack,
   quarantine: { ...quarantine, grant: undefined },
 };
-/** Rolled back, the file is as it was, and the kubelet is still to be proved with it. */
+/** After a rollback: the file is restored, and the kubelet is not proved with it yet. */
 export const reviving: Journal = {
   ...rolledBack,
   phase: "reviving",
@@ -150,11 +147,11 @@ export const reviving: Journal = {
   owed: "old",
   quarantine: { ...quarantine, told: false },
 };
-/** A moment of the node's present boot. */
+/** A moment since the node's present boot. */
 export const time = { boot: "b", monotonic: 1_000_000 };
 
 export type FactsChange = Partial<Omit<Facts, "config" | "stopwatch" | "journal">> & {
-  /** `revision` and `digest` are of the grant, where no other is given. */
+  /** `revision` and `digest` are those of the grant, unless they are given. */
   config?: Partial<Facts["config"] & Readonly<{ revision: number; digest: string }>>;
   stopwatch?: Partial<Facts["stopwatch"]>;
   journal?: Journal | Facts["journal"];
@@ -211,14 +208,17 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
   };
 }
 
-/** Decides on facts that are all known, as it does when it is told nothing but what it asks for. */
+/**
+ * Decides with all facts, and checks that the agent decides the same when it collects only
+ * requested facts.
+ */
 export function decide(all: Facts): Step {
   const step = stepOf(answer(all));
   assert.deepEqual(decideByQuestions(all).step, step, "decided otherwise when asked in turn");
   return step;
 }
 
-/** Decides like the agent: what is asked for, in its order, and the step. */
+/** Decides like the agent. Returns the requested facts, in order, and the step. */
 export function decideByQuestions(
   all: Facts,
   known: Facts = {
@@ -251,7 +251,7 @@ export function stepOf(answered: Answer): Step {
   return answered;
 }
 
-/** config.json as it is after a step. */
+/** config.json after a step. */
 function fileAfter(step: Step, before: NodeFile): NodeFile {
   if (step.action !== "apply" && step.action !== "restore") return before;
   const { file } = step.plan;
@@ -263,10 +263,7 @@ function fileAfter(step: Step, before: NodeFile): NodeFile {
   return foundOf({ kind: "file", identity: digest, ...file, document, invalid, digest });
 }
 
-/**
- * What is decided one after the other, each step done as it was meant, until one neither writes nor
- * records.
- */
+/** Decides and executes one step after the other, until a step neither writes nor records. */
 export function follow(
   change: FactsChange,
 ): Readonly<{ steps: readonly string[]; last: Step; end: Facts }> {
@@ -289,7 +286,7 @@ export function follow(
   }
 }
 
-/** `action CODE`, `→ phase` of the journal that it writes, `ready`. */
+/** `action CODE`, `→ phase` of the journal in the step, `ready`. */
 function summaryOf(step: Step): string {
   const journal = "journal" in step ? ` → ${step.journal.phase}` : "";
   return `${step.action} ${step.code}${journal}${step.ready ? " ready" : ""}`;

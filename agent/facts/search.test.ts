@@ -3,7 +3,7 @@ import test from "node:test";
 import { credentialFiles } from "#contract/names.ts";
 import { type FileContent, hidden, searchPaths, surroundings } from "./search.ts";
 
-/** What was seen of a node; what is not named was not there. */
+/** What was found on a node. Files that are not listed do not exist. */
 const seen = (files: Readonly<Record<string, FileContent>>) =>
   ({
     kind: "seen",
@@ -27,7 +27,7 @@ test("knows the kubelet's search order: working directory, home, root, then the 
     "/root/.dockercfg",
     "/.dockercfg",
   ]);
-  // os.UserHomeDir() is empty without HOME, and filepath.Abs makes a relative path one of the
+  // os.UserHomeDir() is empty without HOME, and filepath.Abs resolves a relative path in the
   // working directory.
   assert.ok(
     searchPaths({ workingDirectory: "/opt", home: undefined }).includes("/opt/.docker/config.json"),

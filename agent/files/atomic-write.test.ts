@@ -1,4 +1,4 @@
-/** On a real file system, in a directory of the test's own. */
+/** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
@@ -55,7 +55,7 @@ test("does not replace a file that another program changed after the look", asyn
   assert.equal(readFileSync(target, "utf8"), "back");
 });
 
-/** Each path that is synced from now on, with what the target holds at that moment. */
+/** Records each synced path from now on, with the target's content at that moment. */
 function syncs(t: TestContext, target: string) {
   const synced: (readonly [path: string, held: string])[] = [];
   const open = promises.open.bind(promises);
@@ -108,7 +108,7 @@ test("keeps the old file complete on a full disk", async (t) => {
   mkdirSync(folder);
   const target = join(disk, "config.json");
   writeFileSync(target, "old");
-  // write-file-atomic itself reports success here, and installs what fitted.
+  // write-file-atomic itself reports success here, and installs a truncated file.
   await assert.rejects(
     replace({ target, folder, bytes: Buffer.alloc(100_000, "x"), mode: 0o600 }),
     /short write|ENOSPC/,

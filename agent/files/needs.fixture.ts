@@ -1,17 +1,17 @@
-/** For tests: why a part of the agent cannot be tried on this machine; false where it can. */
+/** Why a part of the agent cannot be tested on this machine; false if it can. */
 import { execFileSync } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The mounts and the identity of the boot are read there. */
+/** The mounts and the boot ID are read from /proc. */
 export const needsProc = process.platform !== "linux" && "needs Linux: the agent reads /proc";
 
-/** A minimal container image may lack the program. */
+/** A minimal container image may not have the program. */
 export const needsFifo =
   !(process.env["PATH"] ?? "").split(delimiter).some((dir) => existsSync(join(dir, "mkfifo"))) &&
   "needs the program mkfifo";
 
-/** Puts a FIFO in a file's place: a reader of one would wait for somebody to write. */
+/** Replaces a file by a FIFO. A naive reader would wait for a writer. */
 export function makeFifo(path: string): void {
   rmSync(path, { recursive: true, force: true });
   execFileSync("mkfifo", [path]);

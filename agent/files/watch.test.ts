@@ -1,4 +1,4 @@
-/** On real directories, and in a user namespace whose limits of inotify are spent. */
+/** With real directories, and in a user namespace whose inotify limits are used up. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 
-/** Watches a directory, and says what it is told. */
+/** Watches a directory and prints hints and errors. */
 const watcher = `
 import { writeFileSync } from "node:fs";
 import { watchDirectories } from ${JSON.stringify(join(import.meta.dirname, "watch.ts"))};
@@ -21,7 +21,7 @@ const hint = () => {
 await watchDirectories([directory], () => true, hint, (why) => (say("deaf " + why), process.exit()));
 setTimeout(() => process.exit(), 5000);`;
 
-/** `limit`: a file of /proc/sys/user that is 0 for the process. */
+/** `limit`: a file of /proc/sys/user that is set to 0 for the process. */
 function watched(limit?: string): string {
   const directory = mkdtempSync(join(tmpdir(), "gps-watch-"));
   const spent = limit === undefined ? "true" : `echo 0 > /proc/sys/user/${limit}`;

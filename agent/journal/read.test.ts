@@ -58,7 +58,7 @@ test("recognizes a journal whose previous bytes are missing or different", () =>
   assert.equal(read(elsewhere).kind, "corrupt");
 });
 
-/** As version 1 wrote it in the middle of a change, one member a line, and the bytes in it. */
+/** As version 1 wrote it in the middle of a change: one member per line, with the bytes in it. */
 const first = `{"version":1,
 "reads":1,
 "phase":"settling",

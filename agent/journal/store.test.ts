@@ -1,4 +1,4 @@
-/** On a real file system, in a directory of the test's own. */
+/** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
 import {
   mkdirSync,

@@ -69,9 +69,9 @@ test("recognizes the directory of another kubelet by the missing pod", (t) => {
   const rows = [
     ["ours", undefined],
     ["theirs", "pods/theirs does not exist"],
-    // A directory beside pods/ is no pod.
+    // A directory beside pods/ is not a pod.
     ["other", "pods/other does not exist"],
-    // An agent that is not told its uid cannot tell.
+    // An agent without a uid cannot tell.
     ["", undefined],
   ] as const;
   for (const [uid, why] of rows) assert.equal(whyElsewhere({ uid, kubeletDirectory }), why, uid);

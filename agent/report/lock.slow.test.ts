@@ -13,9 +13,9 @@ const skip =
   process.platform !== "linux" && "needs Linux: names of sockets that die with a process";
 
 /**
- * Takes the lock, and while it has it a name that the kernel lets one process have at a time and
- * takes back when that one dies. A dying process closes one after the other: a moment's overlap of
- * the names is none of the lock.
+ * Takes the lock. While it holds the lock, it also holds a name that the kernel gives to one
+ * process at a time and releases when that process dies. A dying process closes one after the
+ * other, so a brief overlap of the names is not one of the lock.
  */
 const contender = `
 import { createServer } from "node:net";
@@ -57,8 +57,8 @@ test(
       return child;
     };
     const children: ChildProcess[] = Array.from({ length: 6 }, start);
-    // Ended before the folder is removed. Hooks run in their order, and one that fails keeps the
-    // next from running.
+    // All processes end before the folder is removed. Hooks run in order, and a failing hook
+    // prevents the next one.
     const endAll = () =>
       Promise.all(
         children.map(async (child) => {
@@ -68,7 +68,7 @@ test(
         }),
       );
     const held = () => said.split("held").length - 1;
-    // By their number, not by the clock: a busy machine needs longer for them.
+    // Limited by number, not by the clock, because a busy machine needs longer.
     const longest = performance.now() + 60_000;
     let [kills, before] = [0, 0];
     try {

@@ -1,6 +1,6 @@
 /**
- * Which steps are worth a line in the log: nothing that lasts is kept quiet, and nothing that flaps
- * fills a disk.
+ * What is reported, and which steps are logged: every lasting state, but no flapping that fills a
+ * disk.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -152,7 +152,7 @@ test("turns an error into a reason: no answer, a file operation, another writer,
     [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
     [new FileChanged("x"), "GPS209"],
     [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208"],
-    // On a full disk every call succeeded, and the file was too short: told as unforeseen once.
+    // Every call succeeded on a full disk, but the file was too short. Reported as unforeseen once.
     [new FileError("short write: 0 of 100 bytes"), "GPS208"],
     [new TypeError("x"), "GPS228"],
   ];
@@ -170,7 +170,7 @@ test("keeps a line on one line, short enough for an Event", () => {
 
 type One = Readonly<{ action?: Step["action"]; code: Code; ready?: boolean; detail?: string }>;
 
-/** Steps with their times in seconds → the lines, in short. */
+/** Steps with their times in seconds → the logged lines, in short. */
 function loggedBy(steps: readonly (readonly [second: number, one: One])[]): string[] {
   let now = 0;
   const limiter = new LogLimiter(() => now);

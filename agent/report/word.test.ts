@@ -31,7 +31,7 @@ function place(t: TestContext) {
   return { directory, clock, start, marks: () => readFileSync(join(directory, "word"), "latin1") };
 }
 
-/** `exit 3 GPS206 unfit`, or what the step is. */
+/** `exit 3 GPS206 unfit`, or the step itself. */
 function shown(step: Step): string {
   return step.action === "end"
     ? `exit ${step.exit} ${step.code} ${step.word}`

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { activeUnit, kubeletUnits, policyFor } from "./distributions.ts";
 
-/** Every unit that may be the kubelet's as systemd tells it; those not named are not there. */
+/**
+ * Every unit that may be the kubelet's as systemd reports it. Units that are not listed do not
+ * exist.
+ */
 function states(active: Readonly<Record<string, string>>) {
   return kubeletUnits.map((name) => ({
     name,

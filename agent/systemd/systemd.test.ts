@@ -1,4 +1,4 @@
-/** systemd is asked over its own socket, and which of its errors are answers. */
+/** Requests to systemd over its own socket, and which of its errors are definite. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { NodeDirectory } from "#test/harness/agent/node-directory.ts";

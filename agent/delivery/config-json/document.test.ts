@@ -117,9 +117,7 @@ test("distinguishes other numbers, keys and values, and compares only credential
     }
 });
 
-/**
- * How many values a document has, and how many of them are lists or objects with nothing in them.
- */
+/** The number of values in a document, and how many of them are empty lists or objects. */
 function count(value: unknown): { values: number; empty: number } {
   if (typeof value !== "object" || value === null) return { values: 1, empty: 0 };
   const below = Object.values(value).map(count);

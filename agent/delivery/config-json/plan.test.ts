@@ -1,5 +1,5 @@
 /**
- * Laws of the node's file: whatever lay there, whatever we put there, in whatever order, nothing of
+ * Laws of the node's file: whatever was there, whatever we write, in whatever order, nothing of
  * others is lost.
  */
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ import type { Document } from "../mount.ts";
 import { type Present, isUnexplained, plan, planRestore, previous, undone } from "./plan.ts";
 
 const hubKey = "https://index.docker.io/v1/";
-// Each registry in spellings that serve the same images; the first is ours.
+// Spellings of each registry that serve the same images. The first one is ours.
 const spellings = [
   ["a.io", "https://a.io", "a.io/v1/", "http://a.io/v2/"],
   ["b.io:5000/team", "https://b.io:5000/team"],
@@ -61,7 +61,7 @@ const file = fc.option(fc.oneof({ weight: 5, arbitrary: text }, { weight: 1, arb
   nil: undefined,
 });
 
-/** Docker Hub may be ours under both of its names, and an original's registry in two spellings. */
+/** Docker Hub may be ours under both names, and an original's registry in two spellings. */
 const registries = [...spellings.map(([first]) => first), "docker.io", "https://a.io"];
 const ours = fc.dictionary(
   fc.constantFrom(...registries),
@@ -121,7 +121,7 @@ function onlyAdditional(entries: Readonly<Record<string, string>>): Document {
   );
 }
 
-/** What the agent would make of it: the file afterwards and the journal. */
+/** What the agent would write: the file afterwards and the journal. */
 function apply(
   bytes: string | undefined,
   journal: Journal | undefined,
@@ -259,7 +259,7 @@ for (const mine of [hubKey, "docker.io"])
       const before = JSON.stringify({ auths: { "z.io": theirEntry, [their]: theirEntry } });
       const one = apply(before, undefined, onlyAdditional({ [mine]: "x" }));
       assert.deepEqual(triedForHub(one.bytes), ["x"]);
-      // Written over by their tool, and under the other name in the next revision.
+      // Overwritten by their tool, and under the other name in the next revision.
       const over = JSON.stringify({ auths: { [their]: theirEntry, "z.io": theirEntry } });
       const two = apply(over, one.journal, onlyAdditional({ [mine]: "x" }));
       assert.deepEqual(triedForHub(two.bytes), ["x"]);
@@ -344,7 +344,7 @@ function modeAfter(planned: Rewrite): number | undefined {
   return "absent" in planned.file ? undefined : planned.file.mode;
 }
 
-/** Applies, notes the mode as the agent does, and answers file and journal. */
+/** Applies, records the mode as the agent does, and returns file and journal. */
 function applied(
   bytes: string | undefined,
   journal: Journal | undefined,
@@ -456,7 +456,7 @@ test("removes our credentials from an older copy that another program restores",
   const theirs = { "z.io": theirEntry };
   const text = (auths: object) => JSON.stringify({ auths: { ...theirs, ...auths } });
   const first = apply(text({}), undefined, onlyAdditional({ "a.io": "x", "b.io": "x" }));
-  // A registry leaves the Secret, and a login tool saves the copy that it had read before.
+  // A registry leaves the Secret, and a login tool writes the copy that it had read before.
   const second = apply(first.bytes, first.journal, onlyAdditional({ "b.io": "x" }));
   for (const copy of [
     first.bytes,
@@ -477,7 +477,7 @@ test("removes our credentials from a copy of what was rolled back", () => {
   const failed = apply(
     first.bytes,
     first.journal,
-    // c.io has the password that its entry had before us.
+    // c.io has the same password as its entry before us.
     onlyAdditional({ "a.io": "y", "b.io": "x", "c.io": "x" }),
   );
   const { revision, content, owned } = first.journal;

@@ -7,7 +7,7 @@ import { rivalsIn } from "./rivals.ts";
 const auth = (text: string) => ({ auth: Buffer.from(text).toString("base64") });
 const hubKey = "https://index.docker.io/v1/";
 
-/** Ours and theirs in one file; which of theirs comes before which of ours. */
+/** Our entries and theirs in one file, and which of theirs comes before which of ours. */
 const files: readonly (readonly [
   ours: readonly string[],
   theirs: readonly string[],

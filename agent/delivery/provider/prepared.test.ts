@@ -1,4 +1,4 @@
-/** What the snippets of docs/use/delivery-node.md make of a node. */
+/** Runs the snippets of docs/use/delivery-node.md on a node. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
@@ -21,7 +21,7 @@ const env = `${directory}/${kubeadmFile}`;
 type File = Readonly<{ path: string; permissions: string; content: string }>;
 function lay(root: string, files: readonly File[]): void {
   for (const { path, permissions, content } of files) {
-    // Cluster API has what it hands to cloud-init read as a template of Jinja's.
+    // Cluster API reads what it gives to cloud-init as a Jinja template.
     assert.doesNotMatch(content, /\{[{%#]/);
     fs.mkdirSync(dirname(join(root, path)), { recursive: true });
     fs.writeFileSync(join(root, path), content, { mode: Number.parseInt(permissions, 8) });
@@ -38,7 +38,7 @@ function run(root: string, body: string): void {
   execFileSync("sh", ["-c", body], { env: { ...process.env, ROOT: root } });
 }
 
-/** Before the page's commands change it. */
+/** The files before the page's commands change them. */
 function hasKubeadm(root: string): void {
   lay(root, [{ path: env, permissions: "0644", content: 'KUBELET_KUBEADM_ARGS="--v=2"\n' }]);
 }
@@ -65,7 +65,7 @@ const snippets: readonly Row[] = [
       const [files = ""] = bodies("### A machine image");
       const [flags = ""] = bodies("### kubeadm");
       hasKubeadm(root);
-      // Done twice, it changes nothing more.
+      // Running it twice changes nothing more.
       for (const body of [files, flags, files, flags]) run(root, body);
       const [before, ...after] = fs.readFileSync(join(root, env), "utf8").split(" ");
       assert.deepEqual([before, after.length], ['KUBELET_KUBEADM_ARGS="--v=2', 2]);
@@ -108,7 +108,7 @@ for (const [heading, prepare] of snippets)
     const told = [env, "/etc/default/kubelet"]
       .map((file) => join(root, file))
       .find((file) => fs.existsSync(file));
-    // The file that it names, which every kubelet takes.
+    // The file named there, which every kubelet uses.
     assert.ok(namesProvider(fs.readFileSync(told ?? "", "utf8")));
   });
 

@@ -19,7 +19,7 @@ function found(file: File): FoundFile {
 }
 
 const [ours, theirs] = ["dTpw", "dTpx"];
-/** What another program may write: nothing, a removed or added entry, another form or mode. */
+/** Writes of another program: nothing, a removed or added entry, another form or mode. */
 const foreign: readonly File[] = [
   { absent: true },
   ...[

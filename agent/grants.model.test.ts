@@ -101,7 +101,7 @@ class Pod {
     const { journal } = this.node;
     if (step.action === "leave") this.#proved = 0;
     if (journal?.phase !== "applied") return;
-    assert.ok(journal.revision >= this.#proved, "what was proved is taken back");
+    assert.ok(journal.revision >= this.#proved, "a proved revision is revoked");
     this.#proved = journal.revision;
   }
 }

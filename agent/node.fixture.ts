@@ -173,24 +173,27 @@ export class FakeNode {
     const { content, intent } = this.document;
     // Until then, an earlier change may still be rolled back.
     if (intent === "release" && this.journal?.content === content && "bytes" in now)
-      assert.ok(!auths.some((auth) => now.bytes.includes(auth)), "what was withdrawn is put back");
+      assert.ok(
+        !auths.some((auth) => now.bytes.includes(auth)),
+        "a withdrawn credential is restored",
+      );
   }
 
   #proved({ file, journal, healthy, mounted, grant }: Facts): void {
     // On a node without anything of ours, there is nothing to remove.
     if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none")
       return;
-    assert.ok(healthy, "Ready, and the kubelet does not answer");
+    assert.ok(healthy, "Ready, but the kubelet does not answer");
     const known = journal.kind === "journal" ? journal.journal : undefined;
     if (granted(grant) === undefined && isEmpty(known)) return;
-    assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");
+    assert.ok(file.kind === "file" || file.kind === "absent", "Ready, but the file cannot be read");
     const given = granted(grant);
     if (given !== undefined) assert.equal(given.revision, revisionIn(journal), "Ready without it");
     // A node whose grant was revoked keeps what it has, even a half-finished change.
     const keeps = documentToApply({ grant, mounted })?.revision !== revisionIn(journal);
     if (keeps) return;
     if (mounted?.kind === "document" && journal.kind === "journal")
-      assert.ok(file.holds(journal.journal.owned), "Ready without what is ours");
+      assert.ok(file.holds(journal.journal.owned), "Ready without our entries");
   }
 }
 

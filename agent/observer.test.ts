@@ -1,4 +1,4 @@
-/** What a look reads and asks, with real files and with a fake systemd and healthz. */
+/** Reads and requests of a look, with real files and with a fake systemd and healthz. */
 import assert from "node:assert/strict";
 import fs, { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -24,7 +24,7 @@ class Place {
   /** The requests since the last look began; `read`: a file was opened. */
   asked: string[] = [];
   healthy = true;
-  /** What happens while the kubelet is being asked. */
+  /** Runs while the kubelet is being asked. */
   meanwhile = () => {};
   starts = 0;
   readonly #effects;

@@ -33,7 +33,7 @@ export type Inputs = Readonly<{
   systemd: Systemd;
   healthz: () => Promise<boolean>;
   acquire: () => Promise<boolean>;
-  /** What this pod has reported about its grants. */
+  /** This pod's reports about its grants. */
   reported: () => Pick<Facts, "refused" | "proved">;
   /** Wall clock, milliseconds. */
   now: () => number;
@@ -59,7 +59,7 @@ export class Observer {
     this.#former = readFormer(inputs.config.podDirectory);
   }
 
-  /** What the last look observed. */
+  /** The observations of the last look. */
   get observed(): Observed {
     return this.#observed;
   }

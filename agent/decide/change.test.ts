@@ -149,7 +149,7 @@ function summary(change: Parameters<typeof facts>[0]): string {
 }
 
 const hidesFile: Facts["hides"] = { kind: "file", what: "/.docker/config.json" };
-const unseen: Facts["hides"] = { kind: "unknown", what: "nobody looked" };
+const unseen: Facts["hides"] = { kind: "unknown", what: "not searched" };
 
 /** Facts that make a node unfit, and the expected report. */
 const rows: readonly (readonly [
@@ -183,7 +183,7 @@ const rows: readonly (readonly [
     { hides: hidesFile, file: foreign("not JSON") },
     "GPS232 refused",
   ],
-  ["nobody saw whether one would be", { hides: unseen }, "GPS233 refused"],
+  ["it is unknown whether one would be", { hides: unseen }, "GPS233 refused"],
 ];
 
 test("keeps an unfit node without a grant Ready and reports its reason, also while content is served", () => {
@@ -212,7 +212,7 @@ test("never refuses a withdrawal: confirms it on an empty node unless its folder
     const { steps } = follow({ ...at, file: at.file ?? written, journal: idle });
     if (!isFile) assert.match(steps[0] ?? "", /^apply GPS226/, what);
     if (!isFile && change.hides === undefined)
-      assert.deepEqual(steps.slice(1), alone, `${what}: nobody restarts the kubelet`);
+      assert.deepEqual(steps.slice(1), alone, `${what}: the kubelet is not restarted`);
   }
   const newer = { kind: "newer", why: "version 9", owes: false } as const;
   assert.equal(summary({ ...release, journal: newer }), "GPS222");
@@ -326,6 +326,6 @@ test("leaves a node with an unfit provider alone, unless the plan does not need 
       { file: { ...file, plan: () => ({ ...plan, unfit }) } },
       "wait GPS235",
     ],
-    ["a withdrawal, say", { file: { ...file, plan: () => plan } }, "apply GPS226 → applying"],
+    ["such as a withdrawal", { file: { ...file, plan: () => plan } }, "apply GPS226 → applying"],
   ]);
 });

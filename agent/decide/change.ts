@@ -139,8 +139,8 @@ function cannotRestart(facts: Facts, journal: Journal, { matters }: Plan): boole
 }
 
 /**
- * Adds what was ours before a withdrawal, so that it is recognized again once new content is in
- * force.
+ * Adds the values that were ours before a withdrawal, so that it is recognized again once new
+ * content is in force.
  */
 function withFormer(owned: Owned, { former }: Facts): Owned {
   return { ...owned, ...formerField(joinFormer(former, owned.former)) };
@@ -203,9 +203,9 @@ function isLeftToKubelet(
 }
 
 /**
- * What a rollback would restore. Nothing for a repaired drift, because its content is already
- * proved. Nothing for a withdrawal either: a rollback would restore the credentials, and a missing
- * entry does not stop a kubelet from starting.
+ * The target of a rollback. Nothing for a repaired drift, because its content is already proved.
+ * Nothing for a withdrawal either: a rollback would restore the credentials, and a missing entry
+ * does not stop a kubelet from starting.
  */
 function undoOf(
   journal: Journal,

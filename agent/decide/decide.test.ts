@@ -90,7 +90,7 @@ test("applies only the pod's own revision", () => {
     ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "wait GPS203"],
     ["the volume is ahead", { mounted: { ...mounted, revision: 8 }, file: absent }, "wait GPS203"],
     [
-      "the volume is ahead of what stands already",
+      "the volume is ahead of the content in force",
       { mounted: { ...mounted, revision: 8 }, journal: idle },
       "nothing GPS200 ready",
     ],
@@ -208,7 +208,7 @@ test("does not report a withdrawal after a lost journal, unless nothing in the f
       { mounted: withdrawn, lost: true, file: absent },
       "record GPS226 → applying",
     ],
-    ["… and somebody has looked", { mounted: withdrawn, leftovers: true }, "leave GPS224"],
+    ["… and an administrator has checked", { mounted: withdrawn, leftovers: true }, "leave GPS224"],
     [
       "a journal that was made after it",
       { mounted: withdrawn, lost: true, journal: unverified },
@@ -219,7 +219,11 @@ test("does not report a withdrawal after a lost journal, unless nothing in the f
       { mounted: withdrawn, lost: true, journal: unverified, file: absent },
       "leave GPS224",
     ],
-    ["… and somebody has looked", { mounted: withdrawn, journal: unverified }, "leave GPS224"],
+    [
+      "… and an administrator has checked",
+      { mounted: withdrawn, journal: unverified },
+      "leave GPS224",
+    ],
     [
       "… whose entries were all there",
       { mounted: withdrawn, lost: true, journal: { ...unverified, unverified: undefined } },
@@ -271,7 +275,7 @@ test("writes config.json only if systemd can be asked", () => {
     ["kubelet down", { file: absent, unit: stopped, healthy: false }, "wait GPS230"],
     ["healthz off, or on another port", { file: absent, healthy: false }, "wait GPS221"],
     [
-      "drift, and nobody knows the kubelet's unit",
+      "drift, and the kubelet's unit is unknown",
       { file: absent, journal: idle, unit: { unfound: "" } },
       "apply GPS225 → applying",
     ],
@@ -281,7 +285,7 @@ test("writes config.json only if systemd can be asked", () => {
       "apply GPS226 → applying",
     ],
     [
-      "policy Never asks nobody",
+      "policy Never asks nothing",
       { file: absent, unit: notAsked, config: { restart: "Never" } },
       "apply GPS226 → applying",
     ],
@@ -347,7 +351,7 @@ test("writes config.json only if systemd can be asked", () => {
 test("stays Ready at rest while the kubelet answers, and does not start a kubelet that was stopped", () => {
   check([
     ["in force", { journal: idle }, "nothing GPS200 ready"],
-    ["in force, nobody asked systemd", { journal: idle, unit: undefined }, "nothing GPS200 ready"],
+    ["in force, systemd was not asked", { journal: idle, unit: undefined }, "nothing GPS200 ready"],
     ["kubelet stopped", { journal: idle, unit: stopped, healthy: false }, "wait GPS221"],
     [
       "withdrawn, ours still there",
@@ -355,7 +359,7 @@ test("stays Ready at rest while the kubelet answers, and does not start a kubele
       "apply GPS226 → applying",
     ],
     [
-      "withdrawn and given back",
+      "withdrawn and restored",
       { journal: { ...idle, content: "none" }, mounted: withdrawn, file: absent },
       "leave GPS224",
     ],

@@ -1,6 +1,6 @@
 /**
- * What the agent does next. Pure: from the facts, one action with its reason, or a request for more
- * facts. Each rule requests only what it needs.
+ * Decides the agent's next action. Pure: from the facts, one action with its reason, or a request
+ * for more facts. Each rule requests only what it needs.
  *
  * The rules form a chain: each rule decides, or leaves the case to the next one. First come
  * restarts that a kubelet is owed, then the file, then the document. Writing config.json is decided

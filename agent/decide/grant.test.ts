@@ -126,7 +126,7 @@ test("ignores a failed or refused grant until it has a new since", () => {
     ["it was refused", { grant: seven, refused: key, file: absent }, "wait GPS257"],
     ["… by another since", { grant: again, refused: key, file: absent }, "apply GPS226 → applying"],
     [
-      "a failure that is not told",
+      "a failure that is not reported",
       {
         grant: seven,
         journal: { ...failed, quarantine: { ...quarantine, told: false } },
@@ -250,7 +250,7 @@ test("finishes a change in any phase when its grant is revoked, also without res
     ],
     ["restoring", { ...at, journal: { ...restarting, phase: "restoring" } }, "restore GPS216"],
     [
-      "nobody knows whether it is in place",
+      "unknown whether it is in place",
       { ...at, journal: withoutUndo, file: absent },
       "restart GPS212 → restarting",
     ],

@@ -34,7 +34,7 @@ test("revives the kubelet after a rollback until it is proved, and only then giv
       "record GPS217 → reviving",
     ],
     [
-      "revive, but nobody can be asked",
+      "revive, but systemd cannot be asked",
       { journal: reviving, file: absent, unit: unanswered },
       "wait GPS210",
     ],
@@ -50,7 +50,7 @@ test("revives the kubelet after a rollback until it is proved, and only then giv
       "wait GPS220",
     ],
     [
-      "once an hour where systemd itself starts it again and again",
+      "once an hour if systemd itself keeps starting it",
       { journal: { ...reviving, tried: 1, calls: [now - hour] }, unit: crashed, healthy: false },
       "restart GPS217 → reviving",
     ],
@@ -74,15 +74,15 @@ test("revives the kubelet after a rollback until it is proved, and only then giv
       "record GPS218 → applied",
     ],
     [
-      "told",
+      "reported",
       { journal: { ...rolledBack, quarantine: { ...quarantine, told: false } }, file: absent },
       "give up GPS218 → applied",
     ],
-    ["told once", { journal: rolledBack, file: absent }, "wait GPS219"],
+    ["reported once", { journal: rolledBack, file: absent }, "wait GPS219"],
   ]);
 });
 
-/** What the failed change has written is recognized in a copy. */
+/** The values of the failed change are recognized in a copy. */
 const former = restarting.owned.entries.map(({ key, wrote }) => ({ key, wrote }));
 
 test("restores the former ownership with the file, and starts the quarantine with the proof", () => {
@@ -175,7 +175,7 @@ test("quarantines ungranted content for 10 minutes, doubled up to 6 hours, resta
       "wait GPS219",
     ],
     [
-      "the clock was set back, our own time says over",
+      "the clock was set back, but the time of this process is over",
       {
         ...unasked,
         journal: { ...rolledBack, quarantine: { ...quarantine, since: now + hour } },

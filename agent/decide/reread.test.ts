@@ -171,7 +171,7 @@ test("is Ready after a repaired drift once the kubelet must have read the file, 
       "record GPS200 → applied",
     ],
     [
-      "granted the same content anew",
+      "granted the same content again",
       later(1, {
         grant: { ...seven, revision: 8, digest: "eight's" },
         mounted: { ...mounted, revision: 8, digest: "eight's" },

@@ -41,7 +41,11 @@ test("owes a restart until a process with another InvocationID answers", () => {
       "restart GPS214 → restarting",
     ],
     ["made and healthy", { journal: tried(1, 100), unit: renewed }, "record GPS215 → settling"],
-    ["made by somebody else", { journal: restarting, unit: renewed }, "record GPS215 → settling"],
+    [
+      "made by an administrator",
+      { journal: restarting, unit: renewed },
+      "record GPS215 → settling",
+    ],
     [
       "killed before the request went out",
       { journal: tried(1, 100), restarts: 0 },
@@ -142,12 +146,12 @@ test("H18: is not Ready before the probation is over, and counts a kubelet that 
     ],
     ["died", { journal: settling, unit: crashed, healthy: false }, "record GPS214 → restarting"],
     [
-      "started anew by systemd",
+      "started again by systemd",
       { journal: settling, unit: { ...renewed, invocation: "newer", restarts: 1 } },
       "record GPS214 → restarting",
     ],
     [
-      "replaced by somebody, or with the whole node: no failure, the new one is watched",
+      "replaced by an administrator or a reboot: no failure, the new process is watched",
       { journal: { ...settling, tried: 3 }, unit: { ...renewed, invocation: "newer" } },
       "record GPS215 → settling",
     ],

@@ -1,7 +1,8 @@
 /**
- * What to do while config.json matches the journal: one table, phase × restart policy × state of
- * the kubelet, followed by the rules in its cells. Pure. A missing cell does not compile, so the
- * table covers every state of a unit, and flags that change in the middle of a phase.
+ * The kubelet's restart, for a config.json that matches the journal: one table, phase × restart
+ * policy × state of the kubelet, followed by the rules in its cells. Pure. A missing cell does not
+ * compile, so the table covers every state of a unit, and flags that change in the middle of a
+ * phase.
  *
  * The unit itself shows whether a restart was made: the journal records the InvocationID from the
  * moment when the file was in place, and systemd gives each start a new one. Unlike times, this
@@ -83,7 +84,7 @@ export const table: PhaseTable = {
       silent: awaitAnswerAgain,
       answering: awaitProbation,
     },
-    // The start was proved. What happens to the process later is not ours to repair.
+    // The start was proved. Later failures of the process are not ours to repair.
     Never: always(confirm),
   },
   // The previous file is back, with the ownership from before the change.

@@ -57,7 +57,7 @@ export type FoundFile = Readonly<{
    * Plans to restore what the change under way replaced. Without a record of it, nothing changes.
    */
   planRestore: (journal: Journal) => Rewrite;
-  /** What is ours after that. */
+  /** The ownership after that. */
   undone: (journal: Journal) => Owned;
   /** Whether everything that we wrote last is still in place. Needs no Secret. */
   holds: (owned: Owned) => boolean;
@@ -91,13 +91,13 @@ export type Rewrite = Readonly<{
 export type Plan = Rewrite &
   Readonly<{
     /**
-     * What the change costs. true: the kubelet will find other credentials, and must be restarted
+     * The cost of the change. true: the kubelet will find other credentials, and must be restarted
      * or left to reread them. false: the kubelet has nothing to reread, or asks by itself.
      */
     matters: boolean;
-    /** What is ours once the file is in place. */
+    /** The ownership once the file is in place. */
     owned: Owned;
-    /** What may be ours until then. */
+    /** Entries that may be ours until then. */
     meanwhile: Owned;
     /** The file before us, which the journal keeps. */
     before: File;

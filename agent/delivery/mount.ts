@@ -22,7 +22,7 @@ export type Mounted =
        */
       content: string;
       desired: Desired;
-      /** What to do with it. A release leaves the node as if we had never been there. */
+      /** The action for the document. A release leaves the node as if we had never been there. */
       intent: Intent;
       /** A node without a journal may take it without a grant. */
       served?: true;
@@ -37,9 +37,9 @@ export type Mounted =
 export type Document = Extract<Mounted, { kind: "document" }>;
 
 /**
- * What the mounted Secret requests. `original`: the entry comes from the original pull secret.
- * `vacant`: config.json must have no entry for this registry, because its credential is delivered
- * another way.
+ * The entries that the mounted Secret requests. `original`: the entry comes from the original pull
+ * secret. `vacant`: config.json must have no entry for this registry, because its credential is
+ * delivered another way.
  */
 export type Desired = Readonly<{
   entries: ReadonlyMap<string, Readonly<{ value: unknown; original: boolean; vacant?: true }>>;

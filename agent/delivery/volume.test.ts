@@ -89,10 +89,10 @@ const rows: readonly (readonly [when: string, change: Readonly<Record<string, st
     ["nothing is granted", noGrant, "6 served"],
     ["nothing is granted, and the newest is served", { ...noGrant, ...empty, ...same }, "7 served"],
     ["nothing is granted and nothing served", { ...noGrant, ...empty }, "nothing"],
-    ["a grant is taken back", grantOf(0), "6 served"],
+    ["a grant is revoked", grantOf(0), "6 served"],
     ["a withdrawal, and nothing is granted", { ...noGrant, ...release }, "nothing, releasing"],
     [
-      "a pod of version 0.2, whose annotations are no grant",
+      "a pod of version 0.2, whose annotations are not a grant",
       { ...grantFilesFor({ ...given, since: "" }) },
       "6 served",
     ],
@@ -104,10 +104,10 @@ const rows: readonly (readonly [when: string, change: Readonly<Record<string, st
       "7",
     ],
     ["the served document is damaged", { ...noGrant, "served..dockerconfigjson": "{" }, "refused"],
-    ["the served revision is no number", { "served.revision": "" }, "incomplete"],
+    ["the served revision is not a number", { "served.revision": "" }, "incomplete"],
   ];
 for (const [when, change, expected] of rows)
-  test(`reads what is meant when ${when}`, (t) => {
+  test(`selects the right content when ${when}`, (t) => {
     const all = { ...files, ...change };
     assert.equal(shown(readVolume(mount(t, all), "Restart").mounted), expected);
   });

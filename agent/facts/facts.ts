@@ -37,7 +37,7 @@ export type Facts = Readonly<{
     Config,
     "restart" | "probation" | "unit" | "probePort" | "healthzPort" | "healthzAddress"
   >;
-  /** What the pod may apply. It may change at any time. */
+  /** The grant of the pod. It may change at any time. */
   grant: GrantReading;
   /** Key of the grant that this pod has refused. */
   refused: string | undefined;
@@ -51,7 +51,7 @@ export type Facts = Readonly<{
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
-  /** What was ours before a withdrawal that this pod completed. */
+  /** Values that were ours before a withdrawal that this pod completed. */
   former: Former;
   /** The journal is missing on the disk. This is the copy that this process read last. */
   vanished: boolean;
@@ -65,7 +65,10 @@ export type Facts = Readonly<{
   unit: UnitFact | undefined;
   /** healthz answers. Also true if nothing is restarted, because then it is not asked. */
   healthy: boolean | undefined;
-  /** What a new config.json would hide from the kubelet. Requested before our first write. */
+  /**
+   * The credential file that a new config.json would hide from the kubelet. Requested before our
+   * first write.
+   */
   hides: Hides | undefined;
   /**
    * For how many milliseconds this process has seen the same value, by a clock that never jumps.

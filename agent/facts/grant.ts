@@ -5,7 +5,7 @@ import type { GrantReading } from "../delivery/volume.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Facts } from "./facts.ts";
 
-/** What the agent reports about its last look. */
+/** The agent's last look, for reports. */
 export type Observed = Readonly<{
   grant: GrantReading;
   /** The revision in the journal; 0 if there is none. */

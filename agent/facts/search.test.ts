@@ -3,7 +3,7 @@ import test from "node:test";
 import { credentialFiles } from "#contract/names.ts";
 import { type FileContent, hidden, searchPaths, surroundings } from "./search.ts";
 
-/** What was found on a node. Files that are not listed do not exist. */
+/** Files found on a node. Files that are not listed do not exist. */
 const seen = (files: Readonly<Record<string, FileContent>>) =>
   ({
     kind: "seen",
@@ -48,7 +48,7 @@ test("counts root's home only if HOME is set", () => {
     assert.deepEqual(
       hidden(seen({ [path]: "entries" }), "none", undefined),
       file(path),
-      "nobody can be asked",
+      "systemd cannot be asked",
     );
   }
 });
@@ -59,7 +59,7 @@ test("stops at the first file that can be parsed, even if it has no entry", () =
   assert.deepEqual(
     hidden(files, "none", undefined),
     file("/.docker/config.json"),
-    "nobody can be asked",
+    "systemd cannot be asked",
   );
 });
 

@@ -1,5 +1,5 @@
 /**
- * Where the kubelet searches for credentials, and what our config.json would hide from it. Pure.
+ * The kubelet's search for credentials, and the file that our config.json would hide from it. Pure.
  *
  * The kubelet takes the first file that it can parse and merges nothing
  * (pkg/credentialprovider/config.go): config.json in its root directory, its working directory,
@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { credentialFiles } from "#contract/names.ts";
 
 /**
- * What the kubelet reads from one file. `none`: it is missing or cannot be parsed. `empty`: it has
- * no entry. `unknown`: the reason why we cannot tell.
+ * The kubelet's view of one file. `none`: it is missing or cannot be parsed. `empty`: it has no
+ * entry. `unknown`: the reason why we cannot tell.
  */
 export type FileContent = "none" | "empty" | "entries" | Readonly<{ unknown: string }>;
 
-/** What the pod's first container found on the node: paths only. */
+/** Credential files that the pod's first container found on the node: paths only. */
 export type SearchResult =
   /** By path on the node. */
   | Readonly<{ kind: "seen"; files: Readonly<Record<string, FileContent>> }>
@@ -22,7 +22,7 @@ export type SearchResult =
   | Readonly<{ kind: "ours" }>
   | Readonly<{ kind: "unseen"; why: string }>;
 
-/** Of the kubelet's process. `home` is undefined if systemd sets none. */
+/** The surroundings of the kubelet's process. `home` is undefined if systemd sets none. */
 export type Surroundings = Readonly<{ workingDirectory: string; home: string | undefined }>;
 
 export type Hides =
@@ -50,8 +50,8 @@ export function searchPaths({ workingDirectory, home }: Surroundings): readonly 
 }
 
 /**
- * What a new config.json would hide. `beside`: .dockercfg in the kubelet's directory. Without
- * systemd, the kubelet's surroundings are unknown, and every file counts.
+ * The file that a new config.json would hide. `beside`: .dockercfg in the kubelet's directory.
+ * Without systemd, the kubelet's surroundings are unknown, and every file counts.
  */
 export function hidden(
   sight: SearchResult,
@@ -59,7 +59,7 @@ export function hidden(
   around: Surroundings | undefined,
 ): Hides {
   if (sight.kind === "unseen") return { kind: "unknown", what: sight.why };
-  // Journal and config.json may be gone since then. What a new one hides, the old one hid, too.
+  // Journal and config.json may be gone since then. The old config.json hid the same files.
   if (sight.kind === "ours") return { kind: "nothing" };
   const files: Readonly<Record<string, FileContent>> = { ...sight.files, [legacyName]: beside };
   for (const path of around ? searchPaths(around) : [...credentialFiles, legacyName]) {

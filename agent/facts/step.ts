@@ -1,4 +1,4 @@
-/** What a decision can return, and the text of its code. */
+/** The answers of a decision, and the text of its code. */
 import type { WordKind } from "#contract/word.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
@@ -71,8 +71,8 @@ export type Step = StepReason &
   );
 
 /**
- * What a decision can request. mounted: the Secret · healthz · kubelet: its unit, over D-Bus, and
- * healthz · fitness: both, and what only the preflight needs.
+ * The facts that a decision can request. mounted: the Secret · healthz · kubelet: its unit, over
+ * D-Bus, and healthz · fitness: both, and what only the preflight needs.
  */
 export type Question = "mounted" | "healthz" | "kubelet" | "fitness";
 
@@ -113,7 +113,7 @@ export function record(code: Code, journal: Journal, detail?: string): Step {
   return atOnce({ action: "record", code, detail, journal });
 }
 
-/** What the journal records about the revision in force or under way. */
+/** The journal's record of the revision in force or under way. */
 type Named = Pick<Journal, "owned" | "revision" | "digest" | "content">;
 
 export function named(planned: Plan, { revision, digest, content }: Document): Named {

@@ -23,7 +23,7 @@ const own = z.object({
   key: z.string(),
   /** Digests of the values that we wrote, oldest first. */
   wrote: list(z.string()),
-  /** What was in the place of our entry before, as JSON text, under its own key. */
+  /** The value in the place of our entry before, as JSON text, under its own key. */
   displaced: list(z.object({ key: z.string(), raw })),
   /** The place is kept empty, because the credential provider serves this registry. */
   vacant: z.optional(z.literal(true)),
@@ -39,7 +39,7 @@ const owned = z.object({
   answer: z.optional(z.string()),
 });
 
-/** What is ours on the node. */
+/** Our entries on the node. */
 export type Owned = Readonly<z.infer<typeof owned>>;
 
 const journalWith = <F extends z.ZodMiniType>(file: F) =>

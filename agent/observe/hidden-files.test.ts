@@ -8,7 +8,7 @@ import { contentOf } from "./hidden-files.ts";
 
 const entry = '{"auth":"dTpw"}';
 
-test("reads a file as missing, empty or with entries like the kubelet, and as unknown if it cannot tell", (t) => {
+test("reads a file as missing, empty or with entries like the kubelet, and as unknown if it cannot be read", (t) => {
   const root = mkdtempSync(join(tmpdir(), "gps-candidates-"));
   t.after(() => rmSync(root, { recursive: true }));
   const file = join(root, "config.json");

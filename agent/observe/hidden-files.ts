@@ -22,7 +22,7 @@ import type { Unit } from "../systemd/unit.ts";
 import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
 import { readRegular } from "../files/own-file.ts";
 
-/** What a new config.json would hide from the kubelet of this unit. Never throws. */
+/** The file that a new config.json would hide from the kubelet of this unit. Never throws. */
 export async function askHides(
   {
     hiddenFiles,
@@ -55,8 +55,8 @@ async function kubeletSurroundings(
 }
 
 /**
- * What the pod's first container wrote: a few hundred bytes, in a directory that only this pod can
- * write to.
+ * The result of the pod's first container: a few hundred bytes, in a directory that only this pod
+ * can write to.
  */
 function readSearchResult(file: string): SearchResult {
   try {
@@ -78,8 +78,8 @@ function readSearchResult(file: string): SearchResult {
 const mostBytes = 256 * 1024;
 
 /**
- * What the kubelet would find in one credential file. Never throws, never follows a symbolic link
- * as the last step, never blocks on a FIFO.
+ * The kubelet's view of one credential file. Never throws, never follows a symbolic link as the
+ * last step, never blocks on a FIFO.
  */
 export function contentOf(file: string, legacy: boolean): FileContent {
   try {

@@ -48,7 +48,7 @@ const formerUnit = "kubelet.service";
 /** Longer than the kubelet's status line and headers. The rest is not read. */
 const mostBytes = 1024;
 
-/** Where a kubelet listens by default; k3s with IPv6 first listens on ::1. */
+/** The addresses on which a kubelet listens by default; k3s with IPv6 first listens on ::1. */
 const loopbacks = ["127.0.0.1", "::1"];
 
 /**

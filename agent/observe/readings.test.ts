@@ -33,7 +33,7 @@ test("reads another file, and the first one again when it comes back", async () 
   );
 });
 
-test("never caches a file that it cannot tell apart from another version", async () => {
+test("never caches a file that it cannot distinguish from another version", async () => {
   const { clock, read } = cache();
   const seen: number[] = [];
   for (clock.now = 0; clock.now <= 30_000; clock.now += 10_000) seen.push(await read(undefined));

@@ -116,12 +116,12 @@ export function whyElsewhere({
 }
 
 /**
- * What was read is kept only if its file is unchanged for this many milliseconds. Two writes within
- * one tick of the file system's clock (10 ms, on some file systems 2 s) get the same time.
+ * A result is kept only if its file is unchanged for this many milliseconds. Two writes within one
+ * tick of the file system's clock (10 ms, on some file systems 2 s) get the same time.
  */
 const trusted = 10_000;
 
-/** Keeps what was read from a file until the file changes. */
+/** Caches the result of reading a file until the file changes. */
 export class Cached<T extends object> {
   readonly #clock: () => number;
   #identity: string | undefined;
@@ -134,7 +134,7 @@ export class Cached<T extends object> {
   }
 
   /**
-   * Returns a new or a kept result of `read`. The `identity` is taken before reading, so the next
+   * Returns a new or a cached result of `read`. The `identity` is taken before reading, so the next
    * look notices a change in between. `undefined` means that the file has no identity, so nothing
    * is kept.
    */

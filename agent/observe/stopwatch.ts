@@ -40,9 +40,9 @@ export class Stopwatch {
 const blockedFor = 60_000;
 
 /**
- * What this process has done. Writes are spaced: the first is immediate, the next comes 1 s later,
- * and the pause doubles up to a minute while writes follow each other within five minutes. So
- * another program that rewrites the file every 100 ms causes one write a minute.
+ * Actions of this process. Writes are spaced: the first is immediate, the next comes 1 s later, and
+ * the pause doubles up to a minute while writes follow each other within five minutes. So another
+ * program that rewrites the file every 100 ms causes one write a minute.
  */
 export class History {
   /** Restarts that systemd has accepted. */

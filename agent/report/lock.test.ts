@@ -80,7 +80,7 @@ test("reports a missing kubelet directory or a name that is taken, and creates n
   const lock = new Lock(join(folder, "nobody's", "own"));
   await assert.rejects(lock.acquire(true), { code: "ENOENT" });
   assert.equal(existsSync(folder), false);
-  writeFileSync(folder, "somebody's");
+  writeFileSync(folder, "other");
   await assert.rejects(new Lock(folder).acquire(true), /not a directory/);
 });
 

@@ -18,7 +18,7 @@ import { hasCode } from "../files/errno.ts";
 import { discard, lockPrefix, makeDirectory } from "../journal/folder.ts";
 import { FileError } from "../files/atomic-write.ts";
 
-/** A socket that nobody can connect to yet. */
+/** The suffix of a socket that does not accept connections yet. */
 const unfinished = ".new";
 
 export class Lock {
@@ -72,7 +72,7 @@ export class Lock {
     try {
       unlinkSync(path);
     } catch {
-      // The socket is gone, or the next agent finds nobody listening.
+      // The socket is gone, or the next agent finds that it is dead.
     }
     server.close();
   }
@@ -110,7 +110,7 @@ export class Lock {
 }
 
 /**
- * A socket is dead only if certainly nobody listens. A full queue or a missing permission means
+ * A socket is dead only if certainly no process listens. A full queue or a missing permission means
  * that it is alive.
  */
 async function isAlive(path: string): Promise<boolean> {

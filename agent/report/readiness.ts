@@ -17,8 +17,8 @@ export type Readiness = Readonly<{ ready: boolean; code: Code; line: string }>;
 
 export type ReadinessPort = Readonly<{
   /**
-   * Why nobody can reach us while another program has the port; `undefined` also before the first
-   * attempt is over.
+   * Why clients cannot reach us while another program has the port; `undefined` also before the
+   * first attempt is over.
    */
   taken(): string | undefined;
   close(): void;

@@ -1,7 +1,4 @@
-/**
- * What is reported, and which steps are logged: every lasting state, but no flapping that fills a
- * disk.
- */
+/** Reports, and which steps are logged: every lasting state, but no flapping that fills a disk. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { SystemdError, NoAnswer } from "../systemd/connection.ts";

@@ -42,7 +42,7 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
   ["a proof that is asked for", inForce, asked, "exit 0 GPS200 proved"],
   ["a proof that is not asked for", inForce, given, "nothing GPS200"],
   [
-    "what is in force is not what is granted",
+    "the content in force is not the granted one",
     inForce,
     { ...asked, fulfilled: false },
     "nothing GPS200",
@@ -51,18 +51,13 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
   ["a release, asked for or not", released, given, "exit 0 GPS224 released"],
   ["a release that is not ready", { ...released, ready: false }, given, "nothing GPS224"],
   ["nothing was granted", released, { ...given, grant: "none" }, "nothing GPS224"],
-  [
-    "a grant that was taken back",
-    released,
-    { ...asked, grant: { ...grant, revision: 0 } },
-    "nothing GPS224",
-  ],
+  ["a revoked grant", released, { ...asked, grant: { ...grant, revision: 0 } }, "nothing GPS224"],
   ["a grant below the journal", waitWithWord("behind", "GPS256"), given, "exit 3 GPS256 behind"],
   ["a grant that failed", waitWithWord("failed", "GPS219"), given, "exit 1 GPS219 failed"],
   ["a grant of the pod before it that failed", inForce, successor, "exit 1 GPS218 failed"],
   ["that one, not at rest", wait("GPS215", 100), successor, "wait GPS215"],
   [
-    "that one, and its own was taken back",
+    "that one, and its own was revoked",
     inForce,
     { ...successor, grant: { ...grant, revision: 0 } },
     "nothing GPS200",
@@ -76,7 +71,7 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
   ["a grant that was refused", waitWithWord("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
 ];
 for (const [when, step, seen, expected] of due)
-  test(`says once in a row: ${when}`, (t) => {
+  test(`reports once in a row: ${when}`, (t) => {
     const { start } = place(t);
     const word = start();
     const first = word.orEnd(step, seen);

@@ -1,8 +1,8 @@
 /**
- * What only the end of the container can report, because nobody can forge an exit code and a
- * termination message: the node has proved its grant, has failed with it, does not support it, is
- * ahead of it, or has removed all entries. Readiness is not enough: any local process can answer on
- * that port in our place (SECURITY.md).
+ * Reports that only the end of the container can make, because no other process can forge its exit
+ * code and termination message: the node has proved its grant, has failed with it, does not support
+ * it, is ahead of it, or has removed all entries. Readiness is not enough: any local process can
+ * answer on that port in our place (SECURITY.md).
  *
  * A word is reported once. A mark in the pod's own directory, written right before the end, shows
  * the next process that the word was reported. That process removes the mark. So after any other
@@ -23,7 +23,7 @@ import { codes, atOnce, type Step } from "../facts/step.ts";
 /** A refusal must last this long before it ends the container, because the reason may disappear. */
 const refusalLasts = 10_000;
 
-/** What a pod without a grant reports about the grant of an earlier pod. */
+/** The report of a pod without a grant about the grant of an earlier pod. */
 const predecessor = {
   code: codes.rolledBack,
   detail: "an earlier pod began the change",

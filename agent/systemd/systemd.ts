@@ -13,7 +13,7 @@ import {
 
 /**
  * The outcome of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the
- * connection was lost while it ran), or the error because of which there is no job.
+ * connection was lost while it ran), or the error that prevented the job.
  */
 type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 

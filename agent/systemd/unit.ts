@@ -1,4 +1,4 @@
-/** What systemd reports about a unit. */
+/** A unit as systemd reports it. */
 import type { Peer } from "./connection.ts";
 
 export type Unit = Readonly<{

@@ -198,7 +198,7 @@ export const mostBytes = 2 * 1024 * 1024;
 const mostWeight = 2_300_000;
 const valueWeight = 100;
 
-/** What exceeds the agent's memory, if anything. Such bytes are neither read nor written. */
+/** The excess over the agent's memory, if anything. Such bytes are neither read nor written. */
 export function excess(bytes: Uint8Array): string | undefined {
   if (bytes.length > mostBytes) return "more than 2 MiB";
   const values = countValues(bytes);

@@ -121,7 +121,7 @@ function onlyAdditional(entries: Readonly<Record<string, string>>): Document {
   );
 }
 
-/** What the agent would write: the file afterwards and the journal. */
+/** The agent's result: the file afterwards and the journal. */
 function apply(
   bytes: string | undefined,
   journal: Journal | undefined,

@@ -1,5 +1,6 @@
 /**
- * The three-way merge of config.json: what is there now, what we wrote last, and what is desired.
+ * The three-way merge of config.json: the present content, what we wrote last, and the desired
+ * content.
  *
  * Entries and top-level keys of other programs stay as they are. If one of our entries replaces
  * another, we record the other under its own key and restore it on removal. The kubelet considers
@@ -28,8 +29,8 @@ export type MergeResult = Readonly<{ document: NodeDocument; owned: Owned }>;
 const generations = 8;
 
 /**
- * Puts `desired` in force over `current`. Applying the result again changes nothing. `isFirst`:
- * there is no journal that lists what is ours.
+ * Puts `desired` in force over `current`. Applying the result again changes nothing. `isFirst`: no
+ * journal lists our entries.
  */
 export function put(
   current: NodeDocument,
@@ -119,7 +120,8 @@ function withoutFormer(document: NodeDocument, isOld: IsFormer, desired: Desired
 }
 
 /**
- * What was ours and is not any more: registries that left, and values older than the last eight.
+ * Values that were ours and are not any more: registries that left, and values older than the last
+ * eight.
  */
 function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Former {
   return withoutTheirs(
@@ -128,7 +130,7 @@ function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Forme
   );
 }
 
-/** What the first list has written and the second does not list. */
+/** Values that the first list has written and the second does not list. */
 function leftOf(entries: readonly Own[], now: readonly Own[]): Former {
   const known = new Map(now.map(({ key, wrote }) => [key, new Set(wrote)]));
   return entries.map(({ key, wrote }) => ({
@@ -152,8 +154,8 @@ function restoredBy(entries: readonly Own[]): (key: string, digest: string) => b
 }
 
 /**
- * What is ours after `restore` has undone a change: what was ours before it. The values that the
- * change wrote are not ours any more, but are recognized if another program restores a copy.
+ * The ownership after `restore` has undone a change: the same as before the change. The values that
+ * the change wrote are not ours any more, but are recognized if another program restores a copy.
  */
 export function ownedBefore(owned: Owned, before: Owned): Owned {
   const left = joinFormer(before.former, leftOf(owned.entries, before.entries));
@@ -245,8 +247,8 @@ function isOurs(raw: RawJson, { wrote }: Pick<Own, "wrote">): boolean {
 }
 
 /**
- * What may be ours while the file is being replaced. Until that is complete, entries that only the
- * older record lists may still be in the file, and must not count as foreign.
+ * Entries that may be ours while the file is being replaced. Until that is complete, entries that
+ * only the older record lists may still be in the file, and must not count as foreign.
  */
 export function union(newer: Owned, older: Owned): Owned {
   const join = (now: readonly Own[], then: readonly Own[]) => {

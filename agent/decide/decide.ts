@@ -172,8 +172,8 @@ function withNewerJournal(
 }
 
 /**
- * The document of our revision is not mounted. We begin nothing new, but make a restart that is
- * owed.
+ * The document of our revision is not mounted. The agent begins nothing new, but makes a restart
+ * that is owed.
  */
 function withoutDocument(
   facts: Facts,

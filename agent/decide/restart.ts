@@ -217,7 +217,10 @@ const answerWithin = answerSeconds * 1000;
 const defaultStartLimit = 10_000;
 const longestSpacing = spacingSeconds * 1000;
 const longestRevival = 900_000;
-/** Between our restarts of a kubelet that systemd itself keeps restarting. Ours add nothing. */
+/**
+ * Milliseconds between our restarts of a kubelet that systemd itself keeps restarting. More would
+ * not help.
+ */
 const besideSystemd = 3_600_000;
 /** The unit is unknown or missing. Nothing changes, and the kubelet has not failed. */
 function awaitUnit(facts: Facts): Step {

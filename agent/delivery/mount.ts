@@ -17,8 +17,8 @@ export type Mounted =
        */
       digest: string;
       /**
-       * Digest of everything that determines the written file. A failed content is recognized by
-       * it.
+       * Digest of everything that determines the written file. The quarantine recognizes a failed
+       * content by this digest.
        */
       content: string;
       desired: Desired;

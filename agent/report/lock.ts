@@ -29,7 +29,7 @@ export class Lock {
     this.#folder = folder;
   }
 
-  /** Whether we hold the lock. Whoever removes our folder takes the lock from us. */
+  /** Whether we hold the lock. If our folder is removed, the lock is lost. */
   get held(): boolean {
     return this.#socket !== undefined && existsSync(this.#socket.path);
   }

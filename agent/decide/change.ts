@@ -1,6 +1,7 @@
 /**
- * How config.json is changed. Pure: whether the node is fit for it, what the journal records before
- * the write, and what a kubelet still gets while the file cannot be written.
+ * How config.json is changed. Pure: whether the node is fit for it and the content may be tried,
+ * what the journal records before the write, and what a kubelet still gets while the file cannot be
+ * written.
  */
 import {
   unitRecord,
@@ -38,6 +39,7 @@ import {
   codes,
   fast,
   resync,
+  waitWithWord,
 } from "../facts/step.ts";
 import { auto } from "#contract/values.ts";
 
@@ -342,4 +344,57 @@ export function restoring(facts: Facts, journal: Journal, found: Facts["file"]):
   if (!planned.changed) return byTable(facts, journal);
   const restore: Step = atOnce({ action: "restore", code: codes.notBack, plan: planned, found });
   return facts.unwritable ? reviveMeanwhile(facts, journal, restore) : restore;
+}
+
+/**
+ * We restart a failing kubelet at most four times an hour. A retry needs two restarts: its own and
+ * the rollback's.
+ */
+const restartsPerHour = 4;
+
+/**
+ * Whether the content must wait. A failed grant never becomes valid again. A new grant is tried at
+ * once, and so is another revision without a grant.
+ */
+export function isQuarantined(
+  facts: Facts,
+  journal: Journal | undefined,
+  { revision, content }: Document,
+): journal is Journal & { quarantine: NonNullable<Journal["quarantine"]> } {
+  const quarantine = journal?.quarantine;
+  const key = grantedKey(facts.grant);
+  if (key !== undefined) return journal?.phase === "applied" && quarantine?.grant === key;
+  if (quarantine?.content !== content || quarantine.revision !== revision) return false;
+  // In any other phase the content is already being tried again.
+  if (journal?.phase !== "applied") return false;
+  return !quarantine.told || !isOver(facts, journal, quarantine);
+}
+
+export function quarantined(
+  journal: Journal & { quarantine: NonNullable<Journal["quarantine"]> },
+): Step {
+  const { quarantine } = journal;
+  const dead = quarantine.grant !== undefined;
+  const until = new Date(quarantine.since + quarantine.lasts).toISOString();
+  const { why } = quarantine;
+  const reason = why === undefined ? "" : `, systemd refused the restart: ${why}`;
+  const failure = `revision ${quarantine.revision}, failure ${quarantine.failures}${reason}`;
+  const detail = dead ? failure : `${failure}, until ${until}`;
+  if (quarantine.told)
+    return dead
+      ? waitWithWord("failed", codes.quarantined, detail)
+      : wait(codes.quarantined, 10_000, detail);
+  const next = { ...journal, quarantine: { ...quarantine, told: true } };
+  return atOnce({ action: "give up", code: codes.rolledBack, detail, journal: next });
+}
+
+function isOver(
+  facts: Facts,
+  journal: Journal,
+  { since, lasts }: NonNullable<Journal["quarantine"]>,
+): boolean {
+  // Also counts the time of this process: a clock that was set back would make the quarantine
+  // endless.
+  const over = facts.now - since >= lasts || facts.stopwatch.quarantine >= lasts;
+  return over && restartsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
 }

@@ -8,7 +8,9 @@
  */
 import {
   change,
+  isQuarantined,
   preflight,
+  quarantined,
   restoring,
   startMeanwhile,
   unreadable,
@@ -22,7 +24,6 @@ import {
   type Journal,
   nothingOwned,
   unproved,
-  restartsWithin,
   confirmed,
   type File,
 } from "../journal/journal.ts";
@@ -311,57 +312,6 @@ const leave: Step = atOnce({ action: "leave", code: codes.withdrawn });
 
 /** Withdrawn as far as the agent can tell. This must not be reported as withdrawn. */
 const unverified = wait(codes.withdrawnInDoubt, soon);
-
-/**
- * We restart a failing kubelet at most four times an hour. A retry needs two restarts: its own and
- * the rollback's.
- */
-const restartsPerHour = 4;
-
-/**
- * Whether the content must wait. A failed grant never becomes valid again. A new grant is tried at
- * once, and so is another revision without a grant.
- */
-function isQuarantined(
-  facts: Facts,
-  journal: Journal | undefined,
-  { revision, content }: Document,
-): journal is Journal & { quarantine: NonNullable<Journal["quarantine"]> } {
-  const quarantine = journal?.quarantine;
-  const key = grantedKey(facts.grant);
-  if (key !== undefined) return journal?.phase === "applied" && quarantine?.grant === key;
-  if (quarantine?.content !== content || quarantine.revision !== revision) return false;
-  // In any other phase the content is already being tried again.
-  if (journal?.phase !== "applied") return false;
-  return !quarantine.told || !isOver(facts, journal, quarantine);
-}
-
-function quarantined(journal: Journal & { quarantine: NonNullable<Journal["quarantine"]> }): Step {
-  const { quarantine } = journal;
-  const dead = quarantine.grant !== undefined;
-  const until = new Date(quarantine.since + quarantine.lasts).toISOString();
-  const { why } = quarantine;
-  const reason = why === undefined ? "" : `, systemd refused the restart: ${why}`;
-  const failure = `revision ${quarantine.revision}, failure ${quarantine.failures}${reason}`;
-  const detail = dead ? failure : `${failure}, until ${until}`;
-  if (quarantine.told)
-    return dead
-      ? waitWithWord("failed", codes.quarantined, detail)
-      : wait(codes.quarantined, 10_000, detail);
-  const next = { ...journal, quarantine: { ...quarantine, told: true } };
-  return atOnce({ action: "give up", code: codes.rolledBack, detail, journal: next });
-}
-
-function isOver(
-  facts: Facts,
-  journal: Journal,
-  { since, lasts }: NonNullable<Journal["quarantine"]>,
-): boolean {
-  // Also counts the time of this process: a clock that was set back would make the quarantine
-  // endless.
-  const over = facts.now - since >= lasts || facts.stopwatch.quarantine >= lasts;
-  return over && restartsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
-}
 
 /**
  * Decides whether a node that refuses is Ready.

@@ -49,6 +49,29 @@ const plain = (printed: string): string =>
     .replaceAll(/\b\d+(?:s|m\d+s)$/gm, "AGE")
     .trim();
 
+/** Widths of columns and ages differ from run to run. */
+const shapeOf = (line: string): string =>
+  line
+    .trim()
+    .replaceAll(/\s+/g, " ")
+    .replace(/(?: \d+[smhd])(?:\d+[smh])?$/, " AGE");
+
+/**
+ * The first line of what a page shows that the output lacks, in the order of the page; undefined if
+ * it has them all. For a page that leaves lines out: `…` stands for them.
+ */
+export function missingLine(shown: string, printed: string): string | undefined {
+  const found = printed.split("\n").map(shapeOf);
+  let from = 0;
+  for (const line of shown.split("\n").map(shapeOf)) {
+    if (line === "" || line === "…") continue;
+    const at = found.indexOf(line, from);
+    if (at < 0) return line;
+    from = at + 1;
+  }
+  return undefined;
+}
+
 export type Desk = Readonly<{
   folder: string;
   /** Runs a block as it stands; its output of both kinds. Fails where a command does. */

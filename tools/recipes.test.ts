@@ -1,6 +1,6 @@
 /**
- * docs/recipes/README.md and docs/use/troubleshoot.md: what they show is what our own code
- * takes.
+ * The pages of docs/recipes/, docs/use/quick-start.md and docs/use/troubleshoot.md: what they show
+ * is what our own code takes.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -12,6 +12,7 @@ import { leaseIn } from "#kube/client/paths.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
 import { parse } from "#pullsecret/document/parse.ts";
+import { missingLine, pageOf } from "#test/page.ts";
 import { linesOf } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { textOf } from "./install/yaml.ts";
@@ -91,6 +92,32 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
   const same = lines.filter((line) => /^npm |^export |create secret |pull-secret wait/.test(line));
   assert.equal(same.length, 4);
   for (const line of same) assert.ok(ofReadme.includes(line), line);
+});
+
+for (const [what, shown, printed, missing] of [
+  [
+    "accepts other ages and widths",
+    "NAME  AGE\na     5s",
+    "NAME     AGE\na        12m30s",
+    undefined,
+  ],
+  ["accepts lines that the page leaves out", "a\n…\nc", "a\nb\nc\nd", undefined],
+  ["finds another word", "pod/a created", "pod/a unchanged", "pod/a created"],
+  ["finds another order", "a\nb", "b\na", "b"],
+  ["finds a line that occurs once too often", "a\na", "a", "a"],
+  ["finds a missing column", "NAME READY\na 1/1", "NAME\na", "NAME READY"],
+] as const)
+  test(`comparing a page with an output ${what}`, () => {
+    assert.equal(missingLine(shown, printed), missing);
+  });
+
+test("the quick start shows the output of each step, but of those that print nothing of ours", () => {
+  const blocks = pageOf("use/quick-start.md").blocksBelow("# Quick start on kind");
+  const silent = blocks.filter(({ printed }) => printed === undefined);
+  assert.deepEqual(
+    silent.map(({ body }) => body.split(" ", 1)[0]),
+    ["npm", "kind"],
+  );
 });
 
 test("troubleshooting asks for the Lease and the Deployment that there are", () => {

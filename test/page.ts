@@ -58,16 +58,18 @@ const shapeOf = (line: string): string =>
 
 /**
  * The first line of what a page shows that the output lacks, in the order of the page; undefined if
- * it has them all. For a page that leaves lines out: `…` stands for them.
+ * it has them all. For a page that leaves lines out: `…` stands for them, or for a part of a line.
  */
 export function missingLine(shown: string, printed: string): string | undefined {
   const found = printed.split("\n").map(shapeOf);
-  let from = 0;
   for (const line of shown.split("\n").map(shapeOf)) {
     if (line === "" || line === "…") continue;
-    const at = found.indexOf(line, from);
+    const [begin = "", end] = line.split("…");
+    const fits = (one: string): boolean =>
+      end === undefined ? one === line : one.startsWith(begin) && one.endsWith(end);
+    const at = found.findIndex(fits);
     if (at < 0) return line;
-    from = at + 1;
+    found.splice(0, at + 1);
   }
   return undefined;
 }

@@ -6,6 +6,7 @@ import { load } from "js-yaml";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
+import { commands } from "#plugin/commands.ts";
 import { example } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
@@ -69,6 +70,23 @@ test("every page that code, manifests or messages name exists, with its heading"
       found += 1;
     }
   assert.ok(found > 100, String(found));
+});
+
+test("every command of the plugin in a page's prose exists, with its flags", () => {
+  let found = 0;
+  for (const file of all.filter((name) => name !== "CHANGELOG.md")) {
+    const prose = readFileSync(file, "utf8").replaceAll(/^```[^]*?^```$/gm, "");
+    const lines = prose.replaceAll(/\s+/g, " ").matchAll(/`kubectl pull-secret ([^`]+)`/g);
+    for (const [, line = ""] of lines) {
+      const [one = "", two = ""] = line.split(" ");
+      const command = commands[`${one} ${two}`] ?? commands[one];
+      assert.ok(command, `${file}: ${line}`);
+      for (const [, flag = ""] of line.matchAll(/ --([a-z][a-z-]*)/g))
+        assert.ok(Object.hasOwn(command.flags, flag), `${file}: ${line}`);
+      found += 1;
+    }
+  }
+  assert.ok(found > 20, String(found));
 });
 
 test("every file or folder of the checkout that a page names exists", () => {

@@ -27,15 +27,35 @@ const rows: readonly Row[] = [
   ["a canary that stays Ready", [], [5, 10, 20, 40], { word: true }],
   ["a pod that turns unready late", [[6, false]], [5, 20, 40]],
   ["a pod that proves its grant", [begins, [9, true]], []],
-  ["a pod that proves its grant, with a long probation", [begins, [50, true]], [], { probation: 40 }],
+  [
+    "a pod that proves its grant, with a long probation",
+    [begins, [50, true]],
+    [],
+    { probation: 40 },
+  ],
   ["a pod that proves its grant in mode Reread", [begins, [308, true]], [], { mode: "Reread" }],
   ["a pod that stays unready, as with a Secret that lags", [begins], [20, 40]],
   ["a pod that stays unready, with a long probation", [begins], [55], { probation: 40 }],
+  [
+    "a pod that stays unready in mode CredentialProvider",
+    [begins],
+    [20, 40],
+    { mode: "CredentialProvider" },
+  ],
   ["a pod that stays unready in mode Reread", [begins], [320], { mode: "Reread" }],
-  ["a canary that is Ready again without its word", [begins, [5, true]], [8, 10, 20, 40], { word: true }],
+  [
+    "a canary that is Ready again without its word",
+    [begins, [5, true]],
+    [8, 10, 20, 40],
+    { word: true },
+  ],
   ["a canary that is Ready for 2 s", [begins, [9, true], [11, false]], [20, 40], { word: true }],
   ["a pod that was unready before its grant", [[0, false, since]], [5, 10, 20, 40]],
-  ["a pod that turns unready in the second of its last change", [[1, false, since]], [5, 10, 20, 40]],
+  [
+    "a pod that turns unready in the second of its last change",
+    [[1, false, since]],
+    [5, 10, 20, 40],
+  ],
   ["a pod that confirms a revocation", [begins, [9, true]], [], { back: true }],
 ];
 for (const [what, turns, expected, how = {}] of rows)
@@ -91,7 +111,8 @@ test("raises sync in a rotation only for nodes that do not have the content yet"
   const early: string[] = [];
   const watch = () => {
     for (const [node, sync] of raised())
-      if (sync > (before.get(node) ?? 0) && w.machines.get(node)?.file === "200.2") early.push(node);
+      if (sync > (before.get(node) ?? 0) && w.machines.get(node)?.file === "200.2")
+        early.push(node);
     before = new Map(raised());
     return isOver();
   };

@@ -333,3 +333,112 @@ test("files without the kubelet's link are read each time", { skip }, async (t) 
     assert.deepEqual(place.asked, ["read", "healthz"].toSorted());
   }
 });
+
+const own = { auth: Buffer.from("user:own").toString("base64") };
+const change = (place: Place, revision: number, asked: Parameters<NodeDirectory["mount"]>[1]) => {
+  place.node.mount(revision, asked);
+  place.node.grant(revision);
+  return place.rests();
+};
+
+test(
+  "keeps the node's own entry that a withdrawal restored, also where ours was the same once",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    const before = JSON.stringify({ auths: { "a.io": own } });
+    writeFileSync(node.config, before, { mode: 0o600 });
+    await place.rests();
+    await change(place, 2, { additional: { "a.io": "own" } });
+    // Ours is then, byte for byte, what the withdrawal restores.
+    writeFileSync(node.config, before, { mode: 0o600 });
+    await place.rests();
+    await change(place, 3, { additional: { "a.io": "third" } });
+    assert.equal((await change(place, 4, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    assert.equal((await place.rests()).code, "GPS224");
+    assert.equal(node.file, before);
+    // The next withdrawal gives it back, too, whatever the first has noted.
+    await change(place, 5, { additional: { "a.io": "fifth" } });
+    assert.equal((await change(place, 6, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    await place.rests();
+    assert.equal(node.file, before);
+  },
+);
+
+test(
+  "keeps what the owner writes by hand after a withdrawal, also with an entry that was ours",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    await change(place, 2, { additional: { "a.io": "own" } });
+    assert.equal((await change(place, 3, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    for (const auths of [{ "a.io": own, "b.io": own }, { "a.io": { ...own, email: "a@b.c" } }]) {
+      const mine = JSON.stringify({ auths });
+      writeFileSync(node.config, mine, { mode: 0o600 });
+      assert.equal((await place.rests()).code, "GPS224");
+      assert.equal(node.file, mine);
+    }
+  },
+);
+
+test(
+  "takes a copy out again that is older than the last change before the withdrawal",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    await place.rests();
+    const copy = node.file ?? "";
+    await change(place, 2, { additional: { "b.io": "ours" } });
+    assert.equal((await change(place, 3, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    writeFileSync(node.config, copy, { mode: 0o600 });
+    assert.equal((await place.rests()).code, "GPS254");
+    assert.doesNotMatch(node.file ?? "", /a\.io/);
+  },
+);
+
+test(
+  "keeps the node's own entry in an old copy that comes back, also where ours was the same later",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    writeFileSync(node.config, JSON.stringify({ auths: { "c.io": own } }), { mode: 0o600 });
+    await place.rests();
+    const copy = node.file ?? "";
+    assert.match(copy, /a\.io/);
+    for (const [revision, password] of [
+      [2, "other"],
+      [3, "own"],
+    ] as const)
+      await change(place, revision, { additional: { "a.io": "ours", "c.io": password } });
+    assert.equal((await change(place, 4, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    writeFileSync(node.config, copy, { mode: 0o600 });
+    assert.equal((await place.rests()).code, "GPS254");
+    assert.deepEqual(JSON.parse(node.file ?? ""), { auths: { "c.io": own } });
+  },
+);
+
+test(
+  "restores the node's own entry that ours equalled more changes ago than are remembered",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    const before = JSON.stringify({ auths: { "a.io": own } });
+    writeFileSync(node.config, before, { mode: 0o600 });
+    await place.rests();
+    await change(place, 2, { additional: { "a.io": "own" } });
+    for (let revision = 3; revision < 13; revision += 1)
+      await change(place, revision, { additional: { "a.io": `number ${revision}` } });
+    assert.equal((await change(place, 13, { intent: "release" })).code, "GPS224");
+    assert.equal(node.file, before);
+  },
+);

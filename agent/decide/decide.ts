@@ -10,6 +10,7 @@ import { change } from "./change.ts";
 import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { firstJournal, isIdle, type Journal, nothingOwned, unproved } from "../journal/journal.ts";
+import { joined } from "../journal/former.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
 import { byTable } from "../restart/phases.ts";
 import { awaitRepaired } from "../restart/reread.ts";
@@ -74,7 +75,7 @@ function chain(facts: Facts): Answer {
   if (kept !== undefined) return kept;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   if (isQuarantined(facts, journal, document)) return quarantined(journal);
-  const planned = file.plan(journal, document, facts.lost);
+  const planned = planFor(facts, journal, file, document);
   if (planned.changed) return change(facts, journal, file, document, planned);
   return asPlanned(facts, journal, file, document, planned);
 }
@@ -120,6 +121,21 @@ function cameBack({ file, former }: Facts, document: Document): Journal | undefi
   const owned = { ...nothingOwned, former };
   const journal = { ...firstJournal(file.now), revision, digest, content, owned };
   return file.plan(journal, document, false).changed ? journal : undefined;
+}
+
+/** With what was ours before a withdrawal, where an old copy of that has come back. */
+function planFor(
+  { former, lost }: Facts,
+  journal: Journal | undefined,
+  file: FoundFile,
+  document: Document,
+): Plan {
+  if (journal !== undefined && former.length > 0) {
+    const owned = { ...journal.owned, former: joined(former, journal.owned.former) };
+    const planned = file.plan({ ...journal, owned }, document, lost);
+    if (planned.changed) return planned;
+  }
+  return file.plan(journal, document, lost);
 }
 
 function isUntouched({ journal, lost }: Facts): boolean {

@@ -45,7 +45,10 @@ export type Facts = Readonly<{
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
-  /** What was ours before a withdrawal that this pod has ended. */
+  /**
+   * What was ours before a withdrawal that this pod has ended. Empty unless config.json is, byte for
+   * byte, as it was while ours were in force: a single equal entry may be the owner's own.
+   */
   former: Former;
   /** The journal is not on the disk: it is what this process read there last. */
   vanished: boolean;

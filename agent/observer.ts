@@ -124,6 +124,7 @@ export class Observer {
       writeIn: deeds.writeIn(),
       restarts: deeds.restarts,
       sinceRestart: deeds.sinceRestart(),
+      sinceCleaned: deeds.sinceCleaned(),
       unwritable: deeds.unwritable,
     };
   }

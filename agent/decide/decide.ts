@@ -13,7 +13,7 @@ import { firstJournal, isIdle, type Journal, nothingOwned, unproved } from "../j
 import { joined } from "../journal/former.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
 import { byTable } from "../restart/phases.ts";
-import { awaitRepaired } from "../restart/reread.ts";
+import { awaitCleaned, awaitRepaired } from "../restart/reread.ts";
 import type { FoundFile, Plan } from "../delivery/delivery.ts";
 import { preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
@@ -88,9 +88,8 @@ function untouched(facts: Facts, document: Document): Answer {
   const { left, file } = facts;
   const emptied = emptying(facts, document);
   if (emptied !== undefined) return emptied;
-  if (left) return leave;
-  const back = cameBack(facts, document);
-  if (back !== undefined) return record(codes.toBeWritten, back);
+  const cleaning = takeOut(facts, document) ?? (left ? leave : awaitCleaned(facts));
+  if (cleaning !== undefined) return cleaning;
   // What is in force lies elsewhere: that nothing is left here confirms nothing.
   if (facts.elsewhere !== undefined) return wait(codes.elsewhere, resync, facts.elsewhere);
   const detail = "note" in file ? file.note : undefined;
@@ -112,15 +111,18 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
 }
 
 /**
- * The journal of a node where another program wrote an old copy of ours back after the withdrawal;
- * undefined where none is. It is taken out like a drift, without a restart.
+ * Takes an old copy of ours out that another program wrote back after the withdrawal; undefined
+ * where there is none. It has no undo, so no byte of what is withdrawn is kept.
  */
-function cameBack({ file, former }: Facts, document: Document): Journal | undefined {
+function takeOut(facts: Facts, document: Document): Step | undefined {
+  const { file, former, writeIn } = facts;
   if (former.length === 0 || !isFound(file)) return undefined;
-  const { revision, digest, content } = document;
-  const owned = { ...nothingOwned, former };
-  const journal = { ...firstJournal(file.now), revision, digest, content, owned };
-  return file.plan(journal, document, false).changed ? journal : undefined;
+  const journal = { ...firstJournal({ absent: true }), owned: { ...nothingOwned, former } };
+  const plan = file.plan(journal, document, false);
+  if (!plan.changed) return undefined;
+  if (writeIn > 0) return wait(codes.toBeWritten, writeIn);
+  const clean: Step = atOnce({ action: "clean", code: codes.toBeWritten, plan, found: file });
+  return clean;
 }
 
 /** With what was ours before a withdrawal, where an old copy of that has come back. */

@@ -87,6 +87,8 @@ export type Facts = Readonly<{
   restarts: number;
   /** Milliseconds since the last of them; infinite if there was none. */
   sinceRestart: number;
+  /** Milliseconds since this process took an old copy out; infinite if it did not. */
+  sinceCleaned: number;
   /** This process's last write failed, such as on a full disk. */
   unwritable: boolean;
 }>;

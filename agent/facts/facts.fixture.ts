@@ -273,8 +273,7 @@ export function follow(
     const step = decide(now);
     steps.push(shown(step));
     assert.ok(steps.length < 20, steps.join(", "));
-    if (step.action === "clean")
-      now = { ...now, left: false, file: fileAfter(step, now.file) };
+    if (step.action === "clean") now = { ...now, left: false, file: fileAfter(step, now.file) };
     else if (step.action === "leave")
       now = { ...now, journal: { kind: "none" }, left: false, lost: false };
     else if (step.action === "restore") now = { ...now, file: fileAfter(step, now.file) };

@@ -46,8 +46,8 @@ export type Facts = Readonly<{
   mounted: Mounted | undefined;
   journal: JournalReading;
   /**
-   * What was ours before a withdrawal that this pod has ended. Empty unless config.json is, byte for
-   * byte, as it was while ours were in force: a single equal entry may be the owner's own.
+   * What was ours before a withdrawal that this pod has ended. Empty unless config.json is, byte
+   * for byte, as it was while ours were in force: a single equal entry may be the owner's own.
    */
   former: Former;
   /** The journal is not on the disk: it is what this process read there last. */

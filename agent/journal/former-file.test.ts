@@ -64,6 +64,9 @@ test("takes nothing from a file that is not ours, and survives a directory that 
     writeFileSync(join(directory, "former"), text);
     assert.deepEqual(readFormer(directory), nothing, text);
   }
-  keepFormer(join(directory, "gone"), { copies: [], former: [{ key: "a.io", wrote: [digest(1)] }] });
+  keepFormer(join(directory, "gone"), {
+    copies: [],
+    former: [{ key: "a.io", wrote: [digest(1)] }],
+  });
   assert.deepEqual(readFormer(join(directory, "gone")), nothing);
 });

@@ -1,4 +1,4 @@
-/** What a first config.json would hide, by what the pod's first container wrote and the agent sees. */
+/** What a first config.json would hide, by what the first container wrote and the agent sees. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -472,3 +472,24 @@ test(
     }
   },
 );
+
+test(
+  "takes a withdrawn credential out that came back right before the next change",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    await place.rests();
+    const copy = node.file ?? "";
+    assert.equal((await change(place, 2, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    writeFileSync(node.config, copy, { mode: 0o600 });
+    assert.equal((await change(place, 3, { additional: { "b.io": "ours" } })).code, "GPS200");
+    assert.doesNotMatch(node.file ?? "", /a\.io/);
+    assert.match(node.file ?? "", /b\.io/);
+    assert.deepEqual(
+      node.kept.filter((name) => name.startsWith("previous")),
+      [],
+    );
+  },
+);

@@ -75,6 +75,8 @@ function chain(facts: Facts): Answer {
   if (kept !== undefined) return kept;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   if (isQuarantined(facts, journal, document)) return quarantined(journal);
+  const cleaning = journal === undefined ? takeOut(facts, document) : undefined;
+  if (cleaning !== undefined) return cleaning;
   const planned = planFor(facts, journal, file, document);
   if (planned.changed) return change(facts, journal, file, document, planned);
   return asPlanned(facts, journal, file, document, planned);
@@ -115,10 +117,11 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
  * where there is none. It has no undo, so no byte of what is withdrawn is kept.
  */
 function takeOut(facts: Facts, document: Document): Step | undefined {
-  const { file, former, writeIn } = facts;
-  if (former.length === 0 || !isFound(file)) return undefined;
+  const { file, former, writeIn, lost } = facts;
+  // An unreadable journal that was set aside would go with the folder.
+  if (former.length === 0 || lost || !isFound(file)) return undefined;
   const journal = { ...firstJournal({ absent: true }), owned: { ...nothingOwned, former } };
-  const plan = file.plan(journal, document, false);
+  const plan = file.plan(journal, { ...document, intent: "release" }, false);
   if (!plan.changed) return undefined;
   if (writeIn > 0) return wait(codes.toBeWritten, writeIn);
   const clean: Step = atOnce({ action: "clean", code: codes.toBeWritten, plan, found: file });

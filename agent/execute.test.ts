@@ -24,6 +24,7 @@ import {
   restarting,
   reviving,
 } from "./facts/facts.fixture.ts";
+import { isFound } from "./decide/unreadable-file.ts";
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import type { Rewrite } from "./delivery/delivery.ts";
@@ -114,6 +115,18 @@ test("a file that may not be replaced leaves the journal as it was, and is not t
       if (journal === undefined) assert.ok(!existsSync(join(folder, "journal.json")));
       else assert.deepEqual(kept(folder), before);
     }
+});
+
+test("removes our folder also when an old copy cannot be taken out", async (t) => {
+  const { hands, folder, deeds } = place(t);
+  const write = () => Promise.reject(new Error("rename"));
+  const found = facts({ file: absent }).file;
+  assert.ok(isFound(found));
+  const plan = { changed: true, file: { absent: true } } as const;
+  const step: Step = { action: "clean", code: "GPS226", ready: false, again: 0, plan, found };
+  await assert.rejects(act(step, { ...hands, delivery: { ...hands.delivery, write } }), /rename/);
+  assert.ok(!existsSync(folder));
+  assert.equal(deeds.sinceCleaned(), Number.POSITIVE_INFINITY);
 });
 
 test("a file that may not be replaced keeps the journal of a change whose answer is written already", async (t) => {

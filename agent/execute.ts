@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./config/config.ts";
-import { removeFolder } from "./journal/folder.ts";
+import { makeFolder, removeFolder } from "./journal/folder.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
@@ -40,6 +40,9 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
     case "restore":
       await write(step.plan, step.found, hands);
       return undefined;
+    case "clean":
+      await clean(step, hands);
+      return undefined;
     case "restart":
       return await restart(step, hands);
     case "revive":
@@ -52,11 +55,12 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
       setAside(under(hands, nodeFiles.folder));
       return undefined;
     case "leave":
-      await removeFolder(under(hands, nodeFiles.folder), () => hands.lock.giveUp());
+      await leave(hands);
       return undefined;
   }
 }
 
+type ToClean = Extract<Step, { action: "clean" }>;
 type ToApply = Extract<Step, { action: "apply" }>;
 
 async function apply(step: ToApply, hands: Hands): Promise<void> {
@@ -73,6 +77,22 @@ async function apply(step: ToApply, hands: Hands): Promise<void> {
     }
     throw error;
   }
+}
+
+/** In one action: ended between two, the agent would leave its folder behind. */
+async function clean({ plan, found }: ToClean, hands: Hands): Promise<void> {
+  try {
+    // The new file is staged there.
+    await makeFolder(under(hands, nodeFiles.folder));
+    await write(plan, found, hands);
+    hands.deeds.cleaned();
+  } finally {
+    await leave(hands);
+  }
+}
+
+async function leave(hands: Hands): Promise<void> {
+  await removeFolder(under(hands, nodeFiles.folder), () => hands.lock.giveUp());
 }
 
 /** chattr +i, a file system that is read-only, a mount in the file's place, SELinux. */

@@ -15,9 +15,9 @@ import { type Facts, unasked } from "./facts/facts.ts";
 import { isElsewhere } from "./observe/own-pod.ts";
 import { askHides } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
-import { type Former, formerOf, joined } from "./journal/former.ts";
-import { keepFormer, readFormer } from "./journal/former-file.ts";
-import { isIdle, type JournalReading } from "./journal/journal.ts";
+import { joined } from "./journal/former.ts";
+import { keepFormer, type Past, readFormer } from "./journal/former-file.ts";
+import { isIdle, type JournalReading, type Owned } from "./journal/journal.ts";
 import { failedKey, isOf, type Seen } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
 import type { Delivery, NodeFile } from "./delivery/delivery.ts";
@@ -49,14 +49,14 @@ export class Observer {
   readonly #readings: Readings;
   /** Kept, because people delete a folder that they do not know. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
-  #former: Former;
+  #past: Past;
   #seen: Seen = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
 
   constructor(senses: Senses) {
     this.#senses = senses;
     this.#stopwatch = new Stopwatch(senses.clock);
     this.#readings = new Readings(senses);
-    this.#former = readFormer(senses.config.podDirectory);
+    this.#past = readFormer(senses.config.podDirectory);
   }
 
   /** What the last look has seen. */
@@ -108,7 +108,7 @@ export class Observer {
       elsewhere: isElsewhere(config),
       journal,
       vanished,
-      former: this.#former,
+      former: this.#isCopy(file) ? this.#past.former : [],
       lost: existsSync(join(folder, corruptName)),
       left: journal.kind === "none" && isLeft(folder),
       file,
@@ -124,6 +124,7 @@ export class Observer {
       writeIn: deeds.writeIn(),
       restarts: deeds.restarts,
       sinceRestart: deeds.sinceRestart(),
+      sinceCleaned: deeds.sinceCleaned(),
       unwritable: deeds.unwritable,
     };
   }
@@ -171,13 +172,32 @@ export class Observer {
       failed: failedKey(known),
     };
     if (step.action === "leave") {
-      const { owned } = this.#journal?.journal ?? {};
-      if (owned !== undefined) this.#former = joined(this.#former, formerOf(owned));
       // Before the folder goes, with the only other record of it.
-      keepFormer(this.#senses.config.podDirectory, this.#former);
+      this.#keepPast(facts);
       this.#journal = undefined;
-    }
+    } else if (known !== undefined) this.#noteCopy(facts.file, known.owned);
     if (step.action !== "nothing") this.#readings.forget();
     return step;
+  }
+
+  #isCopy(file: NodeFile): boolean {
+    return file.kind === "file" && this.#past.copies.includes(file.digest);
+  }
+
+  /** Notes the file that has all of ours: a copy of it may come back after a withdrawal. */
+  #noteCopy(file: NodeFile, owned: Owned): void {
+    const isWhole = owned.entries.some(({ vacant }) => !vacant);
+    if (file.kind !== "file" || !isWhole || this.#isCopy(file) || !file.holds(owned)) return;
+    const copies = [...this.#past.copies, file.digest];
+    this.#past = keepFormer(this.#senses.config.podDirectory, { ...this.#past, copies });
+  }
+
+  /** What the withdrawal has restored is the node's own, also where ours was the same once. */
+  #keepPast({ file }: Facts): void {
+    const { owned } = this.#journal?.journal ?? {};
+    if (owned === undefined || !isFound(file)) return;
+    const former = file.withdrawn({ ...owned, former: joined(this.#past.former, owned.former) });
+    const copies = this.#past.copies.filter((one) => one !== file.digest);
+    this.#past = keepFormer(this.#senses.config.podDirectory, { copies, former });
   }
 }

@@ -58,7 +58,7 @@ export const flags = {
   "hidden-files": {
     read: oneOf("Look", "Ignore", "Skip"),
     standard: "Look",
-    what: "Look refuses to hide another file of the kubelet's, Ignore and Skip do not look",
+    what: "Look refuses to hide another file of the kubelet's, Skip only .dockercfg in its directory, Ignore none",
   },
   // An hour: beyond it a rollout of a few nodes would take days, which nobody means.
   probation: {

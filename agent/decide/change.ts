@@ -2,8 +2,7 @@
 import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { granted, grantedKey, isOf } from "../facts/grant.ts";
-import { joined, kept } from "../journal/former.ts";
-import { callsWithin, firstJournal, isIdle, type Journal, type Owned } from "../journal/journal.ts";
+import { callsWithin, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { byTable } from "../restart/phases.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
@@ -65,7 +64,7 @@ export function change(
   const next: Journal = {
     ...rest,
     ...named(planned, document),
-    owned: known === undefined ? withFormer(planned.meanwhile, facts) : planned.meanwhile,
+    owned: planned.meanwhile,
     ...boundTo(facts),
     phase: "applying",
     matters: !isOnItsOwn && ((journal.phase === "applying" && journal.matters) || matters),
@@ -109,11 +108,6 @@ function isLeftAlone(facts: Facts, journal: Journal, { matters }: Plan): boolean
   // Another kubelet reads the file, if any does.
   if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
   return owes && isUnaskable(facts) && facts.healthy === true;
-}
-
-/** What was ours before a withdrawal is recognized also when something is in force again. */
-function withFormer(owned: Owned, { former }: Facts): Owned {
-  return { ...owned, ...kept(joined(former, owned.former)) };
 }
 
 /** In force, until config.json may be written again. */

@@ -10,9 +10,10 @@ import { change } from "./change.ts";
 import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { firstJournal, isIdle, type Journal, nothingOwned, unproved } from "../journal/journal.ts";
+import { joined } from "../journal/former.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
 import { byTable } from "../restart/phases.ts";
-import { awaitRepaired } from "../restart/reread.ts";
+import { awaitCleaned, awaitRepaired } from "../restart/reread.ts";
 import type { FoundFile, Plan } from "../delivery/delivery.ts";
 import { preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
@@ -74,7 +75,9 @@ function chain(facts: Facts): Answer {
   if (kept !== undefined) return kept;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   if (isQuarantined(facts, journal, document)) return quarantined(journal);
-  const planned = file.plan(journal, document, facts.lost);
+  const cleaning = journal === undefined ? takeOut(facts, document) : undefined;
+  if (cleaning !== undefined) return cleaning;
+  const planned = planFor(facts, journal, file, document);
   if (planned.changed) return change(facts, journal, file, document, planned);
   return asPlanned(facts, journal, file, document, planned);
 }
@@ -87,9 +90,8 @@ function untouched(facts: Facts, document: Document): Answer {
   const { left, file } = facts;
   const emptied = emptying(facts, document);
   if (emptied !== undefined) return emptied;
-  if (left) return leave;
-  const back = cameBack(facts, document);
-  if (back !== undefined) return record(codes.toBeWritten, back);
+  const cleaning = takeOut(facts, document) ?? (left ? leave : awaitCleaned(facts));
+  if (cleaning !== undefined) return cleaning;
   // What is in force lies elsewhere: that nothing is left here confirms nothing.
   if (facts.elsewhere !== undefined) return wait(codes.elsewhere, resync, facts.elsewhere);
   const detail = "note" in file ? file.note : undefined;
@@ -111,15 +113,34 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
 }
 
 /**
- * The journal of a node where another program wrote an old copy of ours back after the withdrawal;
- * undefined where none is. It is taken out like a drift, without a restart.
+ * Takes an old copy of ours out that another program wrote back after the withdrawal; undefined
+ * where there is none. It has no undo, so no byte of what is withdrawn is kept.
  */
-function cameBack({ file, former }: Facts, document: Document): Journal | undefined {
-  if (former.length === 0 || !isFound(file)) return undefined;
-  const { revision, digest, content } = document;
-  const owned = { ...nothingOwned, former };
-  const journal = { ...firstJournal(file.now), revision, digest, content, owned };
-  return file.plan(journal, document, false).changed ? journal : undefined;
+function takeOut(facts: Facts, document: Document): Step | undefined {
+  const { file, former, writeIn, lost } = facts;
+  // An unreadable journal that was set aside would go with the folder.
+  if (former.length === 0 || lost || !isFound(file)) return undefined;
+  const journal = { ...firstJournal({ absent: true }), owned: { ...nothingOwned, former } };
+  const plan = file.plan(journal, { ...document, intent: "release" }, false);
+  if (!plan.changed) return undefined;
+  if (writeIn > 0) return wait(codes.toBeWritten, writeIn);
+  const clean: Step = atOnce({ action: "clean", code: codes.toBeWritten, plan, found: file });
+  return clean;
+}
+
+/** With what was ours before a withdrawal, where an old copy of that has come back. */
+function planFor(
+  { former, lost }: Facts,
+  journal: Journal | undefined,
+  file: FoundFile,
+  document: Document,
+): Plan {
+  if (journal !== undefined && former.length > 0) {
+    const owned = { ...journal.owned, former: joined(former, journal.owned.former) };
+    const planned = file.plan({ ...journal, owned }, document, lost);
+    if (planned.changed) return planned;
+  }
+  return file.plan(journal, document, lost);
 }
 
 function isUntouched({ journal, lost }: Facts): boolean {

@@ -4,6 +4,7 @@
  * config-json/, chosen in main.ts.
  */
 import type { FileIdentity } from "../files/atomic-write.ts";
+import type { Former } from "../journal/former.ts";
 import type { File, Journal, Owned } from "../journal/journal.ts";
 import type { Document } from "./mount.ts";
 
@@ -58,6 +59,11 @@ export type FoundFile = Readonly<{
   undone: (journal: Journal) => Owned;
   /** Whether everything that we put there last is there still; needs no Secret. */
   holds: (owned: Owned) => boolean;
+  /**
+   * What to recognize, after a withdrawal, in an old copy that comes back: all that was ours, but
+   * nothing that the withdrawal has restored.
+   */
+  withdrawn: (owned: Owned) => Former;
   /** Which entries of other programs the kubelet tries before ours, for the report of the node. */
   rivals?: (owned: Owned) => string | undefined;
   /**

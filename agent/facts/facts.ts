@@ -45,7 +45,10 @@ export type Facts = Readonly<{
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
-  /** What was ours before a withdrawal that this pod has ended. */
+  /**
+   * What was ours before a withdrawal that this pod has ended. Empty unless config.json is, byte
+   * for byte, as it was while ours were in force: a single equal entry may be the owner's own.
+   */
   former: Former;
   /** The journal is not on the disk: it is what this process read there last. */
   vanished: boolean;
@@ -84,6 +87,8 @@ export type Facts = Readonly<{
   restarts: number;
   /** Milliseconds since the last of them; infinite if there was none. */
   sinceRestart: number;
+  /** Milliseconds since this process took an old copy out; infinite if it did not. */
+  sinceCleaned: number;
   /** This process's last write failed, such as on a full disk. */
   unwritable: boolean;
 }>;

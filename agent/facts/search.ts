@@ -63,13 +63,18 @@ export function hidden(sight: Sight, beside: FileContent, around: Surroundings |
     const content = files[path];
     if (content === undefined)
       return { kind: "unknown", what: `it searches ${path}, where nobody looked` };
-    if (typeof content === "object")
-      return { kind: "unknown", what: `${path}: ${content.unknown}` };
-    if (content === "entries") return { kind: "file", what: path };
+    const one = hiddenAt(path, content);
+    if (one !== undefined) return one;
     // It parses, so the kubelet searches no further.
     if (content === "empty" && around) break;
   }
   return { kind: "nothing" };
+}
+
+/** The same of one file alone; undefined if it would hide nothing there. */
+export function hiddenAt(path: string, content: FileContent): Hides | undefined {
+  if (typeof content === "object") return { kind: "unknown", what: `${path}: ${content.unknown}` };
+  return content === "entries" ? { kind: "file", what: path } : undefined;
 }
 
 /**

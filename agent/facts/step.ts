@@ -59,6 +59,8 @@ export type Step = StepReason &
     | Readonly<{ action: "end"; exit: number; word: WordKind }>
     /** The unreadable journal is moved out of the way. */
     | Readonly<{ action: "set aside" }>
+    /** Only config.json, without a journal; then our folder goes, too. */
+    | Readonly<{ action: "clean"; plan: Rewrite; found: FoundFile }>
     /** Our folder goes: nothing of ours is left on the node. */
     | Readonly<{ action: "leave" }>
   );

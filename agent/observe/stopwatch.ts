@@ -43,6 +43,7 @@ export class Deeds {
   /** The last write failed, and not because another writer was at work. */
   unwritable = false;
   #barred: Readonly<{ why: string; at: number }> | undefined;
+  #cleaned = Number.NEGATIVE_INFINITY;
   #restarted = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
   #count = 0;
@@ -78,6 +79,16 @@ export class Deeds {
   /** Milliseconds since then; infinite before the first. */
   sinceRestart(): number {
     return this.#clock() - this.#restarted;
+  }
+
+  /** An old copy of ours was taken out after a withdrawal. */
+  cleaned(): void {
+    this.#cleaned = this.#clock();
+  }
+
+  /** Milliseconds since then; infinite before the first. */
+  sinceCleaned(): number {
+    return this.#clock() - this.#cleaned;
   }
 
   wrote(): void {

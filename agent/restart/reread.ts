@@ -42,11 +42,22 @@ export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefine
   return waits ?? record(codes.inForce, read);
 }
 
+/**
+ * The same after an old copy of ours was taken out. No journal is left to record it: an agent that
+ * starts meanwhile does not wait.
+ */
+export function awaitCleaned({ sinceCleaned }: Facts): Step | undefined {
+  return waiting(rereadAfter - sinceCleaned);
+}
+
 /** The wait; undefined when it is over. */
 function rereading(renamed: NonNullable<Journal["renamed"]>, { time }: Facts): Step | undefined {
   // The node rebooted since: every process has read the new file.
   if (renamed.boot !== time.boot) return undefined;
-  const remaining = renamed.monotonic + rereadAfter - time.monotonic;
+  return waiting(renamed.monotonic + rereadAfter - time.monotonic);
+}
+
+function waiting(remaining: number): Step | undefined {
   if (remaining <= 0) return undefined;
   const left = `${Math.ceil(remaining / 1000)} s more`;
   return wait(codes.toBeReread, Math.min(remaining, longestWait), left);

@@ -76,8 +76,11 @@ type Internals = {
   _methodReturnHandlers: Record<number, () => void>;
 };
 
-/** How many ends of jobs are kept while nobody waits for one; a restart makes a handful. */
-const kept = 1000;
+/**
+ * How many ends of jobs are kept, the newest. A connection makes one restart at most, whose end may
+ * be read together with the reply; other jobs may end at the same time.
+ */
+const kept = 32;
 
 /** Begins to connect to systemd's socket; `stop` ends whatever is being waited for. */
 export async function connectTo(path: string, stop: AbortSignal): Promise<Connection> {
@@ -122,7 +125,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
     // Unasked, systemd sends its direct peers every signal, such as each change of each unit.
     if (type !== MessageType.SIGNAL || member !== "JobRemoved") return;
     const one = { job: body[1], result: String(body[3]) };
-    if (ended.length < kept) ended.push(one);
+    if (ended.push(one) > kept) ended.shift();
     listener?.(one);
   });
 

@@ -3,7 +3,7 @@ import type { FoundFile } from "../delivery.ts";
 import type { Present } from "./file.ts";
 import { healed, isUnexplained, plan, planRestore, previous, undone } from "./plan.ts";
 import { rivalsIn } from "./rivals.ts";
-import { holds } from "./threeway.ts";
+import { holds, withdrawn } from "./threeway.ts";
 
 export function foundOf(file: Present): FoundFile {
   const { kind, identity } = file;
@@ -18,6 +18,7 @@ export function foundOf(file: Present): FoundFile {
     planRestore: (journal) => planRestore(file, journal),
     undone,
     holds: (owned) => holds(file.document, owned),
+    withdrawn,
     rivals: (owned) => rivalsIn(file.document, owned),
     isUnexplained: (document) => isUnexplained(file, document),
   };

@@ -13,7 +13,7 @@ import { aliases, digest } from "./compare.ts";
 import type { NodeDocument } from "./document.ts";
 import { type RawJson, plain, valueOf } from "./value.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
-import { type Former, joined, kept, without } from "#agent/journal/former.ts";
+import { type Former, formerOf, joined, kept, without } from "#agent/journal/former.ts";
 import type { Owned } from "#agent/journal/journal.ts";
 import type { Desired } from "../mount.ts";
 
@@ -40,9 +40,8 @@ export function put(
     entries: owned.entries.filter(({ key }) => !desired.entries.has(key)),
     rest: owned.rest.filter(({ key }) => !desired.rest.has(key)),
   };
-  const isOld = olderThan(owned.former);
-  const withdrawn = withdraw(current, gone, owned);
-  const cleared = withoutOld(withdrawn, isOld, desired);
+  const isOld = olderThan(owned);
+  const cleared = withoutOld(withdraw(current, gone, owned), isOld, desired);
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
@@ -86,9 +85,13 @@ export function put(
 
 type IsOld = (key: string, raw: RawJson) => boolean;
 
-/** Whether a value is one that was ours for these images, in whatever spelling. */
-function olderThan(former: Owned["former"]): IsOld {
-  if (former === undefined) return () => false;
+/**
+ * Whether a value is one that was ours for these images, in whatever spelling. What ours have
+ * displaced is not: a removal restores it.
+ */
+function olderThan({ former: all, entries }: Owned): IsOld {
+  if (all === undefined) return () => false;
+  const former = without(all, restoredBy(entries));
   const byImages = new Map<string, Set<string>>();
   for (const { key, wrote } of former) {
     const images = imagesOf(key);
@@ -141,6 +144,11 @@ function restoredBy(entries: readonly Own[]): (key: string, digest: string) => b
   return (key, one) => byImages.get(imagesOf(key))?.has(one) === true;
 }
 
+/** See FoundFile.withdrawn. */
+export function withdrawn(owned: Owned): Former {
+  return without(formerOf(owned), restoredBy(owned.entries));
+}
+
 /**
  * What is ours once `restore` has undone a change: what was ours before it. What the change has
  * written is no longer, but is recognized if another program has a copy of it.
@@ -167,10 +175,8 @@ export function release(current: NodeDocument, owned: Owned, desired: Desired): 
       : { ...one, kept: undefined };
   });
   const gone = { ...owned, entries: entries.filter(({ kept }) => kept === undefined) };
-  const withdrawn = withdraw(current, gone, owned);
-  const isOld = olderThan(owned.former);
   const none = { entries: new Map(), rest: new Map() };
-  const document = withoutOld(withdrawn, isOld, none);
+  const document = withoutOld(withdraw(current, gone, owned), olderThan(owned), none);
   const auths = new Map(document.auths);
   for (const { key, wrote, kept: stays } of entries) {
     if (stays !== undefined && (!auths.has(key) || wrote.includes(digest(auths.get(key)))))

@@ -24,6 +24,7 @@ import {
   restarting,
   reviving,
 } from "./facts/facts.fixture.ts";
+import { isFound } from "./delivery/delivery.ts";
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import type { Rewrite } from "./delivery/delivery.ts";
@@ -114,6 +115,19 @@ test("keeps the journal unchanged if a file cannot be replaced, and tries again 
       if (journal === undefined) assert.ok(!existsSync(join(folder, "journal.json")));
       else assert.deepEqual(kept(folder), before);
     }
+});
+
+test("removes our folder even if an old copy cannot be removed", async (t) => {
+  const { effects, folder, history } = place(t);
+  const write = () => Promise.reject(new Error("rename"));
+  const found = facts({ file: absent }).file;
+  assert.ok(isFound(found));
+  const plan = { changed: true, file: { absent: true } } as const;
+  const step: Step = { action: "clean", code: "GPS226", ready: false, again: 0, plan, found };
+  const failing = { ...effects, delivery: { ...effects.delivery, write } };
+  await assert.rejects(act(step, failing), /rename/);
+  assert.ok(!existsSync(folder));
+  assert.equal(history.sinceCleaned(), Number.POSITIVE_INFINITY);
 });
 
 test("keeps the journal of a change whose answer is written if a file cannot be replaced", async (t) => {

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./facts/config.ts";
-import { removeFolder } from "./journal/folder.ts";
+import { makeFolder, removeFolder } from "./journal/folder.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
@@ -39,6 +39,9 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
     case "restore":
       await write(step.plan, step.found, effects);
       return undefined;
+    case "clean":
+      await clean(step, effects);
+      return undefined;
     case "restart":
       return await restart(step, effects);
     case "revive":
@@ -51,11 +54,12 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
       setAside(under(effects, nodeFiles.folder));
       return undefined;
     case "leave":
-      await removeFolder(under(effects, nodeFiles.folder), () => effects.lock.release());
+      await leave(effects);
       return undefined;
   }
 }
 
+type ToClean = Extract<Step, { action: "clean" }>;
 type ToApply = Extract<Step, { action: "apply" }>;
 
 async function apply(step: ToApply, effects: Effects): Promise<void> {
@@ -72,6 +76,22 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
     }
     throw error;
   }
+}
+
+/** Done in one action. An agent that ended between two would leave its folder behind. */
+async function clean({ plan, found }: ToClean, effects: Effects): Promise<void> {
+  try {
+    // The new file is staged there.
+    await makeFolder(under(effects, nodeFiles.folder));
+    await write(plan, found, effects);
+    effects.history.cleaned();
+  } finally {
+    await leave(effects);
+  }
+}
+
+async function leave(effects: Effects): Promise<void> {
+  await removeFolder(under(effects, nodeFiles.folder), () => effects.lock.release());
 }
 
 /** chattr +i, a read-only file system, a mount in place of the file, SELinux. */

@@ -145,7 +145,7 @@ export class FakeNode {
 
   #act(step: Step, cut: boolean): void {
     if (step.action === "leave") this.journal = undefined;
-    else if (step.action === "restore") this.#write(step.plan.file);
+    else if (step.action === "restore" || step.action === "clean") this.#write(step.plan.file);
     else if (step.action === "apply") {
       if (this.#keep(step.journal) && !cut) this.#write(step.plan.file);
     } else if (step.action === "record" || step.action === "give up") this.#keep(step.journal);

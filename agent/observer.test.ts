@@ -89,11 +89,16 @@ class Place {
     return step;
   }
 
+  async acts(): Promise<Step> {
+    const step = await this.looks();
+    await act(step, this.#effects);
+    return step;
+  }
+
   /** Looks and acts until there is nothing to do. */
   async rests(): Promise<Step> {
     for (let looks = 0; looks < 30; looks += 1) {
-      const step = await this.looks();
-      await act(step, this.#effects);
+      const step = await this.acts();
       if (step.action === "nothing" || step.code === "GPS254") return step;
     }
     return assert.fail("it never rests");
@@ -329,3 +334,158 @@ test("reads files without the kubelet's link each time", { skip }, async (t) => 
     assert.deepEqual(place.asked, ["read", "healthz"].toSorted());
   }
 });
+
+const own = { auth: Buffer.from("user:own").toString("base64") };
+const change = (place: Place, revision: number, asked: Parameters<NodeDirectory["mount"]>[1]) => {
+  place.node.mount(revision, asked);
+  place.node.grant(revision);
+  return place.rests();
+};
+
+test(
+  "keeps the node's own entry that a withdrawal restored, also where ours was the same once",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    const before = JSON.stringify({ auths: { "a.io": own } });
+    writeFileSync(node.config, before, { mode: 0o600 });
+    await place.rests();
+    await change(place, 2, { additional: { "a.io": "own" } });
+    // Ours is then, byte for byte, what the withdrawal restores.
+    writeFileSync(node.config, before, { mode: 0o600 });
+    await place.rests();
+    await change(place, 3, { additional: { "a.io": "third" } });
+    assert.equal((await change(place, 4, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    assert.equal((await place.rests()).code, "GPS224");
+    assert.equal(node.file, before);
+    // The next withdrawal gives it back, too, whatever the first has noted.
+    await change(place, 5, { additional: { "a.io": "fifth" } });
+    assert.equal((await change(place, 6, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    await place.rests();
+    assert.equal(node.file, before);
+  },
+);
+
+test(
+  "keeps what the owner writes by hand after a withdrawal, also with an entry that was ours",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    await change(place, 2, { additional: { "a.io": "own" } });
+    assert.equal((await change(place, 3, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    for (const auths of [{ "a.io": own, "b.io": own }, { "a.io": { ...own, email: "a@b.c" } }]) {
+      const mine = JSON.stringify({ auths });
+      writeFileSync(node.config, mine, { mode: 0o600 });
+      assert.equal((await place.rests()).code, "GPS224");
+      assert.equal(node.file, mine);
+    }
+  },
+);
+
+test(
+  "takes a copy out again that is older than the last change before the withdrawal",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    await place.rests();
+    const copy = node.file ?? "";
+    await change(place, 2, { additional: { "b.io": "ours" } });
+    assert.equal((await change(place, 3, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    writeFileSync(node.config, copy, { mode: 0o600 });
+    assert.equal((await place.rests()).code, "GPS254");
+    assert.doesNotMatch(node.file ?? "", /a\.io/);
+  },
+);
+
+test(
+  "keeps the node's own entry in an old copy that comes back, also where ours was the same later",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    writeFileSync(node.config, JSON.stringify({ auths: { "c.io": own } }), { mode: 0o600 });
+    await place.rests();
+    const copy = node.file ?? "";
+    assert.match(copy, /a\.io/);
+    for (const [revision, password] of [
+      [2, "other"],
+      [3, "own"],
+    ] as const)
+      await change(place, revision, { additional: { "a.io": "ours", "c.io": password } });
+    assert.equal((await change(place, 4, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    writeFileSync(node.config, copy, { mode: 0o600 });
+    assert.equal((await place.rests()).code, "GPS254");
+    assert.deepEqual(JSON.parse(node.file ?? ""), { auths: { "c.io": own } });
+  },
+);
+
+test(
+  "restores the node's own entry that ours equalled more changes ago than are remembered",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    const before = JSON.stringify({ auths: { "a.io": own } });
+    writeFileSync(node.config, before, { mode: 0o600 });
+    await place.rests();
+    await change(place, 2, { additional: { "a.io": "own" } });
+    for (let revision = 3; revision < 13; revision += 1)
+      await change(place, revision, { additional: { "a.io": `number ${revision}` } });
+    assert.equal((await change(place, 13, { intent: "release" })).code, "GPS224");
+    assert.equal(node.file, before);
+  },
+);
+
+test(
+  "leaves nothing behind after any step, when it takes a copy out that came back",
+  { skip },
+  async (t) => {
+    for (const before of [undefined, JSON.stringify({ auths: { "b.io": own } })]) {
+      const place = new Place(t);
+      const { node } = place;
+      if (before !== undefined) writeFileSync(node.config, before, { mode: 0o600 });
+      await place.rests();
+      const copy = node.file ?? "";
+      assert.equal((await change(place, 2, { intent: "release" })).code, "GPS224");
+      place.restarts();
+      writeFileSync(node.config, copy, { mode: 0o600 });
+      const steps: string[] = [];
+      for (let seconds = 0; seconds < 360; seconds += 30) {
+        const step = await place.acts();
+        if (step.code !== steps.at(-1)) steps.push(step.code);
+        assert.ok(!existsSync(node.folder), step.code);
+      }
+      assert.deepEqual(steps, ["GPS226", "GPS254", "GPS224"]);
+      assert.deepEqual(JSON.parse(node.file ?? "null"), JSON.parse(before ?? "null"));
+    }
+  },
+);
+
+test(
+  "takes a withdrawn credential out that came back right before the next change",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    await place.rests();
+    const copy = node.file ?? "";
+    assert.equal((await change(place, 2, { intent: "release" })).code, "GPS224");
+    place.restarts();
+    writeFileSync(node.config, copy, { mode: 0o600 });
+    assert.equal((await change(place, 3, { additional: { "b.io": "ours" } })).code, "GPS200");
+    assert.doesNotMatch(node.file ?? "", /a\.io/);
+    assert.match(node.file ?? "", /b\.io/);
+    assert.deepEqual(
+      node.kept.filter((name) => name.startsWith("previous")),
+      [],
+    );
+  },
+);

@@ -15,14 +15,8 @@ import { type Facts, unasked } from "./facts/facts.ts";
 import { whyElsewhere, Readings } from "./observe/readings.ts";
 import { askHides } from "./observe/hidden-files.ts";
 import { hasLeftovers } from "./journal/folder.ts";
-import {
-  type Former,
-  formerOf,
-  joinFormer,
-  isIdle,
-  type JournalReading,
-} from "./journal/journal.ts";
-import { saveFormer, readFormer, corruptName } from "./journal/store.ts";
+import { joinFormer, isIdle, type JournalReading, type Owned } from "./journal/journal.ts";
+import { savePast, type Past, readPast, corruptName } from "./journal/store.ts";
 import { failedKey, belongsTo, type Observed } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet.ts";
 import type { Question, Step } from "./facts/step.ts";
@@ -49,14 +43,14 @@ export class Observer {
   readonly #readings: Readings;
   /** Kept in memory, because administrators delete folders that they do not know. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
-  #former: Former;
+  #past: Past;
   #observed: Observed = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
 
   constructor(inputs: Inputs) {
     this.#inputs = inputs;
     this.#stopwatch = new Stopwatch(inputs.clock);
     this.#readings = new Readings(inputs);
-    this.#former = readFormer(inputs.config.podDirectory);
+    this.#past = readPast(inputs.config.podDirectory);
   }
 
   /** The observations of the last look. */
@@ -109,7 +103,7 @@ export class Observer {
       elsewhere: whyElsewhere(config),
       journal,
       vanished,
-      former: this.#former,
+      former: this.#isCopy(file) ? this.#past.former : [],
       lost: existsSync(join(folder, corruptName)),
       leftovers: journal.kind === "none" && hasLeftovers(folder),
       file,
@@ -125,6 +119,7 @@ export class Observer {
       writeIn: history.writeIn(),
       restarts: history.restarts,
       sinceRestart: history.sinceRestart(),
+      sinceCleaned: history.sinceCleaned(),
       unwritable: history.unwritable,
     };
   }
@@ -172,13 +167,32 @@ export class Observer {
       failed: failedKey(known),
     };
     if (step.action === "leave") {
-      const { owned } = this.#journal?.journal ?? {};
-      if (owned !== undefined) this.#former = joinFormer(this.#former, formerOf(owned));
       // Saved before the folder is removed, which holds the only other record.
-      saveFormer(this.#inputs.config.podDirectory, this.#former);
+      this.#keepPast(facts);
       this.#journal = undefined;
-    }
+    } else if (known !== undefined) this.#noteCopy(facts.file, known.owned);
     if (step.action !== "nothing") this.#readings.forget();
     return step;
+  }
+
+  #isCopy(file: NodeFile): boolean {
+    return file.kind === "file" && this.#past.copies.includes(file.digest);
+  }
+
+  /** Notes a file that contains all of ours. A copy may be restored after a withdrawal. */
+  #noteCopy(file: NodeFile, owned: Owned): void {
+    const isWhole = owned.entries.some(({ vacant }) => !vacant);
+    if (file.kind !== "file" || !isWhole || this.#isCopy(file) || !file.holds(owned)) return;
+    const copies = [...this.#past.copies, file.digest];
+    this.#past = savePast(this.#inputs.config.podDirectory, { ...this.#past, copies });
+  }
+
+  /** What the withdrawal has given back is the node's own, even if ours once had the same value. */
+  #keepPast({ file }: Facts): void {
+    const { owned } = this.#journal?.journal ?? {};
+    if (owned === undefined || !isFound(file)) return;
+    const former = file.withdrawn({ ...owned, former: joinFormer(this.#past.former, owned.former) });
+    const copies = this.#past.copies.filter((one) => one !== file.digest);
+    this.#past = savePast(this.#inputs.config.podDirectory, { copies, former });
   }
 }

@@ -49,6 +49,31 @@ const plain = (printed: string): string =>
     .replaceAll(/\b\d+(?:s|m\d+s)$/gm, "AGE")
     .trim();
 
+/** Widths of columns and ages differ from run to run. */
+const shapeOf = (line: string): string =>
+  line
+    .trim()
+    .replaceAll(/\s+/g, " ")
+    .replace(/(?: \d+[smhd])(?:\d+[smh])?$/, " AGE");
+
+/**
+ * The first line of what a page shows that the output lacks, in the order of the page; undefined if
+ * it has them all. For a page that leaves lines out: `…` stands for them, or for a part of a line.
+ */
+export function missingLine(shown: string, printed: string): string | undefined {
+  const found = printed.split("\n").map(shapeOf);
+  for (const line of shown.split("\n").map(shapeOf)) {
+    if (line === "" || line === "…") continue;
+    const [begin = "", end] = line.split("…");
+    const fits = (one: string): boolean =>
+      end === undefined ? one === line : one.startsWith(begin) && one.endsWith(end);
+    const at = found.findIndex(fits);
+    if (at < 0) return line;
+    found.splice(0, at + 1);
+  }
+  return undefined;
+}
+
 export type Desk = Readonly<{
   folder: string;
   /** Runs a block as it stands; its output of both kinds. Fails where a command does. */

@@ -6,6 +6,7 @@ import { load } from "js-yaml";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
+import { commands } from "#plugin/commands.ts";
 import { example } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
@@ -18,7 +19,11 @@ test("generates pages that match their sources in code and tests", () => {
 });
 
 const hand = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md", "ROADMAP.md"];
-const all = [...hand, "CHANGELOG.md", ...globSync("docs/**/*.md")];
+const all = [
+  ...hand,
+  "CHANGELOG.md",
+  ...globSync(["docs/**/*.md", "manifests/**/*.md", "lib/**/*.md"]),
+];
 
 test("every link between the pages leads to a file, and to a heading of it", () => {
   for (const file of all) {
@@ -33,6 +38,55 @@ test("every link between the pages leads to a file, and to a heading of it", () 
         );
     }
   }
+});
+
+test("README.md leads to every page, but the inside ones, in two clicks", () => {
+  const linked = (file: string): string[] =>
+    Array.from(readFileSync(file, "utf8").matchAll(/\]\(([^)#:]+\.md)/g), ([, target = ""]) =>
+      join(dirname(file), target),
+    );
+  const first = linked("README.md");
+  const reached = new Set([...first, ...first.flatMap(linked)]);
+  const wanted = globSync("docs/{use,recipes,extend,reference}/*.md");
+  assert.ok(wanted.length > 20, String(wanted.length));
+  assert.deepEqual(
+    wanted.filter((page) => !reached.has(page)),
+    [],
+  );
+});
+
+const named = /\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g;
+
+test("every page that code, manifests or messages name exists, with its heading", () => {
+  const folders = "{agent,bench,controller,fleet,lib,manifests,plugin,tenants,test,tools}";
+  const files = globSync(`${folders}/**/*.{ts,yaml,tpl,txt,md,lua,json}`);
+  let found = 0;
+  for (const file of files)
+    for (const [text] of readFileSync(file, "utf8").matchAll(named)) {
+      const [page = "", anchor] = text.split("#");
+      assert.ok(existsSync(page), `${file}: ${text}`);
+      if (anchor !== undefined)
+        assert.ok(anchorsOf(readFileSync(page, "utf8")).has(anchor), `${file}: ${text}`);
+      found += 1;
+    }
+  assert.ok(found > 100, String(found));
+});
+
+test("every command of the plugin in a page's prose exists, with its flags", () => {
+  let found = 0;
+  for (const file of all.filter((name) => name !== "CHANGELOG.md")) {
+    const prose = readFileSync(file, "utf8").replaceAll(/^```[^]*?^```$/gm, "");
+    const lines = prose.replaceAll(/\s+/g, " ").matchAll(/`kubectl pull-secret ([^`]+)`/g);
+    for (const [, line = ""] of lines) {
+      const [one = "", two = ""] = line.split(" ");
+      const command = commands[`${one} ${two}`] ?? commands[one];
+      assert.ok(command, `${file}: ${line}`);
+      for (const [, flag = ""] of line.matchAll(/ --([a-z][a-z-]*)/g))
+        assert.ok(Object.hasOwn(command.flags, flag), `${file}: ${line}`);
+      found += 1;
+    }
+  }
+  assert.ok(found > 20, String(found));
 });
 
 test("every file or folder of the checkout that a page names exists", () => {

@@ -1,6 +1,6 @@
 /**
- * docs/recipes/README.md and docs/use/troubleshoot.md: what they show is what our own code
- * takes.
+ * The pages of docs/recipes/, docs/use/quick-start.md and docs/use/troubleshoot.md: what they show
+ * is what our own code takes.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -8,13 +8,20 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { load, loadAll } from "js-yaml";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { leaseIn } from "#kube/client/paths.ts";
+import { stalledReasons } from "#api/reasons.ts";
+import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
+import { catalogue } from "#controller/sources/problems.ts";
+import { troubles } from "#controller/status/troubles.ts";
+import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { object } from "#plugin/object.fixture.ts";
 import { parse } from "#pullsecret/document/parse.ts";
+import { missingLine, pageOf } from "#test/page.ts";
 import { linesOf } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { textOf } from "./install/yaml.ts";
+import { ofAgents } from "./pages/codes/agents.ts";
 
 const page = readFileSync("docs/recipes/README.md", "utf8");
 
@@ -93,10 +100,88 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
   for (const line of same) assert.ok(ofReadme.includes(line), line);
 });
 
+for (const [what, shown, printed, missing] of [
+  [
+    "accepts other ages and widths",
+    "NAME  AGE\na     5s",
+    "NAME     AGE\na        12m30s",
+    undefined,
+  ],
+  ["accepts lines that the page leaves out", "a\n…\nc", "a\nb\nc\nd", undefined],
+  ["accepts a part of a line that the page leaves out", "a … d", "a b c d", undefined],
+  ["finds another end of a line", "a … d", "a b c", "a … d"],
+  ["finds another word", "pod/a created", "pod/a unchanged", "pod/a created"],
+  ["finds another order", "a\nb", "b\na", "b"],
+  ["finds a line that occurs once too often", "a\na", "a", "a"],
+  ["finds a missing column", "NAME READY\na 1/1", "NAME\na", "NAME READY"],
+] as const)
+  test(`comparing a page with an output ${what}`, () => {
+    assert.equal(missingLine(shown, printed), missing);
+  });
+
+test("the quick start shows the output of each step, but of those that print nothing of ours", () => {
+  const blocks = pageOf("use/quick-start.md").blocksBelow("# Quick start on kind");
+  const silent = blocks.filter(({ printed }) => printed === undefined);
+  assert.deepEqual(
+    silent.map(({ body }) => body.split(" ", 1)[0]),
+    ["npm", "kind"],
+  );
+});
+
 test("troubleshooting asks for the Lease and the Deployment that there are", () => {
   const text = readFileSync("docs/use/troubleshoot.md", "utf8");
   const lease = leaseIn("kube-system").split("/").at(-1) ?? "";
   assert.ok(text.includes(`kubectl get lease -n kube-system ${lease}\n`), lease);
   const [, deployment = ""] = /^ {2}name: (\S+)$/m.exec(textOf("base/deployment.yaml")) ?? [];
   assert.ok(text.includes(`kubectl logs -n kube-system deploy/${deployment}\n`), deployment);
+});
+
+const symptoms = readFileSync("docs/use/troubleshoot.md", "utf8");
+
+test("troubleshooting shows what explain prints of a pod that has no credential", async () => {
+  const heading = "## A pod is in ImagePullBackOff or ErrImagePull";
+  const blocks = pageOf("use/troubleshoot.md").blocksBelow(heading);
+  const block = blocks.find(({ body }) => body.includes(" explain pod/"));
+  assert.ok(block?.printed);
+  const [, , ...argv] = block.body.trim().split(" ");
+  const image = "quay.io/acme/app:1";
+  const refusal = "unauthorized: access to the requested resource is not authorized";
+  const waiting = {
+    reason: "ImagePullBackOff",
+    message: `Back-off pulling image "${image}": ErrImagePull: failed to pull ${image}: ${refusal}`,
+  };
+  const cluster = new FakeCluster();
+  cluster.objects.set(globalPullSecretPath, object({ status: { registries: [] } }));
+  cluster.objects.set("/api/v1/namespaces/team-a/serviceaccounts/default", {});
+  cluster.objects.set("/api/v1/namespaces/team-a/pods/web-0", {
+    metadata: { name: "web-0", namespace: "team-a", uid: "u1" },
+    spec: { nodeName: "node1", containers: [{ name: "app", image }] },
+    status: { containerStatuses: [{ name: "app", state: { waiting } }] },
+  });
+  const { code, out, err } = await call(argv, { cluster });
+  assert.deepEqual([code, err], [0, ""]);
+  assert.equal(missingLine(block.printed, out), undefined, out);
+});
+
+test("troubleshooting has every reason of Stalled, beside the code that status prints with it", () => {
+  const rows = symptoms.split("\n").filter((line) => /^\| `(?:Stalled|Paused)/.test(line));
+  const reasons = rows.map((row) => row.split(" | ")[1] ?? "");
+  assert.deepEqual(reasons.toSorted(), Object.keys(stalledReasons).toSorted());
+  let coded = 0;
+  for (const [kind, { condition, reason }] of Object.entries(troubles)) {
+    if (condition !== "Stalled" || !Object.hasOwn(catalogue, kind)) continue;
+    const [code] = catalogue[kind as keyof typeof catalogue];
+    const row = rows.find((one) => one.includes(` | ${reason} | `)) ?? "";
+    assert.ok(row.startsWith(`| \`Stalled: ${code}\``), `${code}: ${row}`);
+    assert.ok(row.includes(`(../reference/errors.md#${code.toLowerCase()})`), row);
+    coded += 1;
+  }
+  assert.ok(coded > 8, String(coded));
+});
+
+test("troubleshooting has every code with which an agent changes nothing", () => {
+  const [, section = ""] = symptoms.split("## One node does not get the credential");
+  const codes = Object.entries(ofAgents).filter(([, [own]]) => own.includes(" changes nothing "));
+  assert.ok(codes.length > 12, String(codes.length));
+  for (const [code] of codes) assert.match(section, new RegExp(`^\\| .*\\[${code}\\]`, "m"), code);
 });

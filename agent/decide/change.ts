@@ -15,13 +15,10 @@ import {
 import type { Facts } from "../facts/facts.ts";
 import { granted, grantedKey, belongsTo } from "../facts/grant.ts";
 import {
-  joinFormer,
-  formerField,
   restartsWithin,
   firstJournal,
   isIdle,
   type Journal,
-  type Owned,
 } from "../journal/journal.ts";
 import { byTable } from "./restart.ts";
 import { type FoundFile, isFound, type Plan } from "../delivery/delivery.ts";
@@ -94,7 +91,7 @@ export function change(
   const next: Journal = {
     ...rest,
     ...named(planned, document),
-    owned: known === undefined ? withFormer(planned.meanwhile, facts) : planned.meanwhile,
+    owned: planned.meanwhile,
     ...unitRecord(facts),
     phase: "applying",
     matters: !isOnItsOwn && ((journal.phase === "applying" && journal.matters) || matters),
@@ -138,14 +135,6 @@ function cannotRestart(facts: Facts, journal: Journal, { matters }: Plan): boole
   // The kubelet of another directory may read the file.
   if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
   return owes && isOutOfReach(facts) && facts.healthy === true;
-}
-
-/**
- * Adds the values that were ours before a withdrawal, so that it is recognized again once new
- * content is in force.
- */
-function withFormer(owned: Owned, { former }: Facts): Owned {
-  return { ...owned, ...formerField(joinFormer(former, owned.former)) };
 }
 
 /** Keeps the content in force until config.json may be written again. */

@@ -21,6 +21,7 @@ import type { Facts } from "../facts/facts.ts";
 import {
   firstJournal,
   isIdle,
+  joinFormer,
   type Journal,
   nothingOwned,
   unproved,
@@ -28,7 +29,7 @@ import {
   type File,
 } from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
-import { byTable, awaitRepaired, undone, idleAs, isAwaitingReread } from "./restart.ts";
+import { byTable, awaitCleaned, awaitRepaired, undone, idleAs, isAwaitingReread } from "./restart.ts";
 import { type FoundFile, type Plan, isFound } from "../delivery/delivery.ts";
 import {
   granted,
@@ -92,7 +93,9 @@ function chain(facts: Facts): Answer {
   if (kept !== undefined) return kept;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   if (isQuarantined(facts, journal, document)) return quarantined(journal);
-  const planned = file.plan(journal, document, facts.lost);
+  const cleaning = journal === undefined ? takeOut(facts, document) : undefined;
+  if (cleaning !== undefined) return cleaning;
+  const planned = planFor(facts, journal, file, document);
   if (planned.changed) return change(facts, journal, file, document, planned);
   return asPlanned(facts, journal, file, document, planned);
 }
@@ -105,9 +108,8 @@ function untouched(facts: Facts, document: Document): Answer {
   const { leftovers, file } = facts;
   const emptied = emptying(facts, document);
   if (emptied !== undefined) return emptied;
-  if (leftovers) return leave;
-  const back = restoredByOthers(facts, document);
-  if (back !== undefined) return record(codes.toBeWritten, back);
+  const cleaning = takeOut(facts, document) ?? (leftovers ? leave : awaitCleaned(facts));
+  if (cleaning !== undefined) return cleaning;
   // The kubelet uses another directory. An empty directory here does not confirm a withdrawal.
   if (facts.elsewhere !== undefined) return wait(codes.elsewhere, resync, facts.elsewhere);
   const detail = "note" in file ? file.note : undefined;
@@ -132,15 +134,34 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
 }
 
 /**
- * After a withdrawal, another program may restore an old copy of our entries. Then this returns a
- * journal that owns them, else undefined. They are removed like a drift, without a restart.
+ * Removes an old copy of ours that another program restored after the withdrawal; undefined if
+ * there is none. This cannot be undone, so no byte of what was withdrawn is kept.
  */
-function restoredByOthers({ file, former }: Facts, document: Document): Journal | undefined {
-  if (former.length === 0 || !isFound(file)) return undefined;
-  const { revision, digest, content } = document;
-  const owned = { ...nothingOwned, former };
-  const journal = { ...firstJournal(file.now), revision, digest, content, owned };
-  return file.plan(journal, document, false).changed ? journal : undefined;
+function takeOut(facts: Facts, document: Document): Step | undefined {
+  const { file, former, writeIn, lost } = facts;
+  // An unreadable journal that was set aside would be removed with the folder.
+  if (former.length === 0 || lost || !isFound(file)) return undefined;
+  const journal = { ...firstJournal({ absent: true }), owned: { ...nothingOwned, former } };
+  const plan = file.plan(journal, { ...document, intent: "release" }, false);
+  if (!plan.changed) return undefined;
+  if (writeIn > 0) return wait(codes.toBeWritten, writeIn);
+  const clean: Step = atOnce({ action: "clean", code: codes.toBeWritten, plan, found: file });
+  return clean;
+}
+
+/** Also removes what was ours before a withdrawal, if an old copy of that was restored. */
+function planFor(
+  { former, lost }: Facts,
+  journal: Journal | undefined,
+  file: FoundFile,
+  document: Document,
+): Plan {
+  if (journal !== undefined && former.length > 0) {
+    const owned = { ...journal.owned, former: joinFormer(former, journal.owned.former) };
+    const planned = file.plan({ ...journal, owned }, document, lost);
+    if (planned.changed) return planned;
+  }
+  return file.plan(journal, document, lost);
 }
 
 function isUntouched({ journal, lost }: Facts): boolean {

@@ -463,6 +463,14 @@ export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefine
   return waits ?? record(codes.inForce, read);
 }
 
+/**
+ * The same after an old copy of ours was removed. No journal records it, so an agent that starts
+ * meanwhile does not wait.
+ */
+export function awaitCleaned({ sinceCleaned }: Facts): Step | undefined {
+  return waitFor(rereadAfter - sinceCleaned);
+}
+
 /** The wait; undefined once it is over. */
 function waitForReread(
   renamed: NonNullable<Journal["renamed"]>,
@@ -470,7 +478,10 @@ function waitForReread(
 ): Step | undefined {
   // The node has rebooted since: every process has read the new file.
   if (renamed.boot !== time.boot) return undefined;
-  const remaining = renamed.monotonic + rereadAfter - time.monotonic;
+  return waitFor(renamed.monotonic + rereadAfter - time.monotonic);
+}
+
+function waitFor(remaining: number): Step | undefined {
   if (remaining <= 0) return undefined;
   const left = `${Math.ceil(remaining / 1000)} s more`;
   return wait(codes.toBeReread, Math.min(remaining, longestWait), left);

@@ -3,7 +3,7 @@
  * implementation. To add a delivery, add a folder beside config-json/ and choose it in main.ts.
  */
 import type { FileIdentity } from "../files/atomic-write.ts";
-import type { File, Journal, Owned } from "../journal/journal.ts";
+import type { File, Former, Journal, Owned } from "../journal/journal.ts";
 import type { Document } from "./mount.ts";
 
 export type Delivery = Readonly<{
@@ -61,6 +61,11 @@ export type FoundFile = Readonly<{
   undone: (journal: Journal) => Owned;
   /** Whether everything that we wrote last is still in place. Needs no Secret. */
   holds: (owned: Owned) => boolean;
+  /**
+   * What to recognize in an old copy that is restored after a withdrawal: everything that was ours,
+   * except what the withdrawal has given back.
+   */
+  withdrawn: (owned: Owned) => Former;
   /** Entries of other programs that the kubelet tries before ours, for the node's report. */
   rivals?: (owned: Owned) => string | undefined;
   /**

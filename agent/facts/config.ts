@@ -61,7 +61,7 @@ const flags = {
   "hidden-files": {
     read: oneOf("Look", "Ignore", "Skip"),
     standard: "Look",
-    what: "Look refuses to hide another credential file; Ignore and Skip do not search",
+    what: "Look refuses to hide another credential file; Skip checks only .dockercfg beside config.json; Ignore checks nothing",
   },
   // At most an hour: with more, a rollout to a few nodes would take days.
   probation: {

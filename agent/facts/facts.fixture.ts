@@ -203,6 +203,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     writeIn: 0,
     restarts: 1,
     sinceRestart: Number.POSITIVE_INFINITY,
+    sinceCleaned: Number.POSITIVE_INFINITY,
     unwritable: false,
     ...rest,
   };
@@ -272,7 +273,9 @@ export function follow(
     const step = decide(now);
     steps.push(summaryOf(step));
     assert.ok(steps.length < 20, steps.join(", "));
-    if (step.action === "leave")
+    if (step.action === "clean")
+      now = { ...now, leftovers: false, file: fileAfter(step, now.file) };
+    else if (step.action === "leave")
       now = { ...now, journal: { kind: "none" }, leftovers: false, lost: false };
     else if (step.action === "restore") now = { ...now, file: fileAfter(step, now.file) };
     else if (step.action !== "apply" && step.action !== "record")

@@ -51,7 +51,10 @@ export type Facts = Readonly<{
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
-  /** Values that were ours before a withdrawal that this pod completed. */
+  /**
+   * Values that were ours before a withdrawal that this pod completed. Empty unless config.json is
+   * byte for byte as it was while ours were in force. One equal entry may be the owner's own.
+   */
   former: Former;
   /** The journal is missing on the disk. This is the copy that this process read last. */
   vanished: boolean;
@@ -93,6 +96,8 @@ export type Facts = Readonly<{
   restarts: number;
   /** Milliseconds since the last of these restarts; infinite if there was none. */
   sinceRestart: number;
+  /** Milliseconds since this process removed an old copy; infinite if it did not. */
+  sinceCleaned: number;
   /** The last write of this process failed, for example on a full disk. */
   unwritable: boolean;
 }>;

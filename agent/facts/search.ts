@@ -66,13 +66,18 @@ export function hidden(
     const content = files[path];
     if (content === undefined)
       return { kind: "unknown", what: `it also searches ${path}, which was not checked` };
-    if (typeof content === "object")
-      return { kind: "unknown", what: `${path}: ${content.unknown}` };
-    if (content === "entries") return { kind: "file", what: path };
+    const one = hiddenAt(path, content);
+    if (one !== undefined) return one;
     // The kubelet can parse this file, so it searches no further.
     if (content === "empty" && around) break;
   }
   return { kind: "nothing" };
+}
+
+/** The same of one file alone; undefined if it would hide nothing there. */
+export function hiddenAt(path: string, content: FileContent): Hides | undefined {
+  if (typeof content === "object") return { kind: "unknown", what: `${path}: ${content.unknown}` };
+  return content === "entries" ? { kind: "file", what: path } : undefined;
 }
 
 /**

@@ -66,6 +66,8 @@ export type Step = StepReason &
     | Readonly<{ action: "end"; exit: number; word: WordKind }>
     /** Moves the unreadable journal out of the way. */
     | Readonly<{ action: "set aside" }>
+    /** Writes config.json alone, without a journal, and then removes our folder. */
+    | Readonly<{ action: "clean"; plan: Rewrite; found: FoundFile }>
     /** Removes our folder. Nothing of ours is left on the node. */
     | Readonly<{ action: "leave" }>
   );

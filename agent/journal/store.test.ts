@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { firstJournal, type Journal, previousPrefix, writeJournal, digestOf } from "./journal.ts";
-import { saveJournal, readStore, setAside, sweepStore, saveFormer, readFormer } from "./store.ts";
+import { saveJournal, readStore, setAside, sweepStore, savePast, readPast } from "./store.ts";
 
 function place(t: TestContext) {
   const root = mkdtempSync(join(tmpdir(), "gps-store-"));
@@ -87,39 +87,42 @@ function podDirectory(t: TestContext): string {
   return directory;
 }
 
+const nothing = { copies: [], former: [] };
 const digest = (nth: number) => digestOf(Buffer.from(String(nth)));
 
 test("reads back what it saved, for root alone", (t) => {
   const directory = podDirectory(t);
-  assert.deepEqual(readFormer(directory), []);
-  const former = [{ key: "a.io", wrote: [digest(1), digest(2)] }];
-  saveFormer(directory, former);
-  assert.deepEqual(readFormer(directory), former);
+  assert.deepEqual(readPast(directory), nothing);
+  const past = {
+    copies: [digest(3)],
+    former: [{ key: "a.io", wrote: [digest(1), digest(2)] }],
+  };
+  assert.deepEqual(savePast(directory, past), past);
+  assert.deepEqual(readPast(directory), past);
   assert.equal(statSync(join(directory, "former")).mode & 0o777, 0o600);
 });
 
 test("keeps the newest digests within half of the pod's directory", (t) => {
   const directory = podDirectory(t);
   const long = { key: `é${"x".repeat(250)}.io`, wrote: [digest(0)] };
-  const many = {
-    key: "b.io",
-    wrote: Array.from({ length: 4000 }, (_, nth) => digest(nth)),
-  };
+  const many = { key: "b.io", wrote: Array.from({ length: 4000 }, (_, nth) => digest(nth)) };
   const last = { key: "c.io", wrote: [digest(1)] };
-  saveFormer(directory, [long, many, last]);
+  const copies = Array.from({ length: 200 }, (_, nth) => digest(nth));
+  savePast(directory, { copies, former: [long, many, last] });
   assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
-  const read = readFormer(directory);
-  assert.deepEqual(read.at(-1), last);
-  assert.deepEqual(read[0]?.key, "b.io");
-  assert.ok((read[0]?.wrote.length ?? 0) > 600);
-  assert.equal(read[0]?.wrote.at(-1), digest(3999));
+  const read = readPast(directory);
+  assert.equal(read.copies.at(-1), digest(199));
+  assert.deepEqual(read.former.at(-1), last);
+  assert.deepEqual(read.former[0]?.key, "b.io");
+  assert.ok((read.former[0]?.wrote.length ?? 0) > 600);
+  assert.equal(read.former[0]?.wrote.at(-1), digest(3999));
   const keys = Array.from({ length: 1000 }, (_, nth) => ({
     key: `${nth}.io`,
     wrote: [digest(nth)],
   }));
-  saveFormer(directory, keys);
+  savePast(directory, { copies, former: keys });
   assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
-  assert.equal(readFormer(directory).at(-1)?.key, "999.io");
+  assert.equal(readPast(directory).former.at(-1)?.key, "999.io");
 });
 
 test("takes nothing from a file that is not ours, and survives a missing directory", (t) => {
@@ -127,13 +130,18 @@ test("takes nothing from a file that is not ours, and survives a missing directo
   for (const text of [
     "",
     "{}",
-    "[null, 1]",
-    '[{"key":1,"wrote":[]}]',
-    '[{"key":"a","wrote":[1]}]',
+    "null",
+    "[]",
+    '{"copies":[1],"former":[]}',
+    '{"copies":[],"former":{}}',
+    '{"copies":[],"former":[null,1,{"key":1,"wrote":[]},{"key":"a","wrote":[1]}]}',
   ]) {
     writeFileSync(join(directory, "former"), text);
-    assert.deepEqual(readFormer(directory), [], text);
+    assert.deepEqual(readPast(directory), nothing, text);
   }
-  saveFormer(join(directory, "gone"), [{ key: "a.io", wrote: [digest(1)] }]);
-  assert.deepEqual(readFormer(join(directory, "gone")), []);
+  savePast(join(directory, "gone"), {
+    copies: [],
+    former: [{ key: "a.io", wrote: [digest(1)] }],
+  });
+  assert.deepEqual(readPast(join(directory, "gone")), nothing);
 });

@@ -98,6 +98,14 @@ function open(file: string): Buffer | undefined {
 }
 
 /**
+ * What a withdrawal has removed, by digests. `copies`: config.json as it was while it contained all
+ * of ours, oldest first. `former`: our entries.
+ */
+export type Past = Readonly<{ copies: readonly string[]; former: Former }>;
+
+const nothing: Past = { copies: [], former: [] };
+
+/**
  * This file outlives our folder, which a withdrawal removes, and the process, which exits to
  * confirm the withdrawal. It is removed with the pod.
  */
@@ -105,33 +113,42 @@ const formerName = "former";
 
 /** Half of what the pod's directory may contain. */
 const mostFormerBytes = 32 * 1024;
+/** A backup that is older than this many changes of the file is not recognized. */
+const mostCopies = 64;
 /** Bytes of a digest, and of a list without its key, including quotes, commas and names. */
-const bytesOf = { digest: 46, list: 21 };
+const bytesOf = { digest: 46, list: 21, copies: 26 };
 
 /** Reads the digests; empty if there is no valid file. Never throws. */
-export function readFormer(directory: string): Former {
+export function readPast(directory: string): Past {
   try {
     const read: unknown = JSON.parse(readFileSync(join(directory, formerName), "utf8"));
-    return Array.isArray(read) ? read.filter(isFormerEntry) : [];
+    const { copies, former } = (read ?? {}) as Readonly<Record<string, unknown>>;
+    return isTexts(copies) && Array.isArray(former)
+      ? { copies, former: former.filter(isFormerEntry) }
+      : nothing;
   } catch {
-    return [];
+    return nothing;
   }
 }
 
 /**
- * Saves the digests. If there are too many, the oldest are dropped. If they cannot be saved, they
- * are lost with this process.
+ * Saves the digests, and returns those that are kept. If there are too many, the oldest are
+ * dropped. If they cannot be saved, they are lost with this process.
  */
-export function saveFormer(directory: string, former: Former): void {
+export function savePast(directory: string, past: Past): Past {
+  const copies = past.copies.slice(-mostCopies);
+  const left = mostFormerBytes - bytesOf.copies - copies.length * bytesOf.digest;
+  const kept: Past = { copies, former: newest(past.former, left) };
   try {
-    writeFileSync(join(directory, formerName), JSON.stringify(newest(former)), { mode: 0o600 });
+    writeFileSync(join(directory, formerName), JSON.stringify(kept), { mode: 0o600 });
   } catch {
     // This process remembers them.
   }
+  return kept;
 }
 
-function newest(former: Former): Former {
-  let left = mostFormerBytes;
+function newest(former: Former, most: number): Former {
+  let left = most;
   const lists = former.toReversed().map(({ key, wrote }) => {
     left -= Buffer.byteLength(JSON.stringify(key)) + bytesOf.list;
     const fit = Math.max(0, Math.floor(left / bytesOf.digest));
@@ -144,7 +161,9 @@ function newest(former: Former): Former {
 
 function isFormerEntry(value: unknown): value is Former[number] {
   const { key, wrote } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  return (
-    typeof key === "string" && Array.isArray(wrote) && wrote.every((one) => typeof one === "string")
-  );
+  return typeof key === "string" && isTexts(wrote);
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
 }

@@ -3,8 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
+import { podFiles } from "#contract/names.ts";
+import { unit } from "../facts/facts.fixture.ts";
 import { makeFifo, needsFifo } from "../files/needs.fixture.ts";
-import { contentOf } from "./hidden-files.ts";
+import { askHides, contentOf } from "./hidden-files.ts";
 
 const entry = '{"auth":"dTpw"}';
 
@@ -59,4 +61,41 @@ test("counts a FIFO as missing, and does not wait for it", { skip: needsFifo }, 
   t.after(() => rmSync(root, { recursive: true }));
   makeFifo(join(root, "config.json"));
   assert.equal(contentOf(join(root, "config.json"), false), "none");
+});
+
+const entries = JSON.stringify({ "r.io": { auth: "YTpi" } });
+const seen = JSON.stringify({ kind: "seen", files: { "/config.json": "entries" } });
+
+/** [.dockercfg in the kubelet's directory, what the first container wrote, Look, Skip, Ignore] */
+const table = [
+  ["none", undefined, "unknown", "nothing", "nothing"],
+  ["none", seen, "file", "nothing", "nothing"],
+  ["{}", undefined, "unknown", "nothing", "nothing"],
+  ["no JSON", undefined, "unknown", "nothing", "nothing"],
+  [entries, undefined, "unknown", "file", "nothing"],
+  [entries, '{"kind":"ours"}', "nothing", "file", "nothing"],
+  ["too large", undefined, "unknown", "unknown", "nothing"],
+] as const;
+
+test("checks .dockercfg beside config.json even if no root directory is searched", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "gps-hides-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  for (const [nth, [beside, wrote, ...expected]] of table.entries()) {
+    const kubeletDirectory = join(directory, String(nth));
+    const podDirectory = join(kubeletDirectory, "pod");
+    mkdirSync(podDirectory, { recursive: true });
+    const text = beside === "too large" ? " ".repeat(256 * 1024 + 1) : beside;
+    if (beside !== "none") writeFileSync(join(kubeletDirectory, ".dockercfg"), text);
+    if (wrote !== undefined) writeFileSync(join(podDirectory, podFiles.hidden), wrote);
+    const kinds: string[] = [];
+    for (const hiddenFiles of ["Look", "Skip", "Ignore"] as const) {
+      const config = { hiddenFiles, podDirectory, kubeletDirectory };
+      const found = { workingDirectory: "/", user: "", environment: [], manager: [] };
+      const systemd = { surroundings: () => Promise.resolve(found) };
+      const hides = await askHides(config, systemd, unit);
+      if (hiddenFiles === "Skip" && "what" in hides) assert.match(hides.what, /^\.dockercfg/);
+      kinds.push(hides.kind);
+    }
+    assert.deepEqual(kinds, expected, `${beside.slice(0, 20)} ${wrote}`);
+  }
 });

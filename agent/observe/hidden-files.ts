@@ -11,6 +11,7 @@ import { hasCode } from "../files/errno.ts";
 import {
   type FileContent,
   hidden,
+  hiddenAt,
   type Hides,
   legacyName,
   type SearchResult,
@@ -32,8 +33,10 @@ export async function askHides(
   systemd: Pick<Systemd, "surroundings">,
   unit: Unit | undefined,
 ): Promise<Hides> {
-  if (hiddenFiles !== "Look") return { kind: "nothing" };
+  if (hiddenFiles === "Ignore") return { kind: "nothing" };
   const beside = contentOf(join(kubeletDirectory, legacyName), true);
+  // The one file that needs no mount of the root directory.
+  if (hiddenFiles === "Skip") return hiddenAt(legacyName, beside) ?? { kind: "nothing" };
   return hidden(
     readSearchResult(join(podDirectory, podFiles.hidden)),
     beside,

@@ -50,6 +50,7 @@ export class History {
   /** The last write failed, but not because of another writer. */
   unwritable = false;
   #blocked: Readonly<{ why: string; at: number }> | undefined;
+  #cleaned = Number.NEGATIVE_INFINITY;
   #restarted = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
   #count = 0;
@@ -85,6 +86,16 @@ export class History {
   /** Milliseconds since the last restart; infinite before the first. */
   sinceRestart(): number {
     return this.#clock() - this.#restarted;
+  }
+
+  /** An old copy of ours was taken out after a withdrawal. */
+  cleaned(): void {
+    this.#cleaned = this.#clock();
+  }
+
+  /** Milliseconds since then; infinite before the first. */
+  sinceCleaned(): number {
+    return this.#clock() - this.#cleaned;
   }
 
   wrote(): void {

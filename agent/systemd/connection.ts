@@ -75,8 +75,11 @@ type Internals = {
   _methodReturnHandlers: Record<number, () => void>;
 };
 
-/** How many ended jobs are kept while no caller waits for one. A restart causes a handful. */
-const mostEnded = 1000;
+/**
+ * How many ended jobs are kept, the newest. A connection makes at most one restart. Its end may be
+ * read together with the reply, and other jobs may end at the same time.
+ */
+const mostEnded = 32;
 
 /** Starts to connect to systemd's socket. `stop` ends any wait. */
 export async function connectTo(path: string, stop: AbortSignal): Promise<Connection> {
@@ -121,7 +124,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
     // systemd sends its direct peers every signal, such as each change of each unit.
     if (type !== MessageType.SIGNAL || member !== "JobRemoved") return;
     const one = { job: body[1], result: String(body[3]) };
-    if (ended.length < mostEnded) ended.push(one);
+    if (ended.push(one) > mostEnded) ended.shift();
     listener?.(one);
   });
 

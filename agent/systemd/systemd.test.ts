@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { NodeDirectory } from "#test/harness/agent/node-directory.ts";
-import { ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
+import { comesBack, ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
 import { SystemdError, isDefinite, NoSystemd } from "./connection.ts";
 import { systemdOver } from "./systemd.ts";
 
@@ -24,6 +24,18 @@ test("asks and restarts over systemd's own socket, with only these calls", async
   const refused = await systemd.restart(fake.unit, () => Promise.resolve());
   assert.match("refused" in refused ? refused.refused.message : "", /AccessDenied/);
   systemd.disconnect();
+});
+
+test("finds the end of its job after those of many others, all before the reply", async () => {
+  using node = new NodeDirectory();
+  await using fake = await ScriptedSystemd.start(node.systemd);
+  fake.script = [{ ...comesBack, signalFirst: true, otherJobs: 100 }];
+  const systemd = systemdOver(node.systemd, new AbortController().signal, {
+    question: 5000,
+    job: 5000,
+  });
+  const restarted = await systemd.restart(fake.unit, () => Promise.resolve());
+  assert.deepEqual(restarted, { result: "done" });
 });
 
 test("reports a node without systemd's socket", async () => {

@@ -3,6 +3,7 @@
  * first, and replacements of pods in an upgrade. Pure.
  */
 import type { Grant } from "#contract/grant.ts";
+import { usualSeconds } from "#contract/times.ts";
 import {
   holdsNewest,
   inheritsFailure,
@@ -12,7 +13,7 @@ import {
 } from "./facts.ts";
 import { isRetried, retriedNodes } from "./halt.ts";
 import type { SurveyedPod, Survey } from "./survey.ts";
-import { retrySeconds, isAway, syncSeconds, absenceSeconds } from "./node-state.ts";
+import { retrySeconds, isAway, syncSeconds, absenceSeconds, workingSeconds } from "./node-state.ts";
 
 /** Seconds during which a container that exits again restarts with a growing delay. */
 const restedSeconds = 600;
@@ -65,12 +66,18 @@ class Window {
 
 /**
  * Raises the annotation `sync` of pods whose grant shows no effect. The kubelet then syncs the
- * volume.
+ * volume. A pod that shows an effect needs no second patch.
  */
 export function raiseSync(survey: Survey): void {
   for (const { pod, record, grantState } of survey.pods) {
     if (grantState.is !== "unproved" && grantState.is !== "back") continue;
     if (survey.written.has(pod.uid)) continue;
+    const usual = usualSeconds(pod.mode ?? survey.secret.mode, survey.snapshot.policy.probation);
+    const working = workingSeconds(pod, record, usual, survey.now);
+    if (working > 0) {
+      survey.recheckIn(working);
+      continue;
+    }
     const waited = survey.now.steady - record.grantAt;
     const due = syncSeconds.filter((after) => after <= waited).length;
     const next = syncSeconds[due];

@@ -34,8 +34,29 @@ const longestAgainSeconds = 21_600;
 export const retrySeconds = (times: number): number =>
   Math.min(longestAgainSeconds, againSeconds * 2 ** (times - 1));
 
-/** Seconds after which a grant without effect triggers another sync of the volume. */
-export const syncSeconds: readonly number[] = [3, 10, 20, 40];
+/**
+ * Seconds after which a grant without effect triggers another sync of the volume. A pod whose agent
+ * restarts its kubelet at once is seen NotReady about 2 s after its grant, so 3 s would be too soon
+ * for slow nodes.
+ */
+export const syncSeconds: readonly number[] = [5, 10, 20, 40];
+
+/**
+ * Seconds during which another sync of the volume is of no use. A pod that turned NotReady after
+ * its grant is at work: its agent has read the grant. The kubelet syncs a pod whose readiness
+ * changes, so a Secret that arrived after the grant is mounted as well. The kubelet may still lack
+ * the content if that takes longer than `usual`, or if the pod is Ready again without a proof.
+ */
+export function workingSeconds(
+  { grant, ready }: PodFacts,
+  { grantAt, readyAt }: PodRecord,
+  usual: number,
+  { steady }: Now,
+): number {
+  if (grant === undefined || ready.since === grant.since) return 0;
+  const left = grantAt + usual - steady;
+  return Math.max(0, ready.is ? Math.min(left, readyAt + unbrokenSeconds - steady) : left);
+}
 
 export type GrantState =
   /** No grant, or a grant that was taken back completely. */

@@ -142,7 +142,7 @@ export const catalogue = {
   unsearched: [
     "GPS243",
     "no search for files that config.json would hide, because a node of the cluster cannot mount its root directory safely",
-    "all other work is done; search yourself, or update the container runtimes",
+    "only .dockercfg in the kubelet's directory is checked; search / and /root yourself, or update the container runtimes",
   ],
   withdrawnInDoubt: [
     "GPS250",

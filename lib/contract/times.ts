@@ -23,6 +23,16 @@ export const spacingSeconds = 60;
 /** A kubelet syncs a pod's volume within 90 s, even if no annotation of the pod changes. */
 const syncSeconds = 90;
 
+/** For a kubelet's restart, the probes before and after it, and the seconds that prove it. */
+const usualSpareSeconds = 15;
+
+/**
+ * Seconds within which an agent that has a grant and its content is usually proved. An agent that
+ * takes longer may wait for its content. In mode CredentialProvider config.json seldom changes.
+ */
+export const usualSeconds = (mode: DeliveryMode, probationSeconds: number): number =>
+  usualSpareSeconds + (mode === "Reread" ? rereadSeconds : probationSeconds);
+
 /** For checks, back-offs and writes that are spaced out because another program keeps writing. */
 const spareSeconds = 60;
 

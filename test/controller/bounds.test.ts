@@ -70,8 +70,11 @@ const others: Readonly<Record<string, (args: readonly string[]) => Promise<KubeO
 const asValues = `--set-json=flags=${JSON.stringify(samples)}`;
 const account = ({ kind, metadata }: KubeObject) =>
   kind === "ServiceAccount" && metadata.name === controller;
+/** Without labels: Helm's name the chart, and bound nothing. */
 const bounding = (objects: readonly KubeObject[]) => ({
-  policies: objects.filter(({ kind }) => kind.startsWith("ValidatingAdmission")),
+  policies: objects
+    .filter(({ kind }) => kind.startsWith("ValidatingAdmission"))
+    .map((policy) => Object.assign({}, policy, { metadata: { name: policy.metadata.name } })),
   annotations: objects.find(account)?.metadata.annotations,
 });
 

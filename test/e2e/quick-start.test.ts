@@ -1,6 +1,7 @@
 /**
- * The quick start, as its page shows it, on a node without a D-Bus daemon, as kind's are. `podman`
- * and `kind` are fakes that do nothing but write the login: image and cluster are there already.
+ * The quick start, as its page shows it, with the output that it shows, on a node without a D-Bus
+ * daemon, as kind's are. `podman` and `kind` are fakes that do nothing but write the login: image
+ * and cluster are there already.
  */
 import assert from "node:assert/strict";
 import { chmodSync, symlinkSync, writeFileSync } from "node:fs";
@@ -9,9 +10,9 @@ import { after, before, test } from "node:test";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/kit/image.ts";
 import { helm } from "../install/go-tools.ts";
-import { deskAt, pageOf } from "../page.ts";
+import { deskAt, missingLine, pageOf } from "../page.ts";
 import { auths } from "./nodes.ts";
-import { pullRefused, untilState } from "./pods.ts";
+import { untilState } from "./pods.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -55,18 +56,26 @@ test("a pod with a private image runs after the steps of the quick start, on a n
       helm: await helm(),
     },
   });
-  const pods = { private: 0 };
-  for (const { body } of pageOf("use/quick-start.md").blocksBelow("# Quick start on kind")) {
+  const states: string[] = [];
+  for (const { body, printed } of pageOf("use/quick-start.md").blocksBelow(
+    "# Quick start on kind",
+  )) {
     const adapted = body
       .replaceAll("localhost/global-pull-secret", repository)
       .replaceAll("REGISTRY/IMAGE", image)
       .replaceAll("REGISTRY", registry.host);
-    await desk.run(adapted);
-    if (!adapted.includes("kubectl run private")) continue;
-    pods.private += 1;
-    await untilState(cluster, "private", ...(pods.private === 1 ? pullRefused : ["Running"]));
+    if (adapted === "kubectl get pod private\n") {
+      const state = states.length === 0 ? "ImagePullBackOff" : "Running";
+      await untilState(cluster, "private", state);
+      states.push(state);
+    }
+    const its = await desk.run(adapted);
+    // The fakes print nothing.
+    if (/^(?:npm|kind) /.test(body)) continue;
+    assert.ok(printed, `the page shows no output of ${body}`);
+    assert.equal(missingLine(printed, its), undefined, `${body}\n${its}`);
   }
-  assert.equal(pods.private, 2);
+  assert.deepEqual(states, ["ImagePullBackOff", "Running"]);
   await product.untilRemoved(cluster);
   assert.deepEqual(auths(cluster.nodes[0]), {});
 });

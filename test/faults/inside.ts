@@ -66,10 +66,11 @@ export class Inside {
   async start(revision: number, ...flags: readonly string[]): Promise<void> {
     this.node.isFor(flags);
     this.node.grant(revision);
+    const elsewhere = flags.find((flag) => flag.startsWith("--systemd-directory="));
     const mounts = {
       kubelet: "/var/lib/kubelet",
       secret: `/${place}/secret`,
-      systemd: "/run/systemd",
+      systemd: elsewhere?.split("=")[1] ?? "/run/systemd",
       pod: `/${place}/pod`,
       terminationLog: `/${place}/termination-log`,
       flags,
@@ -87,9 +88,7 @@ export class Inside {
       `/${place}/agent.cjs`,
       `--secret-directory=${mounts.secret}`,
       `--kubelet-directory=${mounts.kubelet}`,
-      ...(flags.some((flag) => flag.startsWith("--systemd-directory"))
-        ? []
-        : ["--systemd-directory=/run/systemd"]),
+      ...(elsewhere === undefined ? [`--systemd-directory=${mounts.systemd}`] : []),
       `--pod-directory=${mounts.pod}`,
       `--termination-log=${mounts.terminationLog}`,
       ...withProbation(3, flags),

@@ -180,6 +180,20 @@ test("makes the node unfit if the first container reported nothing and there is 
   await agent.shows(200, "GPS200");
 });
 
+test("looks for .dockercfg beside config.json also with --hidden-files Skip, and needs no first container", async () => {
+  await using place = await AgentPlace.make();
+  const { node } = place;
+  rmSync(join(node.pod, podFiles.hidden));
+  const legacy = join(node.kubelet, ".dockercfg");
+  writeFileSync(legacy, JSON.stringify({ "b.io": { auth: encode("theirs") } }));
+  await using agent = await place.agent(["--hidden-files=Skip"]);
+  await agent.shows("5nn", "GPS232");
+  untouched(place);
+  rmSync(legacy);
+  node.mount(1, content);
+  await agent.shows(200, "GPS200", 40_000);
+});
+
 test("creates config.json and our folder again if both are deleted together, because nothing is hidden that was not hidden before", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;

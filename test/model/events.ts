@@ -36,7 +36,9 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
   const { t, api } = w;
   switch (kind) {
     case "leave":
-      return w.machines.size > 1 ? leave(w, m.name) : undefined;
+      if (w.machines.size === 1) return;
+      noteVanished(w, m);
+      return leave(w, m.name);
     case "away":
       m.net = t + 5 + (n % 400);
       return;
@@ -44,6 +46,7 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
       m.power = t + 5 + (n % 300);
       return;
     case "replace":
+      noteVanished(w, m);
       return void join(w, m.name);
     case "podDelete": {
       const pod = api.pods.get(m.name);
@@ -89,6 +92,17 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
       m.journal = null;
       w.truth.hand += 1;
   }
+}
+
+/**
+ * The Node of a machine that its content broke is deleted before that is known. Only of a canary
+ * does the controller count this as a failure (docs/inside/decisions/pods-stay.md).
+ */
+function noteVanished({ api, truth }: World, m: Machine): void {
+  const pod = api.pods.get(m.name);
+  const isBroken = truth.broken.get(pod?.grant?.digest ?? "")?.has(m.id);
+  const isKnown = [api.state.canary, ...api.state.failed].includes(String(m.id));
+  if (pod && isBroken && isOpen(m, pod) && !isKnown) truth.vanished += 1;
 }
 
 function onCluster(w: World, kind: string, n: number, names: readonly string[]): void {

@@ -11,6 +11,9 @@ const UNBROKEN = 3;
 const SETTLED = 60;
 const TIME: Record<Mode, number> = { Restart: 455, CredentialProvider: 760, Reread: 760 };
 
+/** Seconds that a change usually takes, until its proof. */
+const USUAL: Record<Mode, number> = { Restart: 20, CredentialProvider: 20, Reread: 320 };
+
 export type Verdict = "none" | "proved" | "unproved" | "failed" | "excused" | "back";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -60,6 +63,12 @@ const isProved = (pod: Pod, grant: Grant, seen: Record_, now: number): boolean =
   grant.word
     ? pod.message?.kind === "proved" && pod.message.key === keyOf(grant)
     : pod.ready && pod.since !== grant.since && now - seen.readyAt >= UNBROKEN;
+
+/** Whether the pod shows that its agent has the grant: another sync of its volume is of no use. */
+export function isWorking(pod: Pod, seen: Record_, mode: Mode, now: number): boolean {
+  if (pod.since === pod.grant?.since || now - seen.grantAt >= USUAL[mode]) return false;
+  return !pod.ready || now - seen.readyAt < UNBROKEN;
+}
 
 /** The pause before the n-th repetition: 10 minutes, doubled each time, up to 6 hours. */
 export const pauseOf = (times: number): number => Math.min(6 * 3600, AGAIN * 2 ** (times - 1));

@@ -143,6 +143,8 @@ function probe(w: World, m: Machine): void {
   if (answer === m.ready) return;
   m.ready = answer;
   m.since = t + m.skew;
+  // A pod whose readiness changes is synced (handleProbeSync in pkg/kubelet/kubelet.go).
+  m.mountAt = Math.min(m.mountAt, t + 1);
 }
 
 function report(m: Machine, pod: Pod): void {

@@ -120,7 +120,8 @@ export function noteBroken(w: World, m: Machine, content: Digest): void {
   const times = (truth.published.get(content) ?? 1) + truth.retries;
   // A killed controller forgets that a pod was deleted under a grant.
   const forgotten = truth.lastKill > 0 ? truth.forced : 0;
-  if (broken.size > limit * times + truth.hand + truth.slips + forgotten)
+  const unknown = truth.hand + truth.slips + truth.vanished + forgotten;
+  if (broken.size > limit * times + unknown)
     fail("breaking content", `${content} broke ${broken.size} nodes, allowed ${limit} x ${times}`);
 }
 

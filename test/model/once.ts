@@ -132,4 +132,17 @@ export const plansOnce: readonly Plan[] = [
     events: events([199, "unfit", 0, 948], [302, "crash"], [302, "deleteJournal"]),
     end: 350,
   },
+  // The Node of a silent node, which is not the canary, is replaced before it has failed.
+  {
+    ...usual,
+    seed: 687511,
+    nodes: 5,
+    events: events(
+      [206, "badUpgrade", 944, 328],
+      [287, "badSome", 502, 403],
+      [406, "badSome", 276, 274],
+      [521, "replace", 258, 428],
+    ),
+    end: 603,
+  },
 ];

@@ -8,6 +8,7 @@ import {
   AWAY,
   isAway,
   isRefused,
+  isWorking,
   judge,
   observe,
   pauseOf,
@@ -344,7 +345,10 @@ class Turn {
     for (const pod of [...this.#of("unproved"), ...this.#of("back")]) {
       if (this.#written.has(pod)) continue;
       const seen = this.#seen(pod);
-      const due = [3, 10, 20, 40].filter((at) => this.#clock.steady - seen.grantAt >= at).length;
+      const { steady } = this.#clock;
+      const { mode } = this.#templates.get(pod.template) ?? this.#s;
+      if (isWorking(pod, seen, mode, steady)) continue;
+      const due = [5, 10, 20, 40].filter((at) => steady - seen.grantAt >= at).length;
       if (due > seen.syncs) this.#hands.sync(pod);
       seen.syncs = Math.max(seen.syncs, due);
     }

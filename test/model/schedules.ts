@@ -133,6 +133,7 @@ export function newWorld(plan: Plan, tracing = false): World {
       wrong: new Set(),
       slips: 0,
       forced: 0,
+      vanished: 0,
       lowered: { t: -999, budget: 0 },
       owed: 0,
     },

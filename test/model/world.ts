@@ -171,6 +171,8 @@ type Truth = {
   wrong: Set<number>;
   slips: number;
   forced: number;
+  /** Nodes that were deleted before their failure was known. */
+  vanished: number;
   /** When the budget last changed, and what it was before. */
   lowered: { t: number; budget: number };
   /** Seconds for which a withdrawal could have been published. */

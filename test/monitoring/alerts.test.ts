@@ -1,7 +1,8 @@
 /**
- * A rollout, a halt and an outage, with the controller as it is shipped, on a fake API server, and
- * a real Prometheus that scrapes it. Their alerts fire and end, and every panel of the dashboard
- * shows data. An alert waits one second here, because rules.test.ts covers how long it waits.
+ * A rollout, a halt, an ended credential, a refused Secret and an outage, with the controller as it
+ * is shipped, on a fake API server, and a real Prometheus that scrapes it. Their alerts fire and
+ * end, and every panel of the dashboard shows data. An alert waits one second here, because
+ * rules.test.ts covers how long it waits.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -29,7 +30,7 @@ const quick = {
   })),
 };
 
-test("fires and ends the alerts of a rollout, a halt and an outage, and shows data in every panel", async (t) => {
+test("fires and ends the alerts of a rollout, a halt, bad Secrets and an outage, and shows data in every panel", async (t) => {
   await freshBundle();
   await using server = await FakeServer.start(readFileSync(definition, "utf8"));
   const api = server.api("monitoring");
@@ -47,8 +48,8 @@ test("fires and ends the alerts of a rollout, a halt and an outage, and shows da
     rmSync(prometheus.folder, { recursive: true, force: true });
   });
   const admin = directly(api, "administrator");
-  const declare = (password: string) => {
-    const auths = { "r0.example": { auth: Buffer.from(`robot:${password}`).toString("base64") } };
+  const declareAuth = (auth: string) => {
+    const auths = { "r0.example": { auth } };
     const document = Buffer.from(JSON.stringify({ auths })).toString("base64");
     const secret = {
       apiVersion: "v1",
@@ -59,6 +60,8 @@ test("fires and ends the alerts of a rollout, a halt and an outage, and shows da
     };
     return admin.apply(`${collections.secrets}/additional-pull-secret`, secret, administrator);
   };
+  const declare = (password: string) =>
+    declareAuth(Buffer.from(`robot:${password}`).toString("base64"));
   const seen = async () => [...(await prometheus.firing().catch(() => []))].join(", ");
   const fires = (alert: string) =>
     until(`${alert} fires`, async () => (await prometheus.firing()).has(alert), { seen });
@@ -90,10 +93,24 @@ test("fires and ends the alerts of a rollout, a halt and an outage, and shows da
     revision === 2 ? "GPS218 the kubelet did not start" : "ready";
   await declare("two");
   await fires("GlobalPullSecretRolloutHalted");
+  await fires("GlobalPullSecretNodesLeftOut");
   for (const { title, expr } of panels)
     await until(`the panel ${title} shows data`, async () => (await prometheus.series(expr)) > 0);
   await declare("three");
   await ends("GlobalPullSecretRolloutHalted");
+  await ends("GlobalPullSecretNodesLeftOut");
+
+  // A JWT that ended in 2001.
+  const payload = Buffer.from(JSON.stringify({ exp: 1_000_000_000 })).toString("base64url");
+  await declare(`eyJhbGciOiJub25lIn0.${payload}.x`);
+  await fires("GlobalPullSecretCredentialExpires");
+  await declare("four");
+  await ends("GlobalPullSecretCredentialExpires");
+
+  await declareAuth("not base64");
+  await fires("GlobalPullSecretRejected");
+  await declare("five");
+  await ends("GlobalPullSecretRejected");
 
   await first.kill();
   await fires("GlobalPullSecretNoLeader");

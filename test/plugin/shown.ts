@@ -40,6 +40,9 @@ export function shownTests({ on }: PluginRig): void {
     // The team that the pages speak of.
     await cluster.kubectl("create", "namespace", "team-a");
     await cluster.kubectl("create", "serviceaccount", "builder", "-n", "team-a");
+    // Its pod, which no node runs.
+    const account = `--overrides=${JSON.stringify({ spec: { serviceAccountName: "builder" } })}`;
+    await cluster.kubectl("run", "web-0", "-n", "team-a", "--image=quay.io/acme/app:1", account);
     await steer(on(), {});
     await using controller = startController(kubeconfig);
     await untilCondition(on(), "Ready", "True", "NoSource");
@@ -61,6 +64,7 @@ export function shownTests({ on }: PluginRig): void {
     await controller.stop();
     // The pages leave it withdrawn.
     await cluster.kubectl("delete", "gps", "cluster");
+    await cluster.kubectl("delete", "pod", "web-0", "-n", "team-a");
     await steer(on(), {});
     await wipe(on());
   });

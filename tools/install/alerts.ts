@@ -1,7 +1,10 @@
 /** The alerts of the component monitoring, as one table, and the PrometheusRule that has them. */
+import type { ClusterStatus } from "#api/fleet-secret.ts";
 import { codesPage, helpOf } from "#contract/help.ts";
+import type { NodeState } from "#controller/rollout/facts.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import { troubles, type TroubleKind } from "#controller/status/troubles.ts";
+import type { Result } from "#tenants/metrics.ts";
 
 export type Alert = Readonly<{
   alert: string;
@@ -57,6 +60,13 @@ const ofTroubles = Object.entries(lasting).map(([kind, [time, summary, runbook]]
   };
 });
 
+// Typed, because an alert on a value that no program sets never fires.
+const leftOut: readonly NodeState[] = ["failed", "excused"];
+const fleetClusters = (state: ClusterStatus["state"]): string =>
+  `max(global_pull_secret_fleet_clusters{state="${state}"}) > 0`;
+const ofSyncs = (result: Result): string =>
+  `global_pull_secret_sync_secret_reconcile_total{result="${result}"}`;
+
 export const alerts: readonly Alert[] = [
   ...ofTroubles,
   {
@@ -77,7 +87,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretNodesLeftOut",
-    expr: 'sum(max by (state) (global_pull_secret_nodes{state=~"failed|excused"})) > 0',
+    expr: `sum(max by (state) (global_pull_secret_nodes{state=~"${leftOut.join("|")}"})) > 0`,
     for: "30m",
     severity: "warning",
     summary: "Nodes do not get the credential",
@@ -101,7 +111,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretFleetClusterAway",
-    expr: 'max(global_pull_secret_fleet_clusters{state="Unreachable"}) > 0',
+    expr: fleetClusters("Unreachable"),
     for: "30m",
     severity: "warning",
     summary: "A cluster of the fleet cannot be reached",
@@ -109,7 +119,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretFleetClusterFailed",
-    expr: 'max(global_pull_secret_fleet_clusters{state="Failed"}) > 0',
+    expr: fleetClusters("Failed"),
     for: "15m",
     severity: "warning",
     summary: "A cluster of the fleet does not take the Secret",
@@ -117,7 +127,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretSyncErrors",
-    expr: 'sum(increase(global_pull_secret_sync_secret_reconcile_total{result="error"}[15m])) > 0',
+    expr: `sum(increase(${ofSyncs("error")}[15m])) > 0`,
     for: "15m",
     severity: "warning",
     summary: "SyncSecrets are not copied",

@@ -42,6 +42,13 @@ for (const what of ["read", "write"] as const)
       assert.deepEqual(named, allowed(podOf(delivery)?.containers[0], what), delivery.mode);
   });
 
+/** How far a read-only mount reaches, by its recursiveReadOnly. */
+const readOnly: Readonly<Record<string, string>> = {
+  Enabled: "read-only, recursively",
+  IfPossible: "read-only, recursively where the runtime can",
+  Disabled: "read-only, but not recursively",
+};
+
 test("SECURITY.md names what of the node each container mounts, and how, in every mode", () => {
   const rows = table("mount of the node");
   for (const delivery of modes) {
@@ -50,12 +57,12 @@ test("SECURITY.md names what of the node each container mounts, and how, in ever
     const found = [...initContainers, ...containers].flatMap(({ name, volumeMounts = [] }) =>
       volumeMounts.flatMap((mount) => {
         const path = hostPath(mount.name);
-        const how = mount.readOnly ? "read-only" : "writable";
+        const how = mount.readOnly ? readOnly[mount.recursiveReadOnly ?? "Disabled"] : "writable";
         return path === undefined ? [] : [`${path} ${name} ${how}`];
       }),
     );
     const named = rows.flatMap(([path = "", container = "", how = "", when = ""]) =>
-      when === "every mode" || when.includes(delivery.mode)
+      when.startsWith("every mode") || when.includes(delivery.mode)
         ? [`${path} ${container} ${how}`.replaceAll("`", "")]
         : [],
     );
@@ -71,6 +78,17 @@ test("SECURITY.md says of each container what its security context says", () => 
       [hostNetwork, hostPID, hostIPC, automountServiceAccountToken],
       [true, undefined, undefined, false],
     );
+    assert.deepEqual(pod?.securityContext?.seccompProfile, { type: "RuntimeDefault" });
+    assert.deepEqual(pod.securityContext.seLinuxOptions, { type: "spc_t" });
+    assert.equal(pod.securityContext.appArmorProfile, undefined);
+    const relaxed = (containers: readonly V1Container[] = []) =>
+      containers.map(({ securityContext = {} }) => {
+        const { seccompProfile, seLinuxOptions, privileged, appArmorProfile } = securityContext;
+        return [seccompProfile, seLinuxOptions, privileged, appArmorProfile?.type];
+      });
+    const agents = delivery.mode === "Restart" ? "Unconfined" : undefined;
+    assert.deepEqual(relaxed(pod.containers), [[undefined, undefined, undefined, agents]]);
+    assert.deepEqual(relaxed(pod.initContainers), [[undefined, undefined, undefined, undefined]]);
     for (const { securityContext } of [...(pod?.containers ?? []), ...(pod?.initContainers ?? [])])
       assert.partialDeepStrictEqual(securityContext, {
         allowPrivilegeEscalation: false,
@@ -82,6 +100,10 @@ test("SECURITY.md says of each container what its security context says", () => 
     "with **no** capabilities",
     "`allowPrivilegeEscalation: false`",
     "read-only root file system",
+    "the runtime's default seccomp profile",
+    "not `privileged`",
+    "SELinux `spc_t`** in every mode",
+    "AppArmor Unconfined** in the agent's container, where it has that socket",
     "no host PID or IPC namespace, no API token",
     "host's network",
   ])

@@ -14,6 +14,7 @@ import { type NodeDocument, type RawJson, plain, valueOf } from "./document.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import {
   type Former,
+  formerOf,
   joinFormer,
   formerField,
   withoutTheirs,
@@ -42,9 +43,8 @@ export function put(
     entries: owned.entries.filter(({ key }) => !desired.entries.has(key)),
     rest: owned.rest.filter(({ key }) => !desired.rest.has(key)),
   };
-  const isOld = formerMatcher(owned.former);
-  const withdrawn = withdraw(current, gone, owned);
-  const cleared = withoutFormer(withdrawn, isOld, desired);
+  const isOld = formerMatcher(owned);
+  const cleared = withoutFormer(withdraw(current, gone, owned), isOld, desired);
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
@@ -92,9 +92,13 @@ export function put(
 
 type IsFormer = (key: string, raw: RawJson) => boolean;
 
-/** Matches values that were ours for these images, in any spelling. */
-function formerMatcher(former: Owned["former"]): IsFormer {
-  if (former === undefined) return () => false;
+/**
+ * Matches values that were ours for these images, in any spelling. Values that our entries have
+ * displaced do not match, because a removal restores them.
+ */
+function formerMatcher({ former: all, entries }: Owned): IsFormer {
+  if (all === undefined) return () => false;
+  const former = withoutTheirs(all, restoredBy(entries));
   const byImages = new Map<string, Set<string>>();
   for (const { key, wrote } of former) {
     const images = imagesOf(key);
@@ -153,6 +157,11 @@ function restoredBy(entries: readonly Own[]): (key: string, digest: string) => b
   return (key, one) => byImages.get(imagesOf(key))?.has(one) === true;
 }
 
+/** See FoundFile.withdrawn. */
+export function withdrawn(owned: Owned): Former {
+  return withoutTheirs(formerOf(owned), restoredBy(owned.entries));
+}
+
 /**
  * The ownership after `restore` has undone a change: the same as before the change. The values that
  * the change wrote are not ours any more, but are recognized if another program restores a copy.
@@ -179,10 +188,8 @@ export function release(current: NodeDocument, owned: Owned, desired: Desired): 
       : { ...one, kept: undefined };
   });
   const gone = { ...owned, entries: entries.filter(({ kept }) => kept === undefined) };
-  const withdrawn = withdraw(current, gone, owned);
-  const isOld = formerMatcher(owned.former);
   const none = { entries: new Map(), rest: new Map() };
-  const document = withoutFormer(withdrawn, isOld, none);
+  const document = withoutFormer(withdraw(current, gone, owned), formerMatcher(owned), none);
   const auths = new Map(document.auths);
   for (const { key, wrote, kept: stays } of entries) {
     if (stays !== undefined && (!auths.has(key) || wrote.includes(digest(auths.get(key)))))

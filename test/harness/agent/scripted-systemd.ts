@@ -28,6 +28,8 @@ export type ScriptedRestart = Readonly<{
   error?: string;
   /** JobRemoved is sent before the reply. */
   signalFirst?: boolean;
+  /** How many jobs of another unit end before; default: one. */
+  otherJobs?: number;
 }>;
 
 export const comesBack: ScriptedRestart = { job: "done", after: "running" };
@@ -216,11 +218,10 @@ export class ScriptedSystemd implements AsyncDisposable {
       if (now.after === "inactive") this.result = "success";
     }
     if (now.job !== undefined) {
-      // Another unit's job first: the agent must wait for its own.
-      for (const [id, unit, result] of [
-        [`${path}/job/9999`, "other.service", "failed"],
-        [job, this.unit, now.job],
-      ] as const)
+      // Another unit's jobs first: the agent must wait for its own.
+      const other = [`${path}/job/9999`, "other.service", "failed"] as const;
+      const others = Array.from({ length: now.otherJobs ?? 1 }, () => other);
+      for (const [id, unit, result] of [...others, [job, this.unit, now.job] as const])
         this.#wire?.send(
           Message.newSignal(path, `${name}.Manager`, "JobRemoved", "uoss", [
             this.#job,

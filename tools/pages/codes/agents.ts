@@ -110,8 +110,8 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Stop the other program, or set `--probe-port`.",
   ],
   GPS243: [
-    "The agent does all else. The Event `HiddenFilesUnsearched` names the nodes.",
-    "Look yourself for `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`, or update the container runtime.",
+    "The agent does all else, and looks for `.dockercfg` in the kubelet's directory. The Event `HiddenFilesUnsearched` names the nodes.",
+    "On nodes without `config.json` look yourself for `/config.json`, and for `.docker/config.json` and `.dockercfg` in `/` and `/root`. Or update the container runtimes.",
   ],
   GPS242: ["The agent checks the files whenever the kubelet probes it.", none],
   GPS250: [

@@ -100,7 +100,7 @@ export const catalogue = {
   unsearched: [
     "GPS332",
     "is skipped: the container runtimes of {} cannot mount the root directory recursively read-only",
-    "search yourself for the files that docs/reference/errors.md names, or update the runtimes and restart the controller; --hidden-files Ignore ends this report",
+    "search / and /root yourself for the files that docs/reference/errors.md names, or update the runtimes and restart the controller; agents still judge .dockercfg in the kubelet's own directory; --hidden-files Ignore ends this report",
   ],
   unanswered: [
     "GPS325",

@@ -48,7 +48,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS329: `The controller asks again. ${tiedUp}`,
   GPS330: "The previous policy stays in force.",
   GPS332:
-    "The agents do their work without that search. On a node without a config.json, ours may hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`.",
+    "The agents do their work without that search. On a node without a config.json, ours may hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`. Agents still judge `.dockercfg` in the kubelet's own directory.",
   GPS331: "The agents keep the old directory. After a withdrawal they use the new one.",
   GPS431: "Clusters keep what they have.",
   GPS432: "Clusters keep what they have.",

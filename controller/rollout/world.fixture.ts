@@ -109,15 +109,24 @@ export class World {
 
   /** The node's kubelet answers again, and its pod has just become Ready. */
   returns(name: string): void {
+    this.turns(name, "True");
+  }
+
+  /** The node's pod becomes Ready, or is no longer Ready while its container is in this state. */
+  turns(name: string, status: "True" | "False", state: "running" | "terminated" = "running"): void {
     const lastTransitionTime = stamp(this.now);
     const conditions = ["ContainersReady", "Ready"].map((type) => {
-      return { type, status: "True", lastTransitionTime };
+      return { type, status, lastTransitionTime };
     });
-    for (const { metadata, spec } of this.pods) {
-      if (spec?.nodeName !== name) continue;
-      const path = `${collections.pods}/${metadata?.name}/status`;
+    for (const pod of this.pods) {
+      if (pod.spec?.nodeName !== name) continue;
+      const path = `${collections.pods}/${pod.metadata?.name}/status`;
+      const [{ lastState = {} } = {}] = pod.status?.containerStatuses ?? [];
+      const now = state === "running" ? { running: {} } : lastState;
+      const containerStatuses = [{ name: agentContainer, state: now, lastState }];
       const type = "application/merge-patch+json";
-      this.api.answer({ method: "PATCH", path, type, body: { status: { conditions } } });
+      const body = { status: { conditions, containerStatuses } };
+      this.api.answer({ method: "PATCH", path, type, body });
     }
   }
 

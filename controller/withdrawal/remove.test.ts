@@ -203,3 +203,21 @@ test("waits for every node when a grant was sent, even if its pod is gone", asyn
   await runs(world, 100);
   assert.deepEqual(deletedOf(world), []);
 });
+
+for (const [what, disturb, least, most] of [
+  ["works on after its confirmation", (world: World) => world.turns("a", "False"), 55, 65],
+  ["is Ready", (world: World) => world.turns("a", "True"), 0, 5],
+  ["has ended", (world: World) => world.turns("a", "False", "terminated"), 0, 5],
+] as const)
+  test(`completes a release ${least > 0 ? "after a minute" : "at once"} if an agent ${what}`, async () => {
+    const world = await deployed({ a: "proves", b: "podless" });
+    for (let isCurrent = false; !isCurrent; )
+      isCurrent = (await run(world)).progress?.view?.counts.current === 1;
+    assert.deepEqual(deletedOf(world), []);
+    disturb(world);
+    world.nodes.set("b", "proves");
+    const from = world.seconds;
+    while (deletedOf(world).length === 0 && world.seconds < from + 200) await run(world);
+    const took = world.seconds - from;
+    assert.ok(took >= least && took <= most, `${took} s`);
+  });

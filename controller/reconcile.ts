@@ -16,7 +16,7 @@ import { sooner, type Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./assembly.ts";
-import { keptDirectory } from "./rollout/observe.ts";
+import { keptDirectory } from "./rollout/directory.ts";
 import { nextRunAfter, serve } from "./serve.ts";
 import { accept, noSourceApplies } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
@@ -93,8 +93,8 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
 
 /** Keeps the agents in the kubelet directory where they have written. */
 function withKeptDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler {
-  const { agent, report } = reconciler;
-  const kept = keptDirectory(snapshot, agent.kubeletDirectory);
+  const { agent, pods, report } = reconciler;
+  const kept = keptDirectory(snapshot, pods.view.items.values(), agent.kubeletDirectory);
   report.directory(kept, agent.kubeletDirectory, snapshot);
   if (kept === undefined) return reconciler;
   return { ...reconciler, agent: { ...agent, kubeletDirectory: kept } };

@@ -95,7 +95,7 @@ export const catalogue = {
   directoryInUse: [
     "GPS331",
     "is {}; agents stay there, because they could not remove those entries from another directory",
-    "set spec.managementState: Withdrawn until nothing is left, or set the flag to the old directory",
+    "set the flag to the old directory, or set spec.managementState: Withdrawn until nothing is left; the new one counts as soon as every agent reports GPS261 for the old one",
   ],
   unsearched: [
     "GPS332",

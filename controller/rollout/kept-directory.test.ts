@@ -3,11 +3,14 @@ import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { DeliveryMode } from "#contract/names.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
+import { globalSecret, newSalt } from "#controller/objects/global-secret.ts";
 import { kubeletDirectoryOf } from "#controller/objects/container.ts";
 import { readState, writeState } from "#controller/objects/state.ts";
 import { observe } from "#controller/sources/snapshot.ts";
 import { owned } from "#kube/client/paths.ts";
-import { keptDirectory } from "./directory.ts";
+import { keptDirectory, directoryRecord } from "./directory.ts";
+import { noMemory, type PodRecord } from "./facts.ts";
+import type { AgentPod } from "./pods.ts";
 import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";
 
 const old = agent.kubeletDirectory;
@@ -45,6 +48,40 @@ test("records the directory with the first grant, and not earlier", async () => 
   const { writes } = world;
   assert.ok(writes.lastIndexOf("state") < writes.indexOf("pod-of-a"), writes.join());
 });
+
+const newest = {
+  document: "{}",
+  sources: "{}",
+  intent: "apply",
+  revision: 3,
+  salt: newSalt(),
+} as const;
+const published = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
+const key = { digest: "d", since: "s" };
+for (const [what, found, isProved, isTaken] of [
+  ["reports that it proved it", { kind: "proved", revision: 3 }, false, true],
+  ["reports that it failed", { kind: "failed", revision: 3 }, false, true],
+  ["refused it", { kind: "unfit", revision: 3 }, false, false],
+  ["reports that it proved another revision", { kind: "proved", revision: 2 }, false, false],
+  ["is Ready with it", { revision: 3 }, true, true],
+  ["is Ready with another revision", { revision: 2 }, true, false],
+] as const)
+  test(`records ${isTaken ? "the directory" : "nothing"} without a record when an agent ${what}`, () => {
+    const { revision, ...told } = found;
+    const terminationMessage =
+      "kind" in told ? { ...told, ...key, revision, journal: 0 } : undefined;
+    const grant = { ...key, revision, word: !isProved };
+    const pod = { uid: "p", directory: old, grant, terminationMessage } as AgentPod;
+    const record = { provedAt: isProved ? 1 : undefined } as PodRecord;
+    const memory = { ...noMemory, pods: new Map([["p", record]]) };
+    const objects = { global: published, state: undefined, daemonSet: undefined };
+    const seen = { pods: [pod], memory, granted: [], wanted: old };
+    const expected = isTaken ? old : undefined;
+    assert.deepEqual(directoryRecord(objects, seen), {
+      directory: expected,
+      directoryOf: undefined,
+    });
+  });
 
 test("keeps the directory of a first node that dies before it has proved anything", async () => {
   const world = await World.of({ a: "ignores" });

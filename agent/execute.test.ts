@@ -24,10 +24,9 @@ import {
   restarting,
   reviving,
 } from "./facts/facts.fixture.ts";
-import { isFound } from "./delivery/delivery.ts";
+import { isFound, type Rewrite } from "./delivery/delivery.ts";
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
-import type { Rewrite } from "./delivery/delivery.ts";
 import { History } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { SystemdError, RestartRefused } from "./systemd/connection.ts";

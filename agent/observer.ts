@@ -191,7 +191,10 @@ export class Observer {
   #keepPast({ file }: Facts): void {
     const { owned } = this.#journal?.journal ?? {};
     if (owned === undefined || !isFound(file)) return;
-    const former = file.withdrawn({ ...owned, former: joinFormer(this.#past.former, owned.former) });
+    const former = file.withdrawn({
+      ...owned,
+      former: joinFormer(this.#past.former, owned.former),
+    });
     const copies = this.#past.copies.filter((one) => one !== file.digest);
     this.#past = savePast(this.#inputs.config.podDirectory, { copies, former });
   }

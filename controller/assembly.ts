@@ -111,5 +111,5 @@ export type Reconciler = RemovalContext &
     /** The API group of another operator that owns the nodes' pull secrets, if there is one. */
     platform: () => Promise<string | undefined>;
     report: Report;
-    rootMounts: Pick<RootMounts, "lacking">;
+    rootMounts: Pick<RootMounts, "find">;
   }>;

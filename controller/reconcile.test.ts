@@ -6,7 +6,7 @@ import { agent as agentFixture } from "./objects/agent.fixture.ts";
 import { test } from "node:test";
 import type { KubernetesObject, V1DaemonSet, V1Node } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Cluster, PageOptions } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import type { Report } from "./status/report.ts";
@@ -16,6 +16,7 @@ import type { ExtraSource, ManagementState } from "./policy/policy.ts";
 import { ranked, extraInput } from "./sources/input.ts";
 import { reconcile } from "./reconcile.ts";
 import type { Reconciler } from "./assembly.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { noMemory } from "./rollout/facts.ts";
 import { NodeListTimer } from "./rollout/nodes.ts";
@@ -57,16 +58,26 @@ function inMemory() {
     return object;
   };
   const nodes: V1Node[] = [];
+  /** How often whole Nodes were listed, and whether any list fails. */
+  const lists = { whole: 0, fail: false };
   const cluster = {
     get: async (path: string) => objects.get(path),
-    pages: async (path: string, _query: object, each: (nodes: readonly V1Node[]) => void) => {
-      if (path === collections.nodes) each(nodes);
+    pages: async (
+      path: string,
+      _query: object,
+      each: (nodes: readonly V1Node[]) => void,
+      how?: PageOptions,
+    ) => {
+      if (path !== collections.nodes) return;
+      if (how?.as !== "metadata") lists.whole += 1;
+      if (lists.fail) throw new ApiError({ status: 429, reason: "Busy", method: "GET", path });
+      each(nodes);
     },
     apply: async (path: string, body: Object) => put(path, body),
     create: async () => {},
     remove: async (path: string) => void objects.delete(path),
   } as unknown as Cluster;
-  return { objects, cluster, put, nodes };
+  return { objects, cluster, put, nodes, lists };
 }
 
 const additionalPath = `${collections.secrets}/additional-pull-secret`;
@@ -75,14 +86,14 @@ const text = (pair: string) =>
   JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
 
 function start(graceSeconds: number) {
-  const { objects, cluster, put, nodes } = inMemory();
+  const { objects, cluster, put, nodes, lists } = inMemory();
   let seconds = 0;
   let declared: readonly ExtraSource[] = [];
   let managementState: ManagementState = "Managed";
   let withdrawsAt: Date | undefined;
   let kubeletDirectory = agentFixture.kubeletDirectory;
   let keptIn: string | undefined;
-  let unsearched: readonly string[] = [];
+  let unsearched: readonly string[] | undefined;
   const nothing = async () => {};
   const report: Report = {
     begins: () => {},
@@ -155,8 +166,24 @@ function start(graceSeconds: number) {
     move: (directory: string) => (kubeletDirectory = directory),
     keptIn: () => keptIn,
     nodes,
+    lists,
+    /** Another process leads. */
+    restart: () => Object.assign(reconciler, { rootMounts: new RootMounts() }),
     /** The nodes because of which no agent searches for hidden files. */
     unsearched: () => unsearched,
+    /** What the agents are told about hidden files. */
+    hiddenFiles: () => {
+      const { spec } = (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template ?? {};
+      const { args = [] } = spec?.containers[0] ?? {};
+      return args[args.indexOf("--hidden-files") + 1];
+    },
+    /** As after a grant: there are no pods here. */
+    granted: () => {
+      const { metadata } = objects.get(owned.global) ?? {};
+      put(owned.global, {
+        metadata: { ...metadata, annotations: { [annotations.rolled]: "true" } },
+      });
+    },
     /** The agents' kubelet directory. */
     directory: () =>
       (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template.spec?.volumes?.find(
@@ -203,11 +230,7 @@ async function deployed(graceSeconds: number) {
   on.additional(text("add:1"));
   await on.converge();
   assert.equal(on.published()?.document, text("add:1"));
-  // As after a grant: there are no nodes here.
-  const { metadata } = on.objects.get(owned.global) ?? {};
-  on.put(owned.global, {
-    metadata: { ...metadata, annotations: { [annotations.rolled]: "true" } },
-  });
+  on.granted();
   return on;
 }
 
@@ -232,12 +255,13 @@ test("lets agents search for hidden files only if every node mounts its root dir
   for (const isAble of [true, false]) {
     const on = start(0);
     const features = { recursiveReadOnlyMounts: true };
+    const ready = { conditions: [{ type: "Ready", status: "True" }] };
     const able = { metadata: { name: "a" }, status: { runtimeHandlers: [{ name: "", features }] } };
-    on.nodes.push(able, ...(isAble ? [] : [{ metadata: { name: "b" } }]));
+    on.nodes.push(able, ...(isAble ? [] : [{ metadata: { name: "b" }, status: ready }]));
     on.additional(text("add:1"));
     await on.converge();
     const { spec } = (on.objects.get(owned.daemonSet) as V1DaemonSet).spec?.template ?? {};
-    assert.deepEqual(on.unsearched(), isAble ? [] : ["b"]);
+    assert.deepEqual(on.unsearched(), isAble ? undefined : ["b"]);
     assert.equal(spec?.initContainers?.length ?? 0, isAble ? 1 : 0);
     assert.equal(
       spec?.volumes?.some(({ name }) => name === "root"),
@@ -249,6 +273,39 @@ test("lets agents search for hidden files only if every node mounts its root dir
     assert.deepEqual(on.left(), []);
   }
 });
+
+for (const [what, able] of [
+  ["where agents search", true],
+  ["where they do not", false],
+] as const)
+  test(`rotates and withdraws ${what} while Nodes cannot be listed`, async () => {
+    const on = start(0);
+    const runtimeHandlers = [{ name: "", features: { recursiveReadOnlyMounts: able } }];
+    on.nodes.push({ metadata: { name: "a" }, status: { runtimeHandlers } });
+    on.additional(text("add:1"));
+    await on.converge();
+    const before = on.hiddenFiles();
+    on.lists.fail = true;
+    on.restart();
+    on.additional(text("add:2"));
+    await on.converge();
+    assert.equal(on.published()?.document, text("add:2"));
+    assert.deepEqual([on.hiddenFiles(), on.unsearched()], [before, able ? undefined : []]);
+    on.granted();
+    const { whole } = on.lists;
+    on.withdraw();
+    on.restart();
+    // Its end depends on a list of Nodes, its beginning does not.
+    await assert.rejects(on.look(), /Busy/);
+    assert.equal(on.published()?.intent, "release");
+    assert.deepEqual(
+      [on.hiddenFiles(), on.unsearched(), on.lists.whole],
+      [before, undefined, whole],
+    );
+    on.lists.fail = false;
+    await on.converge();
+    assert.deepEqual([on.left(), on.lists.whole], [[], whole]);
+  });
 
 test("changes nothing when a Secret is deleted and created again within the grace period", async () => {
   const on = await deployed(30);

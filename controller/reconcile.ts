@@ -16,7 +16,7 @@ import { sooner, type Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./assembly.ts";
-import { keptDirectory } from "./rollout/observe.ts";
+import { keptDirectory } from "./rollout/directory.ts";
 import { nextRunAfter, serve } from "./serve.ts";
 import { accept, noSourceApplies } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
@@ -48,12 +48,14 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
       await report.verdict(accept({ inputs, ...known }, policy.merge), snapshot);
     return undefined;
   }
-  const reconciler = await withRootMount(withKeptDirectory(whole, snapshot), snapshot);
-  const absences = withdrawals(inputs, snapshot, reconciler);
-  const held = holdsWithdrawals(reconciler, snapshot);
+  const absences = withdrawals(inputs, snapshot, whole);
+  const held = holdsWithdrawals(whole, snapshot);
   const sources = { inputs: keptOf(inputs, absences, held), ...known };
+  const isRemoval = noSourceApplies(sources);
+  const directed = withKeptDirectory(whole, snapshot);
+  const { reconciler, again } = await withRootMount(directed, snapshot, isRemoval);
 
-  if (noSourceApplies(sources)) {
+  if (isRemoval) {
     snapshot = await forgetCredentials(reconciler, snapshot, absences);
     const removal = await remove(reconciler, snapshot, sources);
     await report.removal(removal, snapshot);
@@ -62,7 +64,7 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
     );
   }
 
-  const later = held ? undefined : nextGraceEnd(absences, reconciler);
+  const later = sooner(again, held ? undefined : nextGraceEnd(absences, reconciler));
   const platform = await reconciler.platform();
   await report.unsupported(platform, snapshot);
   if (platform !== undefined) return sooner(platformPause, later);
@@ -91,25 +93,32 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
 
 /** Keeps the agents in the kubelet directory where they have written. */
 function withKeptDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler {
-  const { agent, report } = reconciler;
-  const kept = keptDirectory(snapshot, agent.kubeletDirectory);
-  report.directory(kept, agent.kubeletDirectory);
+  const { agent, pods, report } = reconciler;
+  const kept = keptDirectory(snapshot, pods.view.items.values(), agent.kubeletDirectory);
+  report.directory(kept, agent.kubeletDirectory, snapshot);
   if (kept === undefined) return reconciler;
   return { ...reconciler, agent: { ...agent, kubeletDirectory: kept } };
 }
 
 /** Lets agents search for hidden files only if all nodes can mount their root directory safely. */
-async function withRootMount(reconciler: Reconciler, snapshot: Snapshot): Promise<Reconciler> {
+async function withRootMount(
+  reconciler: Reconciler,
+  snapshot: Snapshot,
+  isRemoval: boolean,
+): Promise<Readonly<{ reconciler: Reconciler; again: Again | undefined }>> {
   const { agent, cluster, pods, report, rootMounts, times } = reconciler;
-  const lacking = await rootMounts.lacking(snapshot, {
+  const { skips, names, again } = await rootMounts.find(snapshot, {
     cluster,
     agent,
     pods: pods.view.items.values(),
     steady: times().steady,
+    isRemoval,
   });
-  if (lacking.length === 0) return reconciler;
-  report.unsearched(lacking);
-  return { ...reconciler, agent: { ...agent, hiddenFiles: "Skip" } };
+  report.unsearched(skips && !isRemoval ? names : undefined, snapshot);
+  return {
+    reconciler: skips ? { ...reconciler, agent: { ...agent, hiddenFiles: "Skip" } } : reconciler,
+    again: Number.isFinite(again) ? { seconds: again } : undefined,
+  };
 }
 
 /**

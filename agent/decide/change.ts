@@ -14,12 +14,7 @@ import {
 } from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
 import { granted, grantedKey, belongsTo } from "../facts/grant.ts";
-import {
-  restartsWithin,
-  firstJournal,
-  isIdle,
-  type Journal,
-} from "../journal/journal.ts";
+import { restartsWithin, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { byTable } from "./restart.ts";
 import { type FoundFile, isFound, type Plan } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";

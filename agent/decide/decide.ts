@@ -29,7 +29,14 @@ import {
   type File,
 } from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
-import { byTable, awaitCleaned, awaitRepaired, undone, idleAs, isAwaitingReread } from "./restart.ts";
+import {
+  byTable,
+  awaitCleaned,
+  awaitRepaired,
+  undone,
+  idleAs,
+  isAwaitingReread,
+} from "./restart.ts";
 import { type FoundFile, type Plan, isFound } from "../delivery/delivery.ts";
 import {
   granted,

@@ -304,6 +304,16 @@ test("gives only the first container the node's root directory, recursively read
   assert.deepEqual([mountsRoot(pod), mountsRoot(podOf({ hiddenFiles: "Skip" }))], [true, false]);
 });
 
+test("mounts systemd's directory read-only with all below it, where the runtime can do that", () => {
+  const mount = container?.volumeMounts?.find(({ name }) => name === "systemd");
+  assert.deepEqual(mount, {
+    name: "systemd",
+    mountPath: "/host/systemd",
+    readOnly: true,
+    recursiveReadOnly: "IfPossible",
+  });
+});
+
 test("lets the first container open only the few files that a kubelet searches, and the journal", () => {
   const { command = [] } = podOf({ kubeletDirectory: "/data/kubelet" })?.initContainers?.[0] ?? {};
   const flags = command

@@ -33,8 +33,13 @@ export type RememberedState = Readonly<{
   policy: unknown;
   /** The uid of the object that named the sources in that spec. */
   sourcesFrom: string | undefined;
-  /** The kubelet directory where a node first proved content, until all of it is withdrawn. */
+  /**
+   * The kubelet directory where content was first granted, until all of it is withdrawn. Empty: all
+   * grants there were refused. Undefined: unknown.
+   */
   directory: string | undefined;
+  /** The uid of the pod that was granted content there, while it is the only one. */
+  directoryOf: string | undefined;
 }>;
 
 /** A state without any record. */
@@ -46,6 +51,7 @@ export const noState: RememberedState = {
   policy: undefined,
   sourcesFrom: undefined,
   directory: undefined,
+  directoryOf: undefined,
 };
 
 const keys = {
@@ -56,6 +62,7 @@ const keys = {
   policy: "policy",
   sourcesFrom: "policy.sources-from",
   directory: "kubelet-directory",
+  directoryOf: "kubelet-directory.of",
 } as const;
 
 /** Written until 0.2. */
@@ -85,6 +92,7 @@ export function readState(secret: V1Secret | undefined): RememberedState {
     policy: json(text(keys.policy)),
     sourcesFrom: text(keys.sourcesFrom),
     directory: text(keys.directory),
+    directoryOf: text(keys.directoryOf),
   };
 }
 
@@ -115,7 +123,8 @@ export async function writeState(
 
 /** The declared Secret. */
 export function stateSecret(state: RememberedState): V1Secret {
-  const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom, directory } = state;
+  const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom } = state;
+  const { directory, directoryOf } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
@@ -126,6 +135,7 @@ export function stateSecret(state: RememberedState): V1Secret {
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
   if (sourcesFrom !== undefined) data[keys.sourcesFrom] = encode(sourcesFrom);
   if (directory !== undefined) data[keys.directory] = encode(directory);
+  if (directoryOf !== undefined) data[keys.directoryOf] = encode(directoryOf);
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -148,6 +158,7 @@ const single: ReadonlySet<string> = new Set([
   keys.policy,
   keys.sourcesFrom,
   keys.directory,
+  keys.directoryOf,
 ]);
 
 const isOurKey = (key: string) =>

@@ -24,7 +24,7 @@ import {
 } from "./facts.ts";
 import { recordOutcomes, retryOrHalt, takeGrantsBack, promote } from "./halt.ts";
 import { Survey, settlePlaces, idleView, viewOf, type SurveyedPod } from "./survey.ts";
-import { updatePodless, retrySeconds } from "./node-state.ts";
+import { absenceSeconds, updatePodless, retrySeconds } from "./node-state.ts";
 import { replacePods, fillWindow, raiseSync } from "./budget.ts";
 import { mostRevision } from "#contract/grant.ts";
 
@@ -302,8 +302,27 @@ function completeWithdrawal(survey: Survey): void {
   else survey.recheckIn(left + 1);
 }
 
-const hasConfirmed = (survey: Survey, { pod, grantState }: SurveyedPod): boolean =>
-  !survey.granted.has(pod.uid) && grantState.is === "proved" && holdsNewest(pod, survey.secret);
+function hasConfirmed(survey: Survey, one: SurveyedPod): boolean {
+  const { pod, grantState } = one;
+  return (
+    !survey.granted.has(pod.uid) &&
+    grantState.is === "proved" &&
+    holdsNewest(pod, survey.secret) &&
+    !isAtWork(survey, one)
+  );
+}
+
+/**
+ * True for a minute while the agent runs and is not Ready. After its confirmation it may clean up
+ * what another program has written back, and that must end before its pod is deleted. An agent that
+ * stays so, for example because its port is taken, has nothing left to do.
+ */
+function isAtWork(survey: Survey, { pod, record }: SurveyedPod): boolean {
+  if (pod.ready.is || pod.isRunning !== true) return false;
+  const left = absenceSeconds - (survey.now.steady - record.readyAt);
+  if (left > 0) survey.recheckIn(left);
+  return left > 0;
+}
 
 function hasEveryNode(survey: Survey): boolean {
   const { publishedAt } = survey.secret;

@@ -58,6 +58,8 @@ export type PodFacts = Readonly<{
   grant: Grant | undefined;
   /** The condition ContainersReady. `since` is its transition time, as the API server stores it. */
   ready: Readonly<{ is: boolean; since: string }>;
+  /** The agent's container is running. Undefined if that is not known. */
+  isRunning?: boolean;
   /** Transition time of a condition Ready=False of a pod whose containers are Ready. */
   unreachable: string | undefined;
   terminationMessage: TerminationMessage | undefined;

@@ -3,21 +3,30 @@ import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { DeliveryMode } from "#contract/names.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
+import { globalSecret, newSalt } from "#controller/objects/global-secret.ts";
 import { kubeletDirectoryOf } from "#controller/objects/container.ts";
 import { readState, writeState } from "#controller/objects/state.ts";
 import { observe } from "#controller/sources/snapshot.ts";
 import { owned } from "#kube/client/paths.ts";
-import { keptDirectory } from "./observe.ts";
+import { keptDirectory, directoryRecord } from "./directory.ts";
+import { noMemory, type PodRecord } from "./facts.ts";
+import type { AgentPod } from "./pods.ts";
 import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";
 
 const old = agent.kubeletDirectory;
 const other = "/data/kubelet";
 
 /** Where the guard keeps the agents, if another directory is wanted. */
-const keptIn = async ({ cluster }: World) =>
-  keptDirectory(await observe(cluster, undefined), other);
+const keptIn = async ({ cluster, remover }: World) =>
+  keptDirectory(await observe(cluster, undefined), remover.pods.view.items.values(), other);
 
 const recorded = (world: World) => readState(world.api.object<V1Secret>(owned.state)).directory;
+
+/** So many agents have refused a grant. */
+const isRefused = ({ remover }: World, count = 1) =>
+  [...remover.pods.view.items.values()].filter(
+    ({ terminationMessage: told }) => told?.kind === "unfit",
+  ).length === count;
 
 function use(world: World, changes: Partial<typeof agent>): void {
   Object.assign(world.remover, { agent: { ...world.remover.agent, ...changes } });
@@ -29,14 +38,122 @@ const deliveries = {
   CredentialProvider: { mode: "CredentialProvider", scope: "All" },
 } as const satisfies Record<DeliveryMode, (typeof agent)["delivery"]>;
 
-test("records the directory of the first node that proves content, and not earlier", async () => {
-  const world = await World.of({ a: "ignores", b: "ignores" });
-  await world.until(one, () => world.granted["a"] === 1);
+test("records the directory with the first grant, and not earlier", async () => {
+  const world = await World.of({});
   for (let seconds = 0; seconds < 5; seconds += 1) await world.step(one);
   assert.deepEqual([recorded(world), await keptIn(world)], [undefined, undefined]);
-  world.nodes.set("a", "proves");
-  await world.until(one, ({ state }) => state.word);
+  await world.join("a", "ignores");
+  await world.until(one, () => world.granted["a"] === 1);
   assert.deepEqual([recorded(world), await keptIn(world)], [old, old]);
+  const { writes } = world;
+  assert.ok(writes.lastIndexOf("state") < writes.indexOf("pod-of-a"), writes.join());
+});
+
+const newest = {
+  document: "{}",
+  sources: "{}",
+  intent: "apply",
+  revision: 3,
+  salt: newSalt(),
+} as const;
+const published = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
+const key = { digest: "d", since: "s" };
+for (const [what, found, isProved, isTaken] of [
+  ["reports that it proved it", { kind: "proved", revision: 3 }, false, true],
+  ["reports that it failed", { kind: "failed", revision: 3 }, false, true],
+  ["refused it", { kind: "unfit", revision: 3 }, false, false],
+  ["reports that it proved another revision", { kind: "proved", revision: 2 }, false, false],
+  ["is Ready with it", { revision: 3 }, true, true],
+  ["is Ready with another revision", { revision: 2 }, true, false],
+] as const)
+  test(`records ${isTaken ? "the directory" : "nothing"} without a record when an agent ${what}`, () => {
+    const { revision, ...told } = found;
+    const terminationMessage =
+      "kind" in told ? { ...told, ...key, revision, journal: 0 } : undefined;
+    const grant = { ...key, revision, word: !isProved };
+    const pod = { uid: "p", directory: old, grant, terminationMessage } as AgentPod;
+    const record = { provedAt: isProved ? 1 : undefined } as PodRecord;
+    const memory = { ...noMemory, pods: new Map([["p", record]]) };
+    const objects = { global: published, state: undefined, daemonSet: undefined };
+    const seen = { pods: [pod], memory, granted: [], wanted: old };
+    const expected = isTaken ? old : undefined;
+    assert.deepEqual(directoryRecord(objects, seen), {
+      directory: expected,
+      directoryOf: undefined,
+    });
+  });
+
+test("keeps the directory of a first node that dies before it has proved anything", async () => {
+  const world = await World.of({ a: "ignores" });
+  const { policy } = world.remover;
+  Object.assign(world.remover, {
+    policy: { ...policy, rollout: { ...policy.rollout, maxFailures: 1 } },
+  });
+  await world.until(one, () => world.granted["a"] === 1);
+  world.leave("a");
+  await world.join("b", "elsewhere");
+  await world.until(one, () => isRefused(world));
+  for (let seconds = 0; seconds < 5; seconds += 1) await world.step(one);
+  assert.equal(recorded(world), old);
+});
+
+test("forgets the directory when the first grant is refused because of it", async () => {
+  const world = await World.of({ a: "elsewhere", b: "podless" });
+  await world.until(one, () => isRefused(world));
+  await world.step(one);
+  assert.deepEqual([recorded(world), await keptIn(world)], ["", undefined]);
+  world.leave("a");
+  world.nodes.set("b", "proves");
+  await world.until(one, isServed);
+  assert.equal(recorded(world), old);
+});
+
+test("moves to the directory that the installer names when every agent reports the wrong one", async () => {
+  const world = await deployed();
+  for (const name of ["a", "b", "c"]) world.leave(name);
+  for (const name of ["d", "e"]) await world.join(name, "elsewhere");
+  await world.until(one, () => world.pods.length === 2 && isRefused(world, 1));
+  assert.equal(await keptIn(world), old);
+  await world.until(one, () => isRefused(world, 2));
+  assert.equal(await keptIn(world), undefined);
+  assert.equal(recorded(world), old);
+  use(world, { kubeletDirectory: other });
+  await world.until(one, (progress) => isServed(progress) && progress.view?.counts.current === 2);
+  assert.deepEqual(
+    [recorded(world), kubeletDirectoryOf(world.daemonSet?.spec?.template.spec)],
+    [other, other],
+  );
+});
+
+test("stays in the directory while one node may have entries there", async () => {
+  const world = await World.of({ a: "proves", b: "elsewhere" });
+  await world.until(one, () => recorded(world) === old && isRefused(world));
+  assert.equal(await keptIn(world), old);
+  // The node still exists, but its pod does not.
+  world.nodes.set("a", "podless");
+  for (let seconds = 0; seconds < 3; seconds += 1) await world.step(one);
+  assert.equal(await keptIn(world), old);
+});
+
+for (const synced of [true, false])
+  test(`records the directory of an older installation before a withdrawal, ${synced ? "with" : "without"} known pods`, async () => {
+    const world = await deployed();
+    const state = world.api.object<V1Secret>(owned.state);
+    await writeState(world.cluster, state, { ...readState(state), directory: undefined });
+    world.restart();
+    const { pods } = world.remover;
+    const view = { ...pods.view, synced };
+    Object.assign(world.remover, { pods: { view, wrote: () => {} } });
+    await world.step(nothingLeft);
+    assert.deepEqual([world.published?.intent, recorded(world)], ["release", old]);
+  });
+
+test("keeps the directory of a withdrawal whose state someone deleted", async () => {
+  const world = await deployed();
+  for (const node of world.nodes.keys()) world.nodes.set(node, "ignores");
+  await world.until(nothingLeft, ({ intent }) => intent === "release");
+  world.delete(owned.state);
+  assert.equal(await keptIn(world), old);
 });
 
 test("records the directory of a node that proves content without a canary", async () => {
@@ -102,13 +219,14 @@ test("keeps the directory through newer content and a withdrawal, and forgets it
   assert.equal(await keptIn(world), old);
 });
 
-test("allows a correction of the directory during a withdrawal if no node has proved anything", async () => {
+test("keeps the directory during a withdrawal if a grant was never answered", async () => {
   const world = await World.of({ a: "ignores" });
   await world.until(one, () => world.granted["a"] === 1);
   await world.until(nothingLeft, ({ intent }) => intent === "release");
+  assert.equal(await keptIn(world), old);
   world.nodes.set("a", "proves");
   await world.until(nothingLeft, ({ completed }) => completed !== undefined);
-  assert.deepEqual([recorded(world), await keptIn(world)], [undefined, undefined]);
+  assert.equal(recorded(world), old);
 });
 
 test("records the present directory of an installation that is older than the record", async () => {

@@ -6,7 +6,6 @@ import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestOf } from "#pullsecret/merge/digest.ts";
 import type { DeliveryMode, RevisionContent } from "#contract/names.ts";
 import {
-  type Memory,
   type NodesRead,
   type SecretFacts,
   type Snapshot,
@@ -14,14 +13,8 @@ import {
   stateOf,
   type StateFacts,
 } from "./facts.ts";
-import {
-  contentDigest,
-  isEdited,
-  type Published,
-  readPublished,
-} from "#controller/objects/global-secret.ts";
+import { contentDigest, isEdited, type Published } from "#controller/objects/global-secret.ts";
 import type { Agent } from "#controller/objects/agent.ts";
-import { kubeletDirectoryOf } from "#controller/objects/container.ts";
 import { templateDigest } from "#controller/objects/daemonset.ts";
 import { readState } from "#controller/objects/state.ts";
 import type { Policy } from "#controller/policy/policy.ts";
@@ -239,52 +232,4 @@ function readRequests(known: string): readonly string[] {
   } catch {
     return [];
   }
-}
-
-type KeptObjects = Pick<Objects, "daemonSet" | "global" | "state">;
-
-/**
- * The directory where a node first proved content, if the installer names another one; otherwise
- * undefined. The agents stay there: in another directory they would find nothing to remove, and
- * credentials would remain in the old one for ever. The record does not depend on the revision, the
- * mode or any other object, because content stays in force through all their changes. Without a
- * record nothing is in force, so a wrong directory (GPS261) can still be corrected.
- */
-export function keptDirectory(objects: KeptObjects, wanted: string): string | undefined {
-  const { directory = unrecordedDirectory(objects) } = readState(objects.state);
-  return directory === wanted ? undefined : directory;
-}
-
-/** The directory to record. Undefined if it is recorded, or if nothing is proved yet. */
-export function newDirectory(
-  objects: KeptObjects,
-  pods: Iterable<AgentPod>,
-  { pods: remembered }: Pick<Memory, "pods">,
-): string | undefined {
-  if (readState(objects.state).directory !== undefined) return undefined;
-  const published = readPublished(objects.global);
-  if (published?.intent !== "apply") return undefined;
-  for (const pod of pods) {
-    const isProved = remembered.get(pod.uid)?.provedAt !== undefined;
-    if (pod.directory !== undefined && hasTaken(pod, published, isProved)) return pod.directory;
-  }
-  return unrecordedDirectory(objects);
-}
-
-/** True if the agent took the newest content, whether its kubelet worked with it or not. */
-function hasTaken(
-  { grant, terminationMessage: told }: AgentPod,
-  { revision }: Published,
-  isProved: boolean,
-): boolean {
-  const hasReported = told?.kind === "proved" || told?.kind === "failed";
-  return (hasReported && told.revision === revision) || (isProved && grant?.revision === revision);
-}
-
-/** The agents' directory, if an older version, which recorded none, has content in force. */
-function unrecordedDirectory({ daemonSet, global, state }: KeptObjects): string | undefined {
-  const published = readPublished(global);
-  if (published?.intent !== "apply") return undefined;
-  const isProved = readRollout(readState(state).rollout).word || published.served !== "nothing";
-  return isProved ? kubeletDirectoryOf(daemonSet?.spec?.template.spec) : undefined;
 }

@@ -105,6 +105,7 @@ test("keeps what decisions need of a pod", () => {
     mode: "Restart",
     grant,
     ready: { is: true, since: at(5) },
+    isRunning: true,
     unreachable: undefined,
     terminationMessage: undefined,
     lastExit: undefined,

@@ -59,6 +59,7 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
     mode: modeOf(metadata.annotations),
     grant: grantOf(metadata.annotations),
     ready: { is: isReady, since: textOf(containersReady?.lastTransitionTime) ?? "none" },
+    isRunning: container?.state?.running !== undefined,
     // If the kubelet does not answer, the node controller changes only the condition Ready.
     unreachable:
       isReady && ready?.status !== "True" ? (textOf(ready?.lastTransitionTime) ?? "") : undefined,

@@ -11,12 +11,16 @@ import type { Snapshot } from "#controller/sources/snapshot.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import type { AgentPod } from "./pods.ts";
+import { Repairs } from "./write.ts";
 
 /** What the kubelet calls the state of a container that demands what its runtime cannot do. */
 const notMade = "CreateContainerConfigError";
 
 /** Seconds between two lists of Nodes while pods do not start. */
-const pauseSeconds = 60;
+const stuckSeconds = 60;
+
+/** Seconds until the Nodes that have not answered are read again, and how many of them. */
+const undecided = { seconds: 30, most: 50 } as const;
 
 type Looked = Readonly<{
   cluster: Cluster;
@@ -24,51 +28,117 @@ type Looked = Readonly<{
   pods: Iterable<AgentPod>;
   /** Seconds of a clock that never goes back. */
   steady: number;
+  /** Everything is being withdrawn. */
+  isRemoval: boolean;
 }>;
+
+export type RootMount = Readonly<{
+  /** No agent searches. */
+  skips: boolean;
+  /** The nodes because of which none does. Empty if they are not known yet. */
+  names: readonly string[];
+  /** Seconds until this may differ even if nothing changes. */
+  again: number;
+}>;
+
+const never = Number.POSITIVE_INFINITY;
+const searches: RootMount = { skips: false, names: [], again: never };
+
+/** Names of Nodes by their answers. */
+type Answers = Readonly<{ can: boolean; cannot: readonly string[]; unknown: ReadonlySet<string> }>;
 
 /** What a process has found out, from the moment when it leads. */
 export class RootMounts {
-  #lacking: readonly string[] | undefined;
+  #answers: Answers | undefined;
   #looked = Number.NEGATIVE_INFINITY;
+  readonly #reads = new Repairs();
 
   /**
-   * Names of nodes that cannot mount it so; empty if all can. Nodes are listed once, unless pods
-   * that mount it show already that they can, and again when a pod does not start. A node that was
-   * found to lack it counts until another process leads: templates must not change to and fro with
-   * nodes that come and go.
+   * Whether agents may mount it. Nodes are listed once, unless pods that mount it show already that
+   * they can, and again when a pod does not start. A node that was found to lack it counts until
+   * another process leads: templates must not change to and fro with nodes that come and go. A node
+   * that has not answered yet is read again, and counts only if no other node has answered. If
+   * Nodes cannot be read, the live template stays as it is. A removal asks nothing: it needs no
+   * search.
    */
-  async lacking(
-    { daemonSet }: Pick<Snapshot, "daemonSet">,
-    { cluster, agent, pods, steady }: Looked,
-  ): Promise<readonly string[]> {
-    if (agent.hiddenFiles === "Ignore") return [];
-    const isShown = mountsRoot(daemonSet?.spec?.template.spec);
-    const isNew = this.#lacking === undefined && !isShown;
-    if (!isNew && (this.#lacking?.length ?? 0) > 0) return this.#lacking ?? [];
-    if (!isNew && !this.#mustLook(pods, steady)) return [];
+  async find({ daemonSet }: Pick<Snapshot, "daemonSet">, looked: Looked): Promise<RootMount> {
+    const { agent, pods, steady, isRemoval } = looked;
+    if (agent.hiddenFiles === "Ignore") return searches;
+    const isShown = daemonSet && mountsRoot(daemonSet.spec?.template.spec);
+    const isStuck = [...pods].some(({ waitingReason }) => waitingReason === notMade);
+    if (isRemoval) return { ...searches, skips: isStuck || isShown !== true };
+    await this.#look(looked, isShown === true, isStuck);
+    const again = this.#again(steady);
+    const { can, cannot, unknown } = this.#answers ?? { can: false, cannot: [], unknown: none };
+    if (cannot.length > 0) return { skips: true, names: cannot, again };
+    if (this.#answers !== undefined && (can || unknown.size === 0)) return { ...searches, again };
+    // A first template waits for a list of Nodes, but not for nodes that may never answer.
+    const { failure } = this.#reads;
+    if (isShown === undefined && failure !== undefined) throw failure;
+    return { skips: isShown !== true, names: [...unknown], again };
+  }
+
+  /** Reads Nodes if they are not known, or if their answers may have changed. */
+  async #look(
+    { cluster, agent, steady }: Looked,
+    isShown: boolean,
+    isStuck: boolean,
+  ): Promise<void> {
+    const known = this.#answers;
+    if (known !== undefined && known.cannot.length > 0) return;
+    const passed = steady - this.#looked;
+    const mustList = isStuck && passed >= stuckSeconds;
+    const isFirst = known === undefined && !isShown;
+    const isOpen = known !== undefined && known.unknown.size > 0;
+    if (!mustList && !isFirst && !(isOpen && passed >= undecided.seconds)) return;
+    const all = [{ labelSelector: nodesOf(agent) }];
+    const some = [...(known?.unknown ?? [])].slice(0, undecided.most);
+    const queries =
+      mustList || isFirst ? all : some.map((name) => ({ fieldSelector: `metadata.name=${name}` }));
+    const found = await this.#reads.attempt("nodes", steady, () => answersOf(cluster, queries));
+    if (found === undefined) return;
     this.#looked = steady;
-    this.#lacking = await nodesWithout(cluster, agent);
-    return this.#lacking;
+    if (queries === all || known === undefined) this.#answers = found;
+    else
+      this.#answers = {
+        can: known.can || found.can,
+        cannot: found.cannot,
+        unknown: new Set([...[...known.unknown].slice(undecided.most), ...found.unknown]),
+      };
   }
 
-  #mustLook(pods: Iterable<AgentPod>, steady: number): boolean {
-    if (steady - this.#looked < pauseSeconds) return false;
-    return [...pods].some(({ waitingReason }) => waitingReason === notMade);
+  #again(steady: number): number {
+    const { cannot, unknown } = this.#answers ?? { cannot: [], unknown: none };
+    const isOpen = cannot.length === 0 && unknown.size > 0;
+    const left = isOpen ? Math.max(0, this.#looked + undecided.seconds - steady) : never;
+    return Math.min(left, this.#reads.again(steady));
   }
 }
 
-/** Names of the served nodes whose runtime does not report it. */
-async function nodesWithout(cluster: Cluster, agent: Agent): Promise<readonly string[]> {
-  const names: string[] = [];
-  const query = { labelSelector: nodesOf(agent) };
-  await cluster.pages<V1Node>(collections.nodes, query, (nodes) => {
-    for (const node of nodes) if (!mountsReadOnly(node)) names.push(node.metadata?.name ?? "");
-  });
-  return names;
-}
+const none: ReadonlySet<string> = new Set();
 
-/** The handler without a name is the one of pods without a RuntimeClass. */
-function mountsReadOnly({ status }: V1Node): boolean {
-  const handler = status?.runtimeHandlers?.find(({ name = "" }) => name === "");
-  return handler?.features?.recursiveReadOnlyMounts === true;
+/**
+ * What Nodes answer about the handler without a name, which is the one of pods without a
+ * RuntimeClass. A kubelet reports no handlers while its runtime does not answer, and is not Ready
+ * then. A kubelet before 1.31 never reports any.
+ */
+async function answersOf(
+  cluster: Cluster,
+  queries: readonly Readonly<Record<string, string>>[],
+): Promise<Answers> {
+  let can = false;
+  const [cannot, unknown]: [string[], Set<string>] = [[], new Set()];
+  // The handlers are in the status, so metadata is not enough. No page is kept.
+  for (const query of queries)
+    await cluster.pages<V1Node>(collections.nodes, query, (nodes) => {
+      for (const { metadata: { name = "" } = {}, status } of nodes) {
+        const { runtimeHandlers = [], conditions = [] } = status ?? {};
+        const handler = runtimeHandlers.find((one) => (one.name ?? "") === "");
+        const isReady = conditions.some((one) => one.type === "Ready" && one.status === "True");
+        if (handler?.features?.recursiveReadOnlyMounts === true) can = true;
+        else if (isReady || runtimeHandlers.length > 0) cannot.push(name);
+        else unknown.add(name);
+      }
+    });
+  return { can, cannot, unknown };
 }

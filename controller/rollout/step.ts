@@ -23,14 +23,8 @@ import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import { type RolloutContext, forgetUnsent, isPodAction, writePods } from "./write.ts";
-import {
-  factsOf,
-  type Observed,
-  contentHash,
-  newDirectory,
-  readRollout,
-  retryOf,
-} from "./observe.ts";
+import { type DirectoryRecord, directoryRecord } from "./directory.ts";
+import { factsOf, type Observed, contentHash, readRollout, retryOf } from "./observe.ts";
 import { lacksNodes, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 
@@ -98,8 +92,8 @@ class Step {
   #decision: Decision | undefined;
   #state: StateFacts;
   #ended = false;
-  /** The directory to record with the next write of the state. */
-  #directory: string | undefined;
+  /** The directory's record, which the next write of the state contains. */
+  #directory: DirectoryRecord | undefined;
   /** The wanted content is not published, and the pods are not known. */
   #waits = false;
   #completed: Progress["completed"];
@@ -167,7 +161,6 @@ class Step {
     this.#decision = decision;
     memory.view = { view: decision.view, revision: this.#published?.revision ?? 0 };
     memory.grants = decision.memory;
-    await this.#recordDirectory(decision.actions);
     await this.#write(decision.actions);
     return decision.actions.some((action) => !isPodAction(action) && action.kind !== "complete");
   }
@@ -216,6 +209,7 @@ class Step {
   async #write(actions: readonly Action[]): Promise<void> {
     const rest = [...actions];
     try {
+      await this.#recordDirectory(actions);
       for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
         if (!isPodAction(next)) {
           await this.#writeObject(next);
@@ -321,30 +315,38 @@ class Step {
     const before = readState(this.#objects.state);
     const content = this.#published && contentHash(this.#published);
     const rollout = { ...state, content };
-    const directory = before.directory ?? this.#directory;
-    const written = await writeState(cluster, this.#objects.state, {
-      ...before,
-      rollout,
-      directory,
-    });
+    const whole = { ...before, ...this.#directory, rollout };
+    const written = await writeState(cluster, this.#objects.state, whole);
     this.#objects = { ...this.#objects, state: written };
     if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#ended = true;
     this.#state = state;
   }
 
   /**
-   * Records the directory where content is in force, before anything may change that. A state that
-   * someone deleted gets it with its rollout: two writes in turn would not be found as a contest.
+   * Records the directory before content gets there, or anything may change that. If the state is
+   * written before the first grant anyway, for its canary, that write contains the record.
    */
   async #recordDirectory(actions: readonly Action[]): Promise<void> {
-    const { cluster, memory, pods } = this.#context;
-    const directory = newDirectory(this.#objects, pods.view.items.values(), memory.grants);
-    this.#directory = directory;
+    const { agent, cluster, memory, pods } = this.#context;
     const { state: live } = this.#objects;
-    if (directory === undefined) return;
-    const saves = actions.some(({ kind }) => kind === "save" || kind === "halt");
-    if (live === undefined && saves) return;
-    const state = await writeState(cluster, live, { ...readState(live), directory });
+    const grants = new Set(
+      actions.flatMap((one) => (one.kind === "grant" && one.grant.revision > 0 ? one.pod.uid : [])),
+    );
+    const all = [...pods.view.items.values()];
+    const applies = this.#published?.intent === "apply";
+    const record = directoryRecord(this.#objects, {
+      pods: all,
+      memory: memory.grants,
+      granted: applies ? all.filter(({ uid }) => grants.has(uid)) : [],
+      wanted: agent.kubeletDirectory,
+    });
+    this.#directory = record;
+    const known = readState(live);
+    if (known.directory === record.directory && known.directoryOf === record.directoryOf) return;
+    const saved = actions.findIndex(({ kind }) => kind === "save" || kind === "halt");
+    const granted = actions.findIndex(({ kind }) => kind === "grant");
+    if (saved >= 0 && (granted < 0 || saved < granted)) return;
+    const state = await writeState(cluster, live, { ...known, ...record });
     this.#objects = { ...this.#objects, state };
   }
 

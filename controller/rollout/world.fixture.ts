@@ -9,6 +9,7 @@ import { agentContainer, agentName } from "#contract/names.ts";
 import { messageOf, type WordKind } from "#contract/word.ts";
 import { noMemory } from "./facts.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
+import { kubeletDirectoryOf } from "#controller/objects/container.ts";
 import { readPublished } from "#controller/objects/global-secret.ts";
 import { readState } from "#controller/objects/state.ts";
 import { noRequests } from "#controller/policy/policy-in-force.ts";
@@ -31,9 +32,9 @@ import { takeStep, type Progress } from "./step.ts";
 
 /**
  * How a node's agent reacts to a grant. `away`: the node no longer answers. `podless`: it has no
- * agent.
+ * agent. `elsewhere`: its kubelet has another directory than `/var/lib/kubelet`.
  */
-export type Behaviour = "proves" | "fails" | "ignores" | "away" | "podless";
+export type Behaviour = "proves" | "fails" | "ignores" | "away" | "podless" | "elsewhere";
 
 const born = Date.parse("2026-01-01T00:00:00Z");
 const stamp = (time: number): string => new Date(time).toISOString().replace(".000Z", "Z");
@@ -109,15 +110,24 @@ export class World {
 
   /** The node's kubelet answers again, and its pod has just become Ready. */
   returns(name: string): void {
+    this.turns(name, "True");
+  }
+
+  /** The node's pod becomes Ready, or is no longer Ready while its container is in this state. */
+  turns(name: string, status: "True" | "False", state: "running" | "terminated" = "running"): void {
     const lastTransitionTime = stamp(this.now);
     const conditions = ["ContainersReady", "Ready"].map((type) => {
-      return { type, status: "True", lastTransitionTime };
+      return { type, status, lastTransitionTime };
     });
-    for (const { metadata, spec } of this.pods) {
-      if (spec?.nodeName !== name) continue;
-      const path = `${collections.pods}/${metadata?.name}/status`;
+    for (const pod of this.pods) {
+      if (pod.spec?.nodeName !== name) continue;
+      const path = `${collections.pods}/${pod.metadata?.name}/status`;
+      const [{ lastState = {} } = {}] = pod.status?.containerStatuses ?? [];
+      const now = state === "running" ? { running: {} } : lastState;
+      const containerStatuses = [{ name: agentContainer, state: now, lastState }];
       const type = "application/merge-patch+json";
-      this.api.answer({ method: "PATCH", path, type, body: { status: { conditions } } });
+      const body = { status: { conditions, containerStatuses } };
+      this.api.answer({ method: "PATCH", path, type, body });
     }
   }
 
@@ -273,6 +283,15 @@ export class World {
     if (grant === undefined || does === "ignores" || this.#answered.get(uid) === keyOf(grant))
       return;
     this.#answered.set(uid, keyOf(grant));
+    const isElsewhere =
+      does === "elsewhere" && kubeletDirectoryOf(pod.spec) === agent.kubeletDirectory;
+    if (isElsewhere && grant.revision > 0) {
+      const { intent, revision } = this.published ?? {};
+      // A withdrawal is never refused: the agent waits.
+      if (intent === "release" && revision === grant.revision) return this.turns(node, "False");
+      const word = { kind: "unfit", key: keyOf(grant), journal: 0 } as const;
+      return this.#report(pod, messageOf("GPS261 another directory", word));
+    }
     const kind: WordKind = does === "fails" && grant.revision > 0 ? "failed" : "proved";
     const speaks = grant.word || kind === "failed";
     const word = { kind, key: keyOf(grant), journal: grant.revision };

@@ -95,12 +95,12 @@ export const catalogue = {
   directoryInUse: [
     "GPS331",
     "is {}; agents stay there, because they could not remove those entries from another directory",
-    "set spec.managementState: Withdrawn until nothing is left, or set the flag to the old directory",
+    "set the flag to the old directory, or set spec.managementState: Withdrawn until nothing is left; the new one counts as soon as every agent reports GPS261 for the old one",
   ],
   unsearched: [
     "GPS332",
     "is skipped: the container runtimes of {} cannot mount the root directory recursively read-only",
-    "search yourself for the files that docs/reference/errors.md names, or update the runtimes and restart the controller; --hidden-files Ignore ends this report",
+    "search / and /root yourself for the files that docs/reference/errors.md names, or update the runtimes and restart the controller; agents still judge .dockercfg in the kubelet's own directory; --hidden-files Ignore ends this report",
   ],
   unanswered: [
     "GPS325",

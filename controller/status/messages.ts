@@ -97,9 +97,9 @@ export function directoryInUse(kept: string, wanted: string): Notice {
 
 /** No agent searches for hidden files, because of these nodes. */
 export function unsearched(names: readonly string[]): Notice {
-  const found = finding("unsearched", "controller", "--hidden-files", list(names));
-  // Reported once: another list of nodes is no news.
-  return { type: "Warning", reason: "HiddenFilesUnsearched", message: line(found), subject: "" };
+  const who = names.length > 0 ? list(names) : "some nodes";
+  const found = finding("unsearched", "controller", "--hidden-files", who);
+  return lasting("unsearched", line(found), "");
 }
 
 /** `objects`: kind and name of each. */

@@ -218,12 +218,38 @@ test("reports a contested write with the other field manager until it is over", 
 
 test("reports a kept kubelet directory while it lasts", async () => {
   const { report, announced, series } = watched();
-  report.directory("/var/lib/kubelet", "/data/kubelet");
+  const snapshot = snapshotOf({ additional: pullSecret("{}") });
+  report.directory("/var/lib/kubelet", "/data/kubelet", snapshot);
   report.succeeded();
   assert.match(announced.join(), /^PolicyNotAllowed: GPS331 .*\/data\/kubelet, while entries/);
   assert.deepEqual(await series(), { 'trouble{reason="PolicyNotAllowed"}': 1 });
-  report.directory(undefined, "/data/kubelet");
+  report.directory(undefined, "/data/kubelet", snapshot);
   report.succeeded();
+  assert.deepEqual(await series(), {});
+});
+
+test("reports a search that is skipped while it lasts, about the same Secret from the first run on", async () => {
+  const uids = new Set<string | undefined>();
+  const subjects = reportWith(({ reason }, secret) => {
+    if (reason === "HiddenFilesUnsearched") uids.add(secret?.uid);
+  });
+  const snapshot = snapshotOf({ additional: pullSecret("{}") });
+  for (let run = 0; run < 2; run += 1) {
+    subjects.unsearched(["old"], snapshot);
+    await subjects.progress(progressWith(), snapshot);
+  }
+  assert.deepEqual([...uids], ["u"]);
+  const { report, announced, series } = watched();
+  report.unsearched(["old"], snapshot);
+  report.succeeded();
+  assert.match(
+    announced.join(),
+    /^HiddenFilesUnsearched: GPS332 .*the container runtimes of old cannot .*search \/ and \/root yourself/,
+  );
+  assert.deepEqual(await series(), { 'trouble{reason="HiddenFilesUnsearched"}': 1 });
+  report.unsearched([], snapshot);
+  assert.match(announced.at(-1) ?? "", /the container runtimes of some nodes cannot/);
+  report.unsearched(undefined, snapshot);
   assert.deepEqual(await series(), {});
 });
 

@@ -41,6 +41,7 @@ type Options = Readonly<{
 type Area =
   | "policy"
   | "directory"
+  | "search"
   | "cluster"
   | "requests"
   | "objects"
@@ -140,14 +141,21 @@ export function createReport({
       );
     },
 
-    directory(kept, wanted) {
+    directory(kept, wanted, snapshot) {
+      secret = snapshot.additional?.metadata;
       setTroubles(
         "directory",
         kept === undefined ? [] : [["notAllowed", messages.directoryInUse(kept, wanted)]],
       );
     },
 
-    unsearched: (nodes) => announce(messages.unsearched(nodes), secret),
+    unsearched(nodes, snapshot) {
+      secret = snapshot.additional?.metadata;
+      setTroubles(
+        "search",
+        nodes === undefined ? [] : [["unsearched", messages.unsearched(nodes)]],
+      );
+    },
 
     async unsupported(group, snapshot) {
       secret = snapshot.additional?.metadata;
@@ -276,7 +284,8 @@ export function createReport({
       secret = undefined;
       forgetSources(metrics);
       gauges.setGauges(metrics, gauges.nothing);
-      clearTroubles("cluster", "requests", "objects", "sources", "template", "rollout", "removal");
+      clearTroubles("search", "cluster", "requests", "objects", "sources");
+      clearTroubles("template", "rollout", "removal");
       status.reached({ kind: "nothing" });
     },
 
@@ -310,9 +319,12 @@ export type Report = Readonly<{
   /** The policy has been read. */
   begins: (policyReading: ReportedPolicy) => void;
   /** `kept`: the directory where the agents stay, although the installer wants another one. */
-  directory: (kept: string | undefined, wanted: string) => void;
-  /** The nodes because of which no agent searches for files that config.json would hide. */
-  unsearched: (nodes: readonly string[]) => void;
+  directory: (kept: string | undefined, wanted: string, snapshot: Snapshot) => void;
+  /**
+   * The nodes because of which no agent searches for files that config.json would hide. Empty if
+   * they are not known yet, undefined if agents search.
+   */
+  unsearched: (nodes: readonly string[] | undefined, snapshot: Snapshot) => void;
   /** `group`: undefined if no other operator owns the nodes' pull secrets. */
   unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;

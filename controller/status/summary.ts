@@ -176,12 +176,21 @@ function ofRollout(facts: StatusFacts): Summary | undefined {
   if (isOut(progress))
     return hasNoNodes(progress)
       ? settled("NoNodes", `revision ${revision} is ready for nodes; there are none`)
-      : settled("InForce", `revision ${revision} is on every node that can be served`);
+      : settled(
+          "InForce",
+          [`revision ${revision} is on every node that can be served`, ...unsearched(facts)].join(
+            " | ",
+          ),
+        );
   return (
     stalledBy("podsRefused", "halted", "unserved", "upgradeRefused")(facts) ??
     reconciling(reasonOf(progress, view), messageOf(progress, view))
   );
 }
+
+/** What the agents leave out does not keep the content from being in force. */
+const unsearched = ({ troubles: found }: StatusFacts): readonly string[] =>
+  found.filter(({ kind }) => kind === "unsearched").map(({ message }) => message);
 
 function reasonOf({ desired }: Progress, view: View): ReconcilingReason {
   const { counts, excused, pending, phase } = view;

@@ -41,6 +41,7 @@ export const troubles = {
     reason: "RequestUnanswered",
   },
   mutated: { event: "ObjectMutated", condition: undefined, reason: "InForce" },
+  unsearched: { event: "HiddenFilesUnsearched", condition: "Ready", reason: "InForce" },
   podsRefused: { event: "PodsRefused", condition: "Stalled", reason: "PodsRefused" },
   halted: { event: "RolloutHalted", condition: "Stalled", reason: "Halted" },
   failed: { event: "NodesFailed", condition: "NodesLeftOut", reason: "NodesCannotBeServed" },

@@ -61,6 +61,7 @@ export async function release(
       rollout: undefined,
       servedBefore: 0,
       directory: undefined,
+      directoryOf: undefined,
     });
   if (global !== undefined)
     await remember(context.cluster, global, { ...recall(global), released: revision });

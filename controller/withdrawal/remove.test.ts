@@ -51,6 +51,10 @@ async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<Wor
 const deletedOf = ({ writes }: World): string[] =>
   writes.filter((name) => name.startsWith("-")).map((name) => name.slice(1));
 
+/** The termination messages of all agents. */
+const said = ({ pods }: World) =>
+  pods.map(({ status }) => status?.containerStatuses?.[0]?.lastState?.terminated?.message).join();
+
 /** A node that should run a pod but does not: it takes none, and its pod is gone. */
 async function podless(world: World, name: string): Promise<void> {
   world.nodes.set(name, "podless");
@@ -195,6 +199,14 @@ test("deletes everything at once when no node was ever granted anything", async 
   assert.deepEqual(deletedOf(world), everything);
 });
 
+test("deletes everything at once when all grants were refused because of the directory", async () => {
+  const world = await World.of({ a: "elsewhere" });
+  await world.until(one, () => said(world).includes("GPS261"));
+  await world.step(one);
+  await runs(world, 4);
+  assert.deepEqual(deletedOf(world), everything);
+});
+
 test("waits for every node when a grant was sent, even if its pod is gone", async () => {
   const world = await World.of({ a: "ignores", b: "podless" });
   await world.until(one, () => world.granted["a"] === 1);
@@ -203,3 +215,21 @@ test("waits for every node when a grant was sent, even if its pod is gone", asyn
   await runs(world, 100);
   assert.deepEqual(deletedOf(world), []);
 });
+
+for (const [what, disturb, least, most] of [
+  ["works on after its confirmation", (world: World) => world.turns("a", "False"), 55, 65],
+  ["is Ready", (world: World) => world.turns("a", "True"), 0, 5],
+  ["has ended", (world: World) => world.turns("a", "False", "terminated"), 0, 5],
+] as const)
+  test(`completes a release ${least > 0 ? "after a minute" : "at once"} if an agent ${what}`, async () => {
+    const world = await deployed({ a: "proves", b: "podless" });
+    for (let isCurrent = false; !isCurrent;)
+      isCurrent = (await run(world)).progress?.view?.counts.current === 1;
+    assert.deepEqual(deletedOf(world), []);
+    disturb(world);
+    world.nodes.set("b", "proves");
+    const from = world.seconds;
+    while (deletedOf(world).length === 0 && world.seconds < from + 200) await run(world);
+    const took = world.seconds - from;
+    assert.ok(took >= least && took <= most, `${took} s`);
+  });

@@ -83,12 +83,14 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
   const state = readState(snapshot.state);
   return {
     rolled:
-      notes.rolled ??
-      // Without our note, the DaemonSet may have reached nodes.
-      (snapshot.daemonSet !== undefined ||
-        // A withdrawal ends by deleting the rollout from the state.
-        state.rollout !== undefined ||
-        state.servedBefore > 0),
+      // Empty: every grant was refused, because the directory is not the kubelet's.
+      state.directory !== "" &&
+      (notes.rolled ??
+        // Without our note, the DaemonSet may have reached nodes.
+        (snapshot.daemonSet !== undefined ||
+          // A withdrawal ends by deleting the rollout from the state.
+          state.rollout !== undefined ||
+          state.servedBefore > 0)),
     released: notes.released === (published?.revision ?? 0) && withdraws(published),
     exists: {
       daemonSet: snapshot.daemonSet !== undefined,

@@ -94,7 +94,6 @@ export const newsReasons = {
   WithdrawalAwaited: "The Secret is deleted; its entries are removed after the grace period.",
   Removing: "A revision removes the entries from every node.",
   Removed: "Our entries are gone from all nodes, and our objects are deleted.",
-  HiddenFilesUnsearched: "Nodes are not searched for files that config.json would hide.",
   NodesLeftBehind: "The removal ended without nodes that may keep the entries.",
 } as const;
 
@@ -112,6 +111,8 @@ export const troubleReasons = {
   RequestUnanswered:
     "The API server has not answered our requests for minutes, or is too busy for them.",
   ObjectMutated: "Admission changes an object that we declare, but nothing that nodes get.",
+  HiddenFilesUnsearched:
+    "Nodes are not searched for files that config.json would hide; the message names them.",
   PodsRefused: "Nodes have no agent, because its pod cannot be created.",
   RolloutHalted: "Nodes failed with a revision. It is granted to no other node.",
   UpgradeRefused:

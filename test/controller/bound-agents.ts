@@ -257,7 +257,7 @@ const digest = `${repository}@sha256:${"a".repeat(64)}`;
 export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
   ...Object.fromEntries(
     allModes.flatMap((mode) =>
-      (["Look", "Ignore"] as const).map((hiddenFiles) => [
+      (["Look", "Skip", "Ignore"] as const).map((hiddenFiles) => [
         `mode ${mode}, hidden files: ${hiddenFiles}`,
         () => declared({ delivery: deliveryOf({ mode }, mode), hiddenFiles }),
       ]),

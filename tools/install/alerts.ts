@@ -40,6 +40,11 @@ const lasting: Readonly<Record<TroubleKind, readonly [string, string, string]>> 
   unanswered: ["15m", "The API server does not answer", codeOf("unanswered")],
   mutated: ["15m", "Admission changes our objects", codeOf("mutated")],
   podsRefused: ["5m", "The agents' pods are not created", codeOf("podsRefused")],
+  unsearched: [
+    "1h",
+    "Nodes are not searched for files that config.json would hide",
+    codeOf("unsearched"),
+  ],
   halted: ["1m", "A rollout is halted", codeOf("halted")],
   failed: ["15m", "A revision failed on nodes", codeOf("failed")],
   upgradeRefused: ["15m", "Older agents' pods cannot be replaced", codeOf("upgradeRefused")],

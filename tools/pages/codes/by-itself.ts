@@ -48,8 +48,9 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS329: `The controller asks again. ${tiedUp}`,
   GPS330: "The previous policy stays in force.",
   GPS332:
-    "The agents do their work without that search. On a node without a config.json, ours may hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`.",
-  GPS331: "The agents keep the old directory. After a withdrawal they use the new one.",
+    "The agents do their work without that search. On a node without a config.json, ours may hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`. Agents still judge `.dockercfg` in the kubelet's own directory.",
+  GPS331:
+    "The agents keep the old directory. After a withdrawal they use the new one, and also as soon as every node has an agent that reports GPS261 for the old one, for example because all nodes were replaced.",
   GPS431: "Clusters keep what they have.",
   GPS432: "Clusters keep what they have.",
   GPS433: "Nothing is placed in a cluster.",

@@ -1,0 +1,131 @@
+/**
+ * The kubelet directory where the agents have written. They stay there although the installer names
+ * another one: in that one they would find nothing to remove, and credentials would remain in the
+ * old one for ever. Pure.
+ */
+import { catalogue } from "#contract/agent-codes.ts";
+import { recall } from "#controller/objects/annotations.ts";
+import { kubeletDirectoryOf } from "#controller/objects/container.ts";
+import { readPublished, type Published } from "#controller/objects/global-secret.ts";
+import { readState, type RememberedState } from "#controller/objects/state.ts";
+import type { Snapshot as Objects } from "#controller/sources/snapshot.ts";
+import { isSameGrant, type Memory } from "./facts.ts";
+import { readRollout } from "./observe.ts";
+import type { AgentPod } from "./pods.ts";
+
+type KeptObjects = Pick<Objects, "daemonSet" | "global" | "state">;
+
+/**
+ * The recorded directory, if the installer names another one; otherwise undefined. The record does
+ * not depend on the revision, the mode or any other object, because content stays in force through
+ * all their changes. If every agent reports that the recorded directory is not its kubelet's
+ * (GPS261), nothing can be in force there any more, and the other one counts.
+ */
+export function keptDirectory(
+  objects: KeptObjects,
+  pods: Iterable<AgentPod>,
+  wanted: string,
+): string | undefined {
+  const { directory = unrecordedDirectory(objects) } = readState(objects.state);
+  if (directory === undefined || directory === "" || directory === wanted) return undefined;
+  return areElsewhere(objects, pods) ? undefined : directory;
+}
+
+export type DirectoryRecord = Pick<RememberedState, "directory" | "directoryOf">;
+
+type Seen = Readonly<{
+  pods: readonly AgentPod[];
+  memory: Pick<Memory, "pods">;
+  /** The pods that are about to be granted content. */
+  granted: readonly AgentPod[];
+  /** Where the agents run, or are about to run. */
+  wanted: string;
+}>;
+
+/**
+ * The record to write before these grants. It begins with the first grant, because the file is in
+ * place long before it is proved. It is forgotten if that grant is refused because the directory is
+ * not the kubelet's, and nothing else was granted.
+ */
+export function directoryRecord(objects: KeptObjects, seen: Seen): DirectoryRecord {
+  const { directory, directoryOf } = readState(objects.state);
+  const { pods, memory, granted, wanted } = seen;
+  const published = readPublished(objects.global);
+  const taken = pods.find((pod) => hasTaken(pod, published, memory));
+  if (directory === undefined || directory === "") {
+    const found = taken?.directory ?? unrecordedDirectory(objects);
+    return found === undefined
+      ? firstGrant(granted, directory, recall(objects.global).rolled === false)
+      : { directory: found, directoryOf: undefined };
+  }
+  if (directory !== wanted && areElsewhere(objects, pods))
+    return { directory: wanted, directoryOf: undefined };
+  if (directoryOf === undefined) return { directory, directoryOf };
+  const first = pods.find(({ uid }) => uid === directoryOf);
+  const isRefused = first !== undefined && taken === undefined && isElsewhere(first);
+  if (isRefused) return firstGrant(granted, "", true);
+  const isOnly = first !== undefined && granted.every(({ uid }) => uid === directoryOf);
+  return { directory, directoryOf: isOnly && taken === undefined ? directoryOf : undefined };
+}
+
+/**
+ * The record of these grants. It may be forgotten only if it is about one grant, and nothing was
+ * granted before.
+ */
+function firstGrant(
+  granted: readonly AgentPod[],
+  before: string | undefined,
+  isFirst: boolean,
+): DirectoryRecord {
+  const [first, ...others] = granted;
+  if (first?.directory === undefined) return { directory: before, directoryOf: undefined };
+  const isOnly = others.length === 0 && (isFirst || before === "");
+  return { directory: first.directory, directoryOf: isOnly ? first.uid : undefined };
+}
+
+/** True if the agent took the newest content, whether its kubelet worked with it or not. */
+function hasTaken(
+  { uid, grant, terminationMessage: told, directory }: AgentPod,
+  published: Published | undefined,
+  { pods }: Pick<Memory, "pods">,
+): boolean {
+  if (published?.intent !== "apply" || directory === undefined) return false;
+  const hasReported = told?.kind === "proved" || told?.kind === "failed";
+  if (hasReported && told.revision === published.revision) return true;
+  return pods.get(uid)?.provedAt !== undefined && grant?.revision === published.revision;
+}
+
+/**
+ * True if every node that should have an agent has one that reports the wrong directory. A node
+ * without a pod may hold entries.
+ */
+function areElsewhere({ daemonSet }: KeptObjects, pods: Iterable<AgentPod>): boolean {
+  const live = [...pods].filter(({ isDeleting }) => !isDeleting);
+  const { desiredNumberScheduled = 0 } = daemonSet?.status ?? {};
+  const isEach = live.length > 0 && live.length >= desiredNumberScheduled;
+  return isEach && live.every((pod) => isElsewhere(pod));
+}
+
+const elsewhere = new RegExp(`^${catalogue.elsewhere[0]}\\b`);
+
+/** True if the agent has refused its last grant because the directory is not its kubelet's. */
+function isElsewhere({ grant, terminationMessage: told, message = "" }: AgentPod): boolean {
+  if (told?.kind !== "unfit" || !elsewhere.test(message)) return false;
+  return grant === undefined || grant.revision === 0 || isSameGrant(told, grant);
+}
+
+/**
+ * The agents' directory, if content may be in force without a record: an older version recorded
+ * none, or someone deleted the state.
+ */
+function unrecordedDirectory({ daemonSet, global, state }: KeptObjects): string | undefined {
+  const published = readPublished(global);
+  const known = readState(state);
+  if (published === undefined || known.directory !== undefined) return undefined;
+  const { rolled, released } = recall(global);
+  const isInForce =
+    published.intent === "release"
+      ? rolled !== false && released !== published.revision
+      : readRollout(known.rollout).word || published.served !== "nothing";
+  return isInForce ? kubeletDirectoryOf(daemonSet?.spec?.template.spec) : undefined;
+}

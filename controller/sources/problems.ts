@@ -97,6 +97,11 @@ export const catalogue = {
     "is {}; agents stay there, because they could not remove those entries from another directory",
     "set spec.managementState: Withdrawn until nothing is left, or set the flag to the old directory",
   ],
+  undeclared: [
+    "GPS332",
+    "{}",
+    "declare each field in one place, --policy (with Helm: the value policy) or the other tool; until then the spec stays as it is",
+  ],
   unanswered: [
     "GPS325",
     "{}",

@@ -6,7 +6,7 @@ import { loadKubeConfig, NoKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
-import { manager } from "./names.ts";
+import { pluginManager as manager } from "#kube/client/ownership.ts";
 
 /** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
 export const reach = (how: Reach): Cluster => {

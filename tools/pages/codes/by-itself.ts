@@ -48,6 +48,8 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS329: `The controller asks again. ${tiedUp}`,
   GPS330: "The previous policy stays in force.",
   GPS331: "The agents keep the old directory. After a withdrawal they use the new one.",
+  GPS332:
+    "The spec stays as it is, and is followed. The controller declares the policy when it can, within half a minute.",
   GPS431: "Clusters keep what they have.",
   GPS432: "Clusters keep what they have.",
   GPS433: "Nothing is placed in a cluster.",

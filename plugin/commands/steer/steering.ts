@@ -38,7 +38,7 @@ const more =
   "another tool declares that field, such as Git, nothing is written, and the exit code is 1.";
 
 const overPolicy =
-  "It wins over the managementState of the controller's --policy (with Helm: the value policy) until\n" +
+  "It wins over the managementState that the installer declares (with Helm: the value policy) until\n" +
   "`kubectl pull-secret resume`. All other fields of that policy stay in force.";
 
 const asked = "asked for; next: kubectl pull-secret wait\n";
@@ -79,7 +79,7 @@ export const resume = command(
     flags: {
       "if-withdrawn": {
         ...toggle,
-        what: "only after a withdrawal, even if --policy declares it; helm uninstall ends with this",
+        what: "only after a withdrawal, even if the installer declares it; for helm uninstall",
       },
       ...flags,
     },

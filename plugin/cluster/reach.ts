@@ -12,11 +12,13 @@ import { pluginManager as manager } from "#kube/client/ownership.ts";
 export const reach = (how: Reach): Cluster => {
   const { kubeconfig, as, token, "request-timeout": seconds } = how;
   const dryRun = how["dry-run"] === "server";
+  const asGroups = (how["as-group"] ?? []).filter((one) => one !== undefined);
+  if (asGroups.length > 0 && as === undefined)
+    throw new Misuse("--as-group: needs a user; give --as as well");
   return told(kubeconfig, () => {
     const config = configOf(how);
     refusePlainHttp(config);
     if (token !== undefined) identify(config, token);
-    const asGroups = (how["as-group"] ?? []).filter((one) => one !== undefined);
     return connect(config, () => {}, { manager, as, asGroups, dryRun, seconds });
   });
 };

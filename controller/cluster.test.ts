@@ -25,6 +25,10 @@ class EmptyCluster {
   ahead = 0;
   /** Its additional-pull-secret, if it has one. */
   additional: object | undefined;
+  /** Statuses of the answers to a policy that is tried, one after the other; then 200. */
+  refusesPolicy: number[] = [];
+  /** Policies that were tried in a dry run. */
+  readonly tried: unknown[] = [];
   /** Times of the Events that were created. */
   readonly events: string[] = [];
   readonly server = createServer((request, response) => void this.#answer(request, response));
@@ -46,6 +50,13 @@ class EmptyCluster {
       const lease = JSON.parse(body) as { spec: { holderIdentity: string }; metadata: object };
       this.holders.add(lease.spec.holderIdentity);
       return say(201, { ...lease, metadata: { ...lease.metadata, resourceVersion: "1" } });
+    }
+    if (request.method === "PATCH" && searchParams.has("dryRun")) {
+      this.tried.push((JSON.parse(body) as { spec: object }).spec);
+      assert.equal(this.holders.size, 0, "before it stands for the Lease");
+      const message = "spec.rollout.probation: Invalid value";
+      const status = this.refusesPolicy.shift() ?? 200;
+      return say(status, status === 200 ? JSON.parse(body) : { kind: "Status", message });
     }
     // Nothing ever happens here.
     if (searchParams.has("watch")) return response.writeHead(200).flushHeaders();
@@ -81,12 +92,14 @@ async function opened(
   folder: string,
   name: string,
   api: EmptyCluster = new EmptyCluster(false),
+  ...argv: readonly string[]
 ) {
   api.server.listen(0, "127.0.0.1");
   await once(api.server, "listening");
   const server = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
   const kubeconfig = writeKubeconfig(folder, name, { server, "insecure-skip-tls-verify": true });
-  const parsed = parseConfig(["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1"]);
+  const given = ["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1", ...argv];
+  const parsed = parseConfig(given);
   assert.ok(parsed.ok);
   const stop = new AbortController();
   const cluster = openCluster({
@@ -103,11 +116,11 @@ async function opened(
   };
   t.after(async () => {
     api.broken = false;
-    await end();
+    await end().catch(() => {});
     api.server.closeAllConnections();
     api.server.close();
   });
-  return { api, end, ready: () => cluster.health.ready().ready };
+  return { api, end, served, ready: () => cluster.health.ready().ready };
 }
 
 test("serves two clusters in one process, and keeps serving one when the other fails or ends", async (t) => {
@@ -187,4 +200,29 @@ test("uses the API server's clock, however much ours differs", async (t) => {
   await until("an Event was created", () => api.events.length > 0, { timeout: 20_000 });
   const [time = ""] = api.events;
   assert.equal(Math.round((Date.parse(time) - Date.now()) / (24 * 3_600_000)), days);
+});
+
+const policy = { rollout: { probation: "1s" } };
+
+test("ends with one line before it stands for the Lease when the API server refuses the policy", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const api = new EmptyCluster(false);
+  api.refusesPolicy = [422];
+  const { served } = await opened(t, folder, "wrong", api, `--policy=${JSON.stringify(policy)}`);
+  await assert.rejects(served, {
+    message:
+      "--policy: the API server refuses it: spec.rollout.probation: Invalid value; correct it (with Helm: the value policy)",
+  });
+  assert.deepEqual([api.tried, api.holders.size], [[policy], 0]);
+});
+
+test("waits for the CRD before it stands for the Lease, because the defaults are not the policy", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const api = new EmptyCluster(false);
+  api.refusesPolicy = [404];
+  const { ready } = await opened(t, folder, "early", api, `--policy=${JSON.stringify(policy)}`);
+  await until("the policy is tried again", () => api.tried.length === 2, { timeout: 20_000 });
+  await until("the cluster is served", ready, { timeout: 20_000 });
 });

@@ -35,6 +35,7 @@ import { wantedOf } from "./objects/global-secret.ts";
 import { assembleReconciler } from "./assembly.ts";
 import { agentsSelector, keepPod } from "./rollout/pods.ts";
 import { reconcile } from "./reconcile.ts";
+import { tryPolicy } from "./declare.ts";
 import { policyReader } from "./policy-reader.ts";
 import type { Health } from "#program/server.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
@@ -101,7 +102,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const pods = new CollectionInformer(keepPod);
   const known = { original, pods, contests: standing };
   const open = { log, metrics, live, cluster, ...known, seconds, now };
-  const policy = policyReader({ cluster, installed: config.installed, log, now });
+  const { installed, policy: declares } = config;
+  const policy = policyReader({ cluster, installed, declares, log, now });
 
   let succeeded = false;
   let reconcilerOf: ReturnType<typeof assembleReconciler> | undefined;
@@ -141,13 +143,15 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
     async serve(signal) {
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
       void stopped.then(() => stopping.abort());
-      const run = await Promise.race([
-        retryUntilAnswered(() => imageOf(config, home), {
-          failed: ({ message }) =>
-            log.warn({ error: message }, "the API server cannot be used; it will be retried"),
-        }),
-        stopped.then(() => undefined),
-      ]);
+      const failed = ({ message }: ApiError) =>
+        log.warn({ error: message }, "the API server cannot be used; it will be retried");
+      const starting = async () => {
+        const image = await retryUntilAnswered(() => imageOf(config, home), { failed });
+        // Before it stands for the Lease: the controller that works now keeps its own policy.
+        await retryUntilAnswered(() => tryPolicy(served, declares), { failed, awaitsCrd: true });
+        return image;
+      };
+      const run = await Promise.race([starting(), stopped.then(() => undefined)]);
       if (run === undefined) return;
       log.info({ cluster: served.identity, ...run }, "started");
       const followed = [...here, ...(original === undefined ? [] : [original.followed])];
@@ -197,6 +201,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
 type RetryOptions = Readonly<{
   /** Called at the first failure, and then once a minute, with the reason. */
   failed: (error: ApiError) => void;
+  /** Also repeats a request for an object whose CRD is missing. */
+  awaitsCrd?: boolean;
   due?: ReturnType<typeof reminder>;
   pause?: (milliseconds: number) => Promise<unknown>;
 }>;
@@ -207,17 +213,15 @@ type RetryOptions = Readonly<{
  */
 export async function retryUntilAnswered<T>(
   ask: () => Promise<T>,
-  { failed, due = reminder(), pause = sleep }: RetryOptions,
+  { failed, awaitsCrd = false, due = reminder(), pause = sleep }: RetryOptions,
 ): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await ask();
     } catch (error) {
-      if (
-        !(error instanceof ApiError) ||
-        (error.status > 0 && error.status < 500 && error.status !== 429)
-      )
-        throw error;
+      if (!(error instanceof ApiError)) throw error;
+      const isAwaited = error.status === 429 || (awaitsCrd && error.status === 404);
+      if (error.status > 0 && error.status < 500 && !isAwaited) throw error;
       if (due(error.message)) failed(error);
       await pause(backoff(failures));
     }

@@ -1,4 +1,5 @@
 /** Global Pull Secret's controller: reads the command line, serves its cluster until SIGTERM. */
+import { writeFileSync } from "node:fs";
 import { asksForHelp } from "#contract/arguments.ts";
 import { openCluster } from "./cluster.ts";
 import { parseConfig } from "./policy/config.ts";
@@ -8,11 +9,21 @@ import { createMetrics } from "./status/metrics.ts";
 import { openLog } from "#program/log.ts";
 import { serve } from "#program/server.ts";
 
+/** The container's termination message. Outside a pod there is no such file, and none is made. */
+function lastWords(text: string): void {
+  process.stderr.write(`${text}\n`);
+  try {
+    writeFileSync("/dev/termination-log", text, { flag: "r+" });
+  } catch {
+    // The log has it.
+  }
+}
+
 async function main(argv: readonly string[]): Promise<void> {
   if (asksForHelp(argv)) return void process.stdout.write(usage());
   const parsed = parseConfig(argv);
   if (!parsed.ok) {
-    process.stderr.write(`${parsed.errors.join("\n")}\n`);
+    lastWords(parsed.errors.join("\n"));
     process.exit(2);
   }
   const config = parsed.value;
@@ -36,6 +47,6 @@ async function main(argv: readonly string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`${(error as Error).message}\n`);
+  lastWords((error as Error).message);
   process.exit(1);
 });

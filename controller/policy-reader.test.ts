@@ -23,21 +23,28 @@ const refusal = (status: number) =>
 
 /** A cluster with this object (or this answer), and a recorded policy. */
 class Fake {
+  readonly #declares: GlobalPullSecretSpec;
   found: GlobalPullSecret | Error | undefined;
   remembered: GlobalPullSecretSpec | Error | undefined;
   making: Error | undefined;
   made = 0;
   seconds = 0;
   readonly warned: string[] = [];
-  readonly policyReading = policyReader({
-    cluster: {
-      get: async (path: string) => this.#get(path),
-      apply: async (_: string, body: object) => this.#make(body as GlobalPullSecret),
-    } as unknown as Cluster,
-    installed,
-    log: { warn: (_: object, message: string) => void this.warned.push(message) } as never,
-    now: () => new Date(this.seconds * 1000),
-  });
+  readonly policyReading;
+
+  constructor(declares: GlobalPullSecretSpec = {}) {
+    this.#declares = declares;
+    this.policyReading = policyReader({
+      cluster: {
+        get: async (path: string) => this.#get(path),
+        apply: async (_: string, body: object) => this.#make(body as GlobalPullSecret),
+      } as unknown as Cluster,
+      installed,
+      declares,
+      log: { warn: (_: object, message: string) => void this.warned.push(message) } as never,
+      now: () => new Date(this.seconds * 1000),
+    });
+  }
 
   async budget() {
     return (await this.policyReading.read()).policy.rollout.maxUnavailable;
@@ -55,8 +62,8 @@ class Fake {
   #make(body: GlobalPullSecret) {
     this.made += 1;
     if (this.making !== undefined) throw this.making;
-    assert.equal("spec" in body, false, "a spec is never written");
-    this.found = { ...object({}), metadata: body.metadata };
+    assert.deepEqual(body.spec ?? {}, this.#declares, "nothing else is written");
+    this.found = { ...object(body.spec ?? {}), metadata: body.metadata };
     return this.found;
   }
 }
@@ -172,4 +179,30 @@ test("waits at most a minute for a deleted or refused object when the clock is s
     await fake.budget();
   }
   assert.equal(fake.made, 2);
+});
+
+test("creates a missing object with the installer's policy, so the defaults are never in force before it", async () => {
+  const fake = new Fake(asks("30%"));
+  fake.making = refusal(503);
+  await assert.rejects(fake.budget(), / 503 /);
+  fake.making = refusal(409);
+  await assert.rejects(fake.budget(), / 409 /);
+  fake.making = undefined;
+  assert.equal(await fake.budget(), "30%");
+});
+
+test("declares the installer's policy in an object that has other fields, before it is followed", async () => {
+  const fake = new Fake(asks("30%"));
+  fake.found = object({ managementState: "Managed" });
+  assert.equal(await fake.budget(), "30%");
+  assert.equal(fake.made, 1);
+});
+
+test("reports why the installer's policy is not declared, and follows the object", async () => {
+  const fake = new Fake(asks("30%"));
+  fake.found = object(asks("20%"));
+  fake.making = refusal(422);
+  const { policy, undeclared, problems, again } = await fake.policyReading.read();
+  assert.equal(policy.rollout.maxUnavailable, "20%");
+  assert.deepEqual([undeclared.length, problems, again], [1, [], { seconds: 30 }]);
 });

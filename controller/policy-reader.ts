@@ -1,17 +1,18 @@
 /**
- * Reads the one GlobalPullSecret for each run, and creates it if it is missing. The controller
- * never writes its spec, so users who declare it in Git find it as they declared it, even without
- * the fields that they removed.
+ * Reads the one GlobalPullSecret for each run, and creates it if it is missing. Of its spec the
+ * controller writes only the fields of the installer's `--policy`, so users who declare the others
+ * find them as they declared them, even without the fields that they removed.
  */
 import type { Logger } from "pino";
-import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
-import type { Again } from "#kube/loop.ts";
+import { sooner, type Again } from "#kube/loop.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import type { V1Secret } from "@kubernetes/client-node";
+import { createDeclared, policyDeclarer } from "./declare.ts";
 import {
   inForce,
   readAccepted,
@@ -25,6 +26,8 @@ import { readState } from "./objects/state.ts";
 export type PolicyReading = InForce &
   Readonly<{
     object: GlobalPullSecret | undefined;
+    /** Why the installer's policy is not declared in the object. Empty if it is. */
+    undeclared: readonly string[];
     /** When to read again an object that is missing or could not be created. */
     again: Again | undefined;
   }>;
@@ -33,6 +36,8 @@ type Options = Readonly<{
   /** Reads through informers. */
   cluster: Cluster;
   installed: Installed;
+  /** The fields of spec that the installer declares. */
+  declares: GlobalPullSecretSpec;
   log: Pick<Logger, "warn">;
   now: () => Date;
 }>;
@@ -54,7 +59,8 @@ const missingSeconds = 30;
  * Reads the policy. While the object cannot be read, the policy stays the same. Rejects only after
  * a start, until the earlier policy is known.
  */
-export function policyReader({ cluster, installed, log, now }: Options) {
+export function policyReader({ cluster, installed, declares, log, now }: Options) {
+  const declare = policyDeclarer(cluster, declares);
   let last: InForce | undefined;
   let pausedUntil = 0;
   let again: Again | undefined;
@@ -68,13 +74,17 @@ export function policyReader({ cluster, installed, log, now }: Options) {
     pausedUntil = Math.min(pausedUntil, time + pauseSeconds * 1000);
     if (time < pausedUntil) return "absent";
     again = undefined;
+    const found = await present();
+    if (found === undefined) return missing(time);
+    if (found !== "unreadable") [known, goneSince] = [true, undefined];
+    return found;
+  }
+
+  async function present(): Promise<GlobalPullSecret | "unreadable" | undefined> {
     try {
-      const found = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
-      if (found === undefined) return await missing(time);
-      [known, goneSince] = [true, undefined];
-      return found;
+      return await cluster.get<GlobalPullSecret>(globalPullSecretPath);
     } catch (error) {
-      return error instanceof ApiError && error.status === 404 ? missing(time) : "unreadable";
+      return error instanceof ApiError && error.status === 404 ? undefined : "unreadable";
     }
   }
 
@@ -88,8 +98,8 @@ export function policyReader({ cluster, installed, log, now }: Options) {
   }
 
   /**
-   * Creates the object with metadata only, and only if there is none. The API server fills in the
-   * defaults.
+   * Creates the object with the installer's policy, and only if there is none. The API server fills
+   * in the defaults.
    */
   async function made(): Promise<DeclaredObject> {
     const metadata = { name: globalPullSecretName, resourceVersion: newborn };
@@ -99,11 +109,15 @@ export function policyReader({ cluster, installed, log, now }: Options) {
       metadata,
     };
     try {
+      if (Object.keys(declares).length > 0) return await createDeclared(cluster, declares);
       const how = { manager: fieldManager, force: false };
       return await cluster.apply<GlobalPullSecret>(globalPullSecretPath, object, how);
     } catch (error) {
       // 409: another client was faster, and the watch will show it. 404: the CRD is missing.
-      if (!(error instanceof ApiError) || error.status === 409) return "absent";
+      if (!(error instanceof ApiError)) throw error;
+      // The defaults must not be in force before the installer's policy.
+      if (Object.keys(declares).length > 0 && error.status !== 404) throw error;
+      if (error.status === 409) return "absent";
       pausedUntil = now().getTime() + pauseSeconds * 1000;
       if (error.status === 404) return "absent";
       // The CRD exists, but the object was refused. No watch shows when that ends.
@@ -116,9 +130,15 @@ export function policyReader({ cluster, installed, log, now }: Options) {
   return {
     async read(): Promise<PolicyReading> {
       const found = await declared();
+      const given = typeof found === "string" ? undefined : await declare(found);
       const accepted = last === undefined ? await remembered() : last.accepted;
-      last = inForce(installed, found, accepted);
-      return { ...last, object: typeof found === "string" ? undefined : found, again };
+      last = inForce(installed, given?.object ?? found, accepted);
+      return {
+        ...last,
+        object: given?.object,
+        undeclared: given?.problems ?? [],
+        again: sooner(again, given?.again),
+      };
     },
     /** Called when the watch has shown something. */
     hint() {

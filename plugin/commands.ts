@@ -19,7 +19,6 @@ import { nodes } from "./commands/see/nodes.ts";
 import { remove } from "./commands/change/remove.ts";
 import { preflight } from "./commands/see/preflight.ts";
 import { status } from "./commands/see/status.ts";
-import { policy } from "./commands/steer/policy.ts";
 import { pause, resume, retry, withdraw } from "./commands/steer/steering.ts";
 import { supportBundle } from "./commands/see/support-bundle.ts";
 import { uninstall } from "./commands/steer/uninstall.ts";
@@ -38,7 +37,6 @@ export const commands: Readonly<Record<string, Command>> = {
   resume,
   withdraw,
   retry,
-  policy,
   uninstall,
   fleet,
   "fleet rbac": fleetRbac,

@@ -43,6 +43,7 @@ test("has the defaults of the design", () => {
           },
         },
       },
+      policy: {},
       original: undefined,
       originalKubeconfig: undefined,
       guestKubeconfig: undefined,
@@ -65,6 +66,7 @@ test("reads every flag", () => {
     "--agent-label a=b --agent-label example.com/c= --agent-annotation d=e,f=g --agent-priority-class low " +
     "--agent-image-pull-secret x --agent-image-pull-secret y --agent-node-selector !a,b " +
     "--agent-requests cpu=1 --agent-limits cpu=1500m,memory=1Gi " +
+    `--policy {"delivery":{"mode":"Reread"}} ` +
     "--agent-image i:1 --kubeconfig /kc --listen [::1]:9090 --log-level debug";
   const parsed = parseConfig(argv.split(" "));
   assert.deepEqual(parsed, {
@@ -100,6 +102,7 @@ test("reads every flag", () => {
           },
         },
       },
+      policy: { delivery: { mode: "Reread" } },
       original: { namespace: "ns", name: "pull" },
       originalKubeconfig: "/k",
       guestKubeconfig: "/g",
@@ -257,6 +260,23 @@ test("allows requests up to the limits, in any unit, and none at all", () => {
   assert.deepEqual(errorsOf("--agent-requests=", "--agent-limits="), []);
 });
 
+for (const text of ["", "x", "[]", "null", "1", '{"auth":"s3cret"'])
+  test(`refuses --policy ${text}, and does not quote it`, () =>
+    assert.deepEqual(errorsOf(`--policy=${text}`), [
+      "--policy: is not a JSON object; give the fields of spec",
+    ]));
+
+test("refuses a policy beyond the installer's own limits", () => {
+  const policy = { delivery: { mode: "Restart" }, rollout: { maxUnavailable: "30%" } };
+  const given = [`--policy=${JSON.stringify(policy)}`, "--delivery-modes=Reread"];
+  const errors = errorsOf(...given, "--max-unavailable-limit=25%").join("\n");
+  assert.match(
+    errors,
+    /^--policy: spec\.delivery\.mode: Restart is not .*\n--policy: spec\.rollout/,
+  );
+  assert.deepEqual(errorsOf(`--policy=${JSON.stringify(policy)}`), []);
+});
+
 test("refuses an empty protected registry", () => {
   assert.deepEqual(errorsOf("--protect", ""), [
     '--protect "": is empty; give a registry such as quay.io',
@@ -280,7 +300,7 @@ test("reports all errors at once", () =>
 test("names every flag once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 27);
+  assert.equal(names.length, 28);
 });
 
 const fields: readonly (readonly [flag: string, field: string])[] = [

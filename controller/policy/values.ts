@@ -1,4 +1,5 @@
 /** Readers of values that only the controller's flags use. */
+import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { oneOf, Wrong } from "#contract/values.ts";
 import { allModes, type DeliveryMode } from "./policy.ts";
 
@@ -59,4 +60,15 @@ export function secretReference(
   if (more.length === 0 && dnsName.test(namespace) && dnsName.test(name))
     return { namespace, name };
   return new Wrong("is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)");
+}
+
+/** Reads the fields of a spec. The API server judges them. */
+export function policySpec(value: string): GlobalPullSecretSpec | Wrong {
+  try {
+    const read = JSON.parse(value) as unknown;
+    if (typeof read === "object" && read !== null && !Array.isArray(read)) return read;
+  } catch {
+    // The same sentence as for JSON of another kind.
+  }
+  return new Wrong("is not a JSON object; give the fields of spec");
 }

@@ -147,7 +147,11 @@ test("reports a request that is refused twice, in the API server's words, until 
 test("reports a refused write that no rollout waits for, from the second refusal until it succeeds", async () => {
   const { report, announced, series } = watched();
   const look = async (error: Error | undefined): Promise<void> => {
-    report.begins({ policy: { managementState: "Managed" }, problems: [] } as never);
+    report.begins({
+      policy: { managementState: "Managed" },
+      problems: [],
+      undeclared: [],
+    } as never);
     await report.progress(progressWith({ failure: error }), snapshotOf({}));
     report.succeeded();
   };
@@ -301,4 +305,15 @@ test("shows when a source's first credential expires as a metric, until the sour
   assert.deepEqual(await expiries(), [[name, 1_800_000_000]]);
   report.idle();
   assert.deepEqual(await expiries(), []);
+});
+
+test("reports the fields of the installer's policy that are not declared, until they are", async () => {
+  const { report, announced, series } = watched();
+  const begin = (undeclared: readonly string[]) =>
+    report.begins({ policy: { managementState: "Managed" }, problems: [], undeclared } as never);
+  begin(['spec.conflictPolicy: declared by the installer\'s --policy and by "argocd"']);
+  assert.match(announced.join(), /^PolicyNotAllowed: GPS333 .*spec\.conflictPolicy: .*"argocd"/);
+  assert.deepEqual(await series(), { 'trouble{reason="PolicyNotAllowed"}': 1 });
+  begin([]);
+  assert.deepEqual(await series(), {});
 });

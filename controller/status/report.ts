@@ -40,6 +40,7 @@ type Options = Readonly<{
  */
 type Area =
   | "policy"
+  | "undeclared"
   | "directory"
   | "search"
   | "cluster"
@@ -133,11 +134,15 @@ export function createReport({
       status.begins(policyReading);
       failure = undefined;
       paused = policyReading.policy.managementState === "Paused";
-      const { problems, object } = policyReading;
+      const { problems, undeclared, object } = policyReading;
       const subject = String(object?.metadata.generation ?? 0);
       setTroubles(
         "policy",
         problems.length === 0 ? [] : [["notAllowed", messages.notAllowed(problems, subject)]],
+      );
+      setTroubles(
+        "undeclared",
+        undeclared.length === 0 ? [] : [["notAllowed", messages.undeclared(undeclared, subject)]],
       );
     },
 

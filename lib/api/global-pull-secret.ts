@@ -8,7 +8,8 @@ import type { ConditionType } from "./reasons.ts";
 
 /**
  * How the pull secrets of kube-system reach every node, and how far they are. There is one, named
- * cluster: the controller creates it if it is missing, and never writes its spec.
+ * cluster: the controller creates it if it is missing. Of its spec it writes only the fields of its
+ * flag --policy.
  */
 export type GlobalPullSecret = Readonly<{
   /** globalpullsecret.io/v1alpha1. */

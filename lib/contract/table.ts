@@ -14,6 +14,8 @@ export type Flag = Readonly<{
   required?: true;
   /** May be repeated: its value is a list. */
   repeated?: true;
+  /** Its errors do not quote the value: people may paste anything into a long one. */
+  unquoted?: true;
   /** One letter. */
   short?: string;
   /** It stands without a value, for `true`. */

@@ -81,3 +81,11 @@ test("reaches the cluster as another user of the kubeconfig, and refuses one tha
     /the kubeconfig has no cluster "c"/,
   );
 });
+
+test("refuses groups to impersonate without a user", () => {
+  const how = { kubeconfig: undefined, context: undefined, "request-timeout": 1 };
+  assert.throws(() => reach({ ...how, as: undefined, "as-group": ["admins"] }), {
+    name: "Misuse",
+    message: "--as-group: needs a user; give --as as well",
+  });
+});

@@ -6,17 +6,19 @@ import { loadKubeConfig, NoKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
-import { manager } from "./names.ts";
+import { pluginManager as manager } from "#kube/client/ownership.ts";
 
 /** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
 export const reach = (how: Reach): Cluster => {
   const { kubeconfig, as, token, "request-timeout": seconds } = how;
   const dryRun = how["dry-run"] === "server";
+  const asGroups = (how["as-group"] ?? []).filter((one) => one !== undefined);
+  if (asGroups.length > 0 && as === undefined)
+    throw new Misuse("--as-group: needs a user; give --as as well");
   return told(kubeconfig, () => {
     const config = configOf(how);
     refusePlainHttp(config);
     if (token !== undefined) identify(config, token);
-    const asGroups = (how["as-group"] ?? []).filter((one) => one !== undefined);
     return connect(config, () => {}, { manager, as, asGroups, dryRun, seconds });
   });
 };

@@ -9,9 +9,9 @@ import {
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { isDeclaredBy, undoneBy } from "#kube/client/declared-by.ts";
+import { pluginManager as manager, policyManager } from "#kube/client/ownership.ts";
 import { Refused } from "../terminal/io.ts";
-import { manager } from "./names.ts";
-import { isOurs, undoneBy } from "./ownership.ts";
 
 type State = NonNullable<GlobalPullSecretSpec["managementState"]>;
 
@@ -19,6 +19,11 @@ type State = NonNullable<GlobalPullSecretSpec["managementState"]>;
 export type Change = Readonly<{
   state?: State;
   annotations: Readonly<Record<string, string | undefined>>;
+  /**
+   * Also where the installer's policy declares another state. The controller leaves a pause and a
+   * withdrawal of the plugin alone until `resume`.
+   */
+  overPolicy?: boolean;
 }>;
 
 /**
@@ -29,30 +34,17 @@ const attempts = 5;
 
 /**
  * Writes the change by server-side apply under the plugin's own field manager. Refused, with
- * nothing written, if another tool declares one of its fields.
- */
-export async function steer(cluster: Cluster, change: Change): Promise<void> {
-  await applyToObject(cluster, { manager }, (live) => {
-    refuseDeclared(live, change);
-    return configuration(live, change);
-  });
-}
-
-/**
- * Applies what `bodyFor` returns for the object as it is read, and judges again if another client
+ * nothing written, if another tool declares one of its fields. It judges again if another client
  * writes in between: the body names the version that it was made for.
  */
-export async function applyToObject(
-  cluster: Cluster,
-  by: Readonly<{ manager: string; force?: true }>,
-  bodyFor: (live: GlobalPullSecret | undefined) => object,
-): Promise<void> {
+export async function steer(cluster: Cluster, change: Change): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const live = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
-    const body = bodyFor(live);
+    refuseDeclared(live, change);
+    const body = configuration(live, change);
     try {
       // Force takes over from people with kubectl. Tools that declare the field are refused above.
-      await cluster.apply(globalPullSecretPath, body, { force: live !== undefined, ...by });
+      await cluster.apply(globalPullSecretPath, body, { manager, force: live !== undefined });
       return;
     } catch (error) {
       if (error instanceof ApiError && error.status === 404)
@@ -64,7 +56,10 @@ export async function applyToObject(
   }
 }
 
-function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations }: Change): void {
+function refuseDeclared(
+  live: GlobalPullSecret | undefined,
+  { state, annotations, overPolicy }: Change,
+): void {
   const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
   // A tool that declares the wanted state does not undo it.
   const isThere = state === undefined || live?.spec?.managementState === state;
@@ -72,13 +67,18 @@ function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations
     ...(isThere ? [] : [["spec", "managementState"]]),
     ...set.map(([name]) => ["metadata", "annotations", name]),
   ];
+  const ours = overPolicy ? [manager, policyManager] : [manager];
   for (const path of paths) {
-    const who = undoneBy(live?.metadata, path);
-    if (who !== undefined)
-      throw new Refused(
-        `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ${JSON.stringify(who)}, ` +
-          "which would revert the change; nothing is written. Change the field in that tool",
-      );
+    const who = undoneBy(live?.metadata, path, ours);
+    if (who === undefined) continue;
+    const [by, where] =
+      who === policyManager
+        ? ["the controller's --policy", "there (with Helm: the value policy)"]
+        : [JSON.stringify(who), "in that tool"];
+    throw new Refused(
+      `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ${by}, ` +
+        `which would revert the change; nothing is written. Change the field ${where}`,
+    );
   }
 }
 
@@ -88,10 +88,10 @@ function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations
  */
 function configuration(live: GlobalPullSecret | undefined, { state, annotations }: Change): object {
   const kept = [retryAnnotation, reasonAnnotation, withdrawNowAnnotation].flatMap((name) => {
-    const ours = isOurs(live?.metadata, ["metadata", "annotations", name]);
+    const ours = isDeclaredBy(manager, live?.metadata, ["metadata", "annotations", name]);
     return ours ? [[name, live?.metadata.annotations?.[name]] as const] : [];
   });
-  const before = isOurs(live?.metadata, ["spec", "managementState"])
+  const before = isDeclaredBy(manager, live?.metadata, ["spec", "managementState"])
     ? live?.spec?.managementState
     : undefined;
   const managementState = state ?? before;

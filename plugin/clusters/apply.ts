@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { manager } from "../cluster/names.ts";
+import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused } from "../terminal/io.ts";
 import type { Manifest } from "./manifests.ts";
 import { Places, whyNot } from "./place.ts";

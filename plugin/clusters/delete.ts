@@ -1,7 +1,7 @@
 /** Applied manifests taken away from one cluster again. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { manager } from "../cluster/names.ts";
+import { pluginManager as manager } from "#kube/client/ownership.ts";
 import type { Manifest } from "./manifests.ts";
 import type { Named } from "./names.ts";
 import { Places, whyNot } from "./place.ts";

@@ -7,7 +7,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { undoneBy } from "../cluster/ownership.ts";
+import { undoneBy } from "#kube/client/declared-by.ts";
+import { pluginManager } from "#kube/client/ownership.ts";
 import { secretPath } from "../cluster/secrets.ts";
 import { Refused } from "../terminal/io.ts";
 import { documentOf, edit, type Login } from "./edit.ts";
@@ -101,7 +102,7 @@ function refuseForeign(live: V1Secret | undefined, secret: string): void {
   const path = ["data", secretKeys.document];
   // A person's `kubectl apply` is no reason: it is how many make this Secret.
   const { annotations: _, ...metadata } = live.metadata ?? {};
-  const who = undoneBy(metadata, path);
+  const who = undoneBy(metadata, path, [pluginManager]);
   if (who !== undefined)
     throw new Refused(
       `${secret}: declared by ${JSON.stringify(who)}, which would revert the change; nothing is written: ` +

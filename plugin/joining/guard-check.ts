@@ -4,7 +4,7 @@ import { joinedName } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import { manager } from "../cluster/names.ts";
+import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused } from "../terminal/io.ts";
 import { paths, type Target } from "./rights.ts";
 

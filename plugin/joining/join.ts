@@ -4,7 +4,7 @@ import { clusterManager, clustersNamespace } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { requestToken, tokenSecret } from "#kube/token.ts";
-import { manager } from "../cluster/names.ts";
+import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
 import { untilGuarded } from "./guard-check.ts";
 import { isMadeBy } from "./departure.ts";

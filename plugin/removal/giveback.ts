@@ -34,7 +34,8 @@ export async function giveBack(
   const state = "Withdrawn";
   const annotations = { [reasonAnnotation]: "kubectl pull-secret uninstall" };
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
-  if (object?.spec?.managementState !== state) await steer(cluster, { state, annotations });
+  if (object?.spec?.managementState !== state)
+    await steer(cluster, { state, annotations, overPolicy: true });
   // The nodes follow nothing that is not written.
   if (dryRun) return { is: "back", why: "" };
   let last = "the API server did not answer";

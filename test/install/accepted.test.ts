@@ -192,7 +192,7 @@ test("accepts every pod of ours but the agents' under Pod Security restricted", 
     spec: { template: { metadata: object; spec: { serviceAccountName: string } } };
   };
   const workloads = (await charted()).filter(({ kind }) => /^(Deployment|Job)$/.test(kind));
-  assert.equal(workloads.length, 3);
+  assert.equal(workloads.length, 4);
   const pods = workloads.map((one) => {
     const { spec } = (one as unknown as Workload).spec.template;
     const name = one.metadata.name;

@@ -19,7 +19,11 @@ import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
 import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";
 import { roles, usedBy, type Role } from "#tools/install/roles.ts";
 import { flagValues } from "#tools/install/values-schema.ts";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { policyManager } from "#kube/client/ownership.ts";
+import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { object, standing } from "#plugin/object.fixture.ts";
 import { linesOf } from "../plugin/shown-lines.ts";
 import { run } from "../cluster/run.ts";
 import { helm as program } from "./go-tools.ts";
@@ -243,50 +247,176 @@ test("every object has the standard labels, and none of them is in a selector bu
 const policy = { managementState: "Paused", rollout: { maxUnavailable: "25%" } };
 const withPolicy = `--set-json=policy=${JSON.stringify(policy)}`;
 
-/** The words for the plugin of a hook's containers, in their order. */
-async function hookCommands(job: string, ...args: readonly string[]) {
+/** The words for the plugin of a hook's container. */
+async function hookCommand(job: string, ...args: readonly string[]) {
   const pod = (await podsOf(...args)).get(`Job/global-pull-secret-${job}`);
-  return [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])].map(({ command = [] }) => {
-    assert.deepEqual(command.slice(0, 2), ["/nodejs/bin/node", "/app/plugin.cjs"]);
-    return command.slice(2);
-  });
+  if (pod === undefined) return undefined;
+  assert.deepEqual([pod.containers.length, pod.initContainers], [1, undefined]);
+  const { command = [] } = pod.containers[0] ?? {};
+  assert.deepEqual(command.slice(0, 2), ["/nodejs/bin/node", "/app/plugin.cjs"]);
+  return command.slice(2);
 }
 
-test("policy is declared after install and upgrade, and not part of the release", async () => {
-  assert.deepEqual(await released(withPolicy), await released());
-  const [words = []] = await hookCommands("policy", withPolicy);
-  assert.deepEqual(words.slice(0, 2), ["policy", "--spec"]);
-  assert.deepEqual(JSON.parse(words[2] ?? ""), policy);
+/** The spec of the only write. */
+function writtenBy({ writes }: FakeCluster): object | undefined {
+  assert.equal(writes.length, 1);
+  return (writes.find(({ verb }) => verb === "apply")?.body as GlobalPullSecret | undefined)?.spec;
+}
+
+/** A cluster whose controller holds the Lease, or held it (empty), and whose object is as given. */
+function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSpec): FakeCluster {
   const cluster = new FakeCluster();
-  assert.equal((await call(words, { cluster })).code, 0);
-  const [{ body } = { body: {} }] = cluster.writes;
-  assert.deepEqual((body as { spec?: object }).spec, policy);
-  assert.deepEqual(await hookCommands("policy"), []);
+  if (holderIdentity !== undefined)
+    cluster.objects.set(leaseIn("kube-system"), { spec: { holderIdentity } });
+  if (spec !== undefined) cluster.objects.set(globalPullSecretPath, object({ spec }));
+  return cluster;
+}
+
+test("the controller declares the policy, without a hook, an account or a right more", async () => {
+  const policies = [
+    policy,
+    { rollout: { maxFailures: "50%" } },
+    { conflictPolicy: "PreferOriginal" },
+  ];
+  for (const one of policies) {
+    const { "Deployment/global-pull-secret-controller": _, ...others } = await released(
+      `--set-json=policy=${JSON.stringify(one)}`,
+    );
+    const { "Deployment/global-pull-secret-controller": __, ...usual } = await released();
+    assert.deepEqual(others, usual);
+    const parsed = parseConfig(await controllerArgs(`--set-json=policy=${JSON.stringify(one)}`));
+    assert.ok(parsed.ok);
+    assert.deepEqual(parsed.value.policy, one);
+  }
+  const hooks = (await charted(withPolicy)).filter(isHook).map(nameOf);
+  assert.deepEqual(hooks, (await charted()).filter(isHook).map(nameOf));
 });
 
-test("an uninstall withdraws and resumes by the policy, when that declares managementState", async () => {
-  const [ask = [], wait = []] = await hookCommands("withdraw", withPolicy);
-  const withdrawn = { ...policy, managementState: "Withdrawn", withdrawal: { grace: "0s" } };
-  assert.deepEqual(JSON.parse(ask[2] ?? ""), withdrawn);
-  assert.equal(wait[0], "wait");
-  const [settle = []] = await hookCommands("settle", withPolicy);
-  assert.deepEqual(JSON.parse(settle[2] ?? ""), { ...policy, managementState: "Managed" });
-  const rollout = `--set-json=policy=${JSON.stringify({ rollout: policy.rollout })}`;
-  for (const values of [[], [rollout]]) {
-    assert.equal((await hookCommands("withdraw", ...values))[0]?.[0], "withdraw");
-    assert.deepEqual(await hookCommands("settle", ...values), [["resume"]]);
+test("an uninstall withdraws and waits, whatever the policy declares, if a controller runs", async () => {
+  const words = (await hookCommand("withdraw", withPolicy)) ?? [];
+  assert.deepEqual(words, await hookCommand("withdraw"));
+  assert.deepEqual(await hookCommand("settle", withPolicy), await hookCommand("settle"));
+  const cluster = installed("a", policy as GlobalPullSecretSpec);
+  cluster.before = ({ path }) => {
+    const conditions = standing("nobody", "Withdrawn", "nothing of ours is left");
+    const spec = { managementState: "Withdrawn" } as const;
+    cluster.objects.set(path, object({ spec, status: { conditions } }));
+  };
+  const { code, err } = await call(words, { cluster });
+  assert.deepEqual([code, err], [0, ""]);
+  assert.deepEqual(writtenBy(cluster), { managementState: "Withdrawn" });
+});
+
+test("an uninstall withdraws nothing after an install whose controller never ran", async () => {
+  for (const [holder, wanted] of [
+    [undefined, 0],
+    ["", 1],
+  ] as const) {
+    const cluster = installed(holder, {});
+    const { code } = await call((await hookCommand("withdraw")) ?? [], { cluster });
+    assert.deepEqual([code, cluster.writes], [wanted, []]);
+    const settle = (await hookCommand("settle")) ?? [];
+    assert.equal(
+      (await call(settle, { cluster: installed(holder, policy as GlobalPullSecretSpec) })).code,
+      0,
+    );
+    assert.deepEqual(cluster.writes, []);
+  }
+});
+
+test("an uninstall ends with Managed after a withdrawal that the policy declares, too", async () => {
+  const cluster = installed("", { managementState: "Withdrawn" });
+  const fieldsV1 = { "f:spec": { "f:managementState": {} } };
+  const managedFields = [{ manager: policyManager, operation: "Apply", fieldsV1 }];
+  const spec = { managementState: "Withdrawn" } as const;
+  cluster.objects.set(globalPullSecretPath, object({ spec, metadata: { managedFields } }));
+  assert.equal((await call((await hookCommand("settle")) ?? [], { cluster })).code, 0);
+  assert.deepEqual(writtenBy(cluster), { managementState: "Managed" });
+});
+
+test("renders no hook with hooks.enabled=false, so that kubectl apply starts no Job", async () => {
+  for (const role of roles) {
+    const objects = await charted(...inRole(role), "--set=hooks.enabled=false");
+    assert.deepEqual(objects.filter(isHook).map(nameOf), []);
+    const usual = (await charted(...inRole(role))).filter((one) => !isHook(one));
+    assert.deepEqual(objects, usual);
+  }
+});
+
+/** Job → its event, the seconds that it may take, and the verbs of its account. */
+const hooks = {
+  withdraw: ["pre-delete", 300, ["get", "list", "watch", "create", "patch"]],
+  settle: ["post-delete", 120, ["get", "create", "patch"]],
+  test: ["test", 300, ["get", "list", "watch"]],
+} as const;
+
+test("each hook runs at its event, with its rights, resources and limits, and is labelled", async () => {
+  const resources = { limits: { memory: "65Mi" }, requests: { cpu: "11m", memory: "65Mi" } };
+  const objects = await charted(
+    "--set=controller.podLabels.team=a",
+    "--set=controller.podAnnotations.mesh=off",
+    `--set-json=controller.resources=${JSON.stringify(resources)}`,
+  );
+  const jobs = objects.filter(({ kind }) => kind === "Job").map(({ metadata }) => metadata.name);
+  const wanted = Object.keys(hooks).map((one) => `global-pull-secret-${one}`);
+  assert.deepEqual(jobs.toSorted(), wanted.toSorted());
+  for (const [job, [event, seconds, verbs]] of Object.entries(hooks)) {
+    const its = objects.filter(({ metadata }) => metadata.name === `global-pull-secret-${job}`);
+    const kinds = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Job"];
+    assert.deepEqual(its.map(({ kind }) => kind).toSorted(), kinds.toSorted());
+    for (const one of its) assert.equal(one.metadata.annotations?.["helm.sh/hook"], event);
+    const role = its.find(({ kind }) => kind === "ClusterRole");
+    const lease = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get"] };
+    const resourceNames = ["global-pull-secret-controller"];
+    assert.deepEqual(role?.["rules"], [
+      {
+        apiGroups: ["globalpullsecret.io"],
+        resources: ["globalpullsecrets"],
+        resourceNames: ["cluster"],
+        verbs,
+      },
+      ...(job === "withdraw" ? [{ ...lease, resourceNames }] : []),
+    ]);
+    const spec = its.find(({ kind }) => kind === "Job")?.["spec"] as Readonly<{
+      template: Readonly<{
+        metadata: Readonly<{ labels: object; annotations?: object }>;
+        spec: Readonly<{ containers: readonly Readonly<{ resources: object }>[] }>;
+      }>;
+    }>;
+    const { template, ...how } = spec;
+    assert.deepEqual(how, {
+      backoffLimit: 0,
+      activeDeadlineSeconds: seconds,
+      ttlSecondsAfterFinished: 3600,
+    });
+    assert.deepEqual(template.metadata.labels, { [name]: `global-pull-secret-${job}`, team: "a" });
+    assert.deepEqual(template.metadata.annotations, { mesh: "off" });
+    assert.deepEqual(template.spec.containers[0]?.resources, resources);
+  }
+});
+
+test("the Job of an uninstall may take a minute longer than the nodes", async () => {
+  for (const [timeout, seconds] of [
+    ["90s", 150],
+    ["15m", 960],
+    ["1h", 3660],
+  ] as const) {
+    const given = await charted(`--set=uninstall.timeout=${timeout}`);
+    const job = given.find((one) => nameOf(one) === "Job/global-pull-secret-withdraw");
+    const spec = job?.["spec"] as { activeDeadlineSeconds?: number } | undefined;
+    assert.equal(spec?.activeDeadlineSeconds, seconds);
+    const words = (await hookCommand("withdraw", `--set=uninstall.timeout=${timeout}`)) ?? [];
+    assert.ok(words.includes(`--wait=${timeout}`));
   }
 });
 
 /** Hook of Helm → what Argo CD makes of it; it leaves out the others. */
 const ofArgo: Readonly<Record<string, string>> = {
-  "post-install": "PostSync",
-  "post-upgrade": "PostSync",
   "pre-delete": "PreDelete",
   "post-delete": "PostDelete",
 };
 
-test("Argo CD runs the hooks of policy and uninstall, each object of them in one phase", async () => {
+test("Argo CD runs the hooks of uninstall, each object of them in one phase", async () => {
   const hooks = (await charted(withPolicy)).filter(isHook);
   const phases = hooks.map((one) => {
     const names = one.metadata.annotations?.["helm.sh/hook"]?.split(",") ?? [];
@@ -296,20 +426,25 @@ test("Argo CD runs the hooks of policy and uninstall, each object of them in one
   });
   const jobs = Object.fromEntries(phases.filter(([name]) => name.startsWith("Job/")));
   assert.deepEqual(jobs, {
-    "Job/global-pull-secret-policy": "PostSync",
     "Job/global-pull-secret-settle": "PostDelete",
     "Job/global-pull-secret-test": undefined,
     "Job/global-pull-secret-withdraw": "PreDelete",
   });
 });
 
-test("helm test waits for the nodes", async () => {
-  assert.deepEqual(await hookCommands("test"), [["wait", "--timeout=4m"]]);
-  const account = (await charted()).find(
-    (one) => nameOf(one) === "ClusterRole/global-pull-secret-test",
-  );
-  const [rule] = (account?.["rules"] ?? []) as Rule[];
-  assert.deepEqual(rule?.verbs, ["get", "list", "watch"]);
+test("helm test waits for the nodes, and fails while the policy is Withdrawn", async () => {
+  const words = (await hookCommand("test")) ?? [];
+  assert.deepEqual(words.slice(0, 2), ["wait", "--timeout=4m"]);
+  for (const [managementState, reason, wanted] of [
+    ["Managed", "InForce", 0],
+    ["Withdrawn", "Withdrawn", 1],
+  ] as const) {
+    const cluster = new FakeCluster();
+    const conditions = standing("nobody", reason, "so it is");
+    const told = object({ spec: { managementState }, status: { conditions } });
+    cluster.objects.set(globalPullSecretPath, told);
+    assert.equal((await call(words, { cluster })).code, wanted, managementState);
+  }
 });
 
 test("annotations of the account, variables, volumes, zones and ports are values", async () => {
@@ -478,6 +613,57 @@ for (const [set, message] of refused)
   test(`refused: --set ${set}`, async () => {
     await assert.rejects(charted(`--set=${set}`), message);
   });
+
+const volume = '[{"name":"ca","mountPath":"/ca"}]';
+const contradictions: readonly (readonly [sets: string, message: RegExp])[] = [
+  ["policy.delivery.mode=CredentialProvider", /policy\.delivery\.mode is .* flags\.deliveryModes/],
+  ["policy.delivery.mode=Restart flags.deliveryModes={Reread}", /allows Reread only/],
+  [
+    "policy.rollout.maxUnavailable=30% flags.maxUnavailableLimit=25%",
+    /maxUnavailable is 30%, but flags\.maxUnavailableLimit is 25%/,
+  ],
+  ["policy.rollout.maxUnavailable=3 flags.maxUnavailableLimit=25%", /cannot be compared/],
+  ["flags.probePort=10248", /flags\.probePort is 10248/],
+  ["flags.healthzPort=20248", /flags\.probePort is 20248/],
+  ["monitoring.docs=https://a.example", /monitoring\.docs is set, .*monitoring\.enabled=true/],
+  ["networkPolicy.apiServerPorts={8443}", /apiServerPorts is set, .*networkPolicy\.enabled=true/],
+  ["uninstall.timeout=9m uninstall.withdraw=false", /uninstall\.timeout is set, .*withdraw=true/],
+  ["uninstall.timeout=9m hooks.enabled=false", /uninstall\.timeout is set, .*hooks\.enabled=true/],
+  ["controller.podLabels.app\\.kubernetes\\.io/name=x", /controller\.podLabels has app\./],
+  [`json:controller.extraVolumeMounts=${volume}`, /names the volume ca, .*extraVolumes/],
+  [
+    'json:policy={"delivery":{"mode":"CredentialProvider","credentialProvider":{"scope":"Annotated"}}} flags.deliveryModes={CredentialProvider}',
+    /scope is Annotated, .*annotated\.enabled=true/,
+  ],
+];
+const flagsOf = (sets: string): readonly string[] =>
+  sets.split(" ").map((one) => one.replace(/^(json:)?/, (how) => (how ? "--set-json=" : "--set=")));
+
+for (const [sets, message] of contradictions)
+  test(`refuses with one line values that contradict each other: ${sets}`, async () => {
+    const failed = await charted(...flagsOf(sets)).then(
+      () => "",
+      (error: Error) => error.message,
+    );
+    assert.match(failed, message);
+    const said = /execution error at \(.*?\): (.*)/s.exec(failed)?.[1] ?? "";
+    assert.equal(
+      said
+        .trim()
+        .split("\n")
+        .filter((line) => !/^(Use --debug|$)/.test(line)).length,
+      1,
+    );
+  });
+
+test("takes values that agree", async () => {
+  for (const sets of [
+    "policy.rollout.maxUnavailable=25% flags.maxUnavailableLimit=25%",
+    "policy.rollout.maxUnavailable=100%",
+    "policy.delivery.mode=CredentialProvider flags.deliveryModes[0]=Restart\\,CredentialProvider",
+  ])
+    assert.ok((await charted(...flagsOf(sets))).length > 0);
+});
 
 for (const [what, set, message] of [
   ["outside kube-system", "--namespace=other", /is other, but role Cluster works in kube-system/],

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
+import { policyManager } from "#kube/client/ownership.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/kit/image.ts";
@@ -110,6 +111,42 @@ test("serves a node after helm install, and brings the new CRD and flag in an up
   await allow("50%");
   await until("the condition is as it was", async () => (await reasonOf("Ready")) === "InForce");
   assert.deepEqual(await kubelets(cluster), before);
+});
+
+const upgrade = (...args: readonly string[]) =>
+  helmOn(cluster, "upgrade", "gps", chart, "--reset-then-reuse-values", "--wait", ...args);
+const specOf = async () => (await cluster.get<GlobalPullSecret>(...object))?.spec;
+const policyIs = async (what: string, is: (spec: GlobalPullSecretSpec) => boolean) =>
+  await until(what, async () => is((await specOf()) ?? {}));
+const managersOf = async (): Promise<readonly string[]> => {
+  const { metadata } = (await cluster.get<GlobalPullSecret>(...object)) ?? {};
+  return (metadata?.managedFields ?? []).map(({ manager = "" }) => manager);
+};
+
+test("declares the value policy, reverts edits of it, and releases it when it is removed or rolled back", async () => {
+  const mine = JSON.stringify({ spec: { rollout: { probation: "7s" } } });
+  await cluster.kubectl("patch", ...object, "--type=merge", "-p", mine);
+  await upgrade("--set=policy.managementState=Paused", "--set=policy.rollout.maxFailures=2");
+  await policyIs("the policy is declared", ({ managementState }) => managementState === "Paused");
+  const edit = JSON.stringify({ spec: { rollout: { maxFailures: 3 } } });
+  await cluster.kubectl("patch", ...object, "--type=merge", "-p", edit);
+  await policyIs("the edit is reverted", ({ rollout }) => rollout?.maxFailures === 2);
+  await helmOn(cluster, "rollback", "gps", "--wait");
+  await policyIs("it is rolled back", ({ managementState }) => managementState === "Managed");
+  await upgrade("--set=policy.rollout.maxFailures=2");
+  await policyIs("it is declared again", ({ rollout }) => rollout?.maxFailures === 2);
+  await upgrade("--set-json=policy={}");
+  await policyIs("it is released", ({ rollout }) => rollout?.maxFailures === 0);
+  assert.equal((await specOf())?.rollout?.probation, "7s");
+  assert.ok(!(await managersOf()).includes(policyManager));
+});
+
+test("keeps the working controller and its policy when an upgrade brings one that the API server refuses", async () => {
+  const wrong = ["--set=policy.rollout.probation=1s", "--atomic", "--timeout=40s"];
+  await assert.rejects(upgrade(...wrong));
+  assert.equal((await specOf())?.managementState, "Managed");
+  assert.ok(isServed());
+  await ready();
 });
 
 test("cleans the node before helm uninstall ends, and keeps only the CRD, its object and the Secret", async () => {

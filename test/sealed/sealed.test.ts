@@ -135,7 +135,7 @@ for (const [scope, where, status] of moves)
     assert.equal(await documentIn(east, at), status === "True" ? document : "");
   });
 
-test("Sealed Secrets replaces a Secret made by hand only after the page's annotation", async () => {
+test("Sealed Secrets replaces a Secret made by hand only after the page's annotation and a new apply", async () => {
   const [east] = both();
   const at = { name: "made-by-hand", namespace: "default" };
   const made = '{"auths":{"by-hand.example":{"auth":"aDpo"}}}';
@@ -162,6 +162,9 @@ test("Sealed Secrets replaces a Secret made by hand only after the page's annota
   assert.equal(await documentIn(east, at), made);
   const annotation = /sealedsecrets\.bitnami\.com\/managed=true/.exec(pageText())?.[0];
   await east.cluster.kubectl("annotate", "secret", at.name, annotation ?? "");
+  await east.cluster.kubectl("delete", "-f", join(folder, "by-hand.yaml"));
+  assert.equal(await documentIn(east, at), made);
+  await east.cluster.kubectl("apply", "-f", join(folder, "by-hand.yaml"));
   await until("it is replaced", async () => (await documentIn(east, at)) === document);
 });
 

@@ -16,6 +16,7 @@ const notValues = new Set([
   "namespace",
   "kubeconfig",
   "listen",
+  "policy",
 ]);
 
 /** `max-unavailable-limit` is `maxUnavailableLimit`; the template makes it kebab-case again. */
@@ -94,7 +95,7 @@ const properties = described({
     install: toggle("false: apply and upgrade it yourself. An uninstall never deletes it."),
   }),
   policy: policySchema(
-    "The spec of GlobalPullSecret, such as {rollout: {maxUnavailable: 25%}}; docs/reference/globalpullsecret.md lists the fields. A hook declares it after each install and upgrade: a field that you remove goes back to its default. Empty: the chart leaves the object to you.",
+    "The spec of GlobalPullSecret, such as {rollout: {maxUnavailable: 25%}}; docs/reference/globalpullsecret.md lists the fields. The controller declares these fields and keeps them: it reverts edits of others, except `kubectl pull-secret pause` and `withdraw`, which last until `resume`. A field that you remove goes back to its default. Empty: it declares none, and the object is yours.",
   ),
   original: text(
     "Secret with the original pull secret, NAMESPACE/NAME; empty: each node's own file. The right to read it comes with it.",
@@ -226,6 +227,14 @@ const properties = described({
       },
     ),
   }),
+  hooks: group(
+    "Objects that Helm creates for a moment, such as the Jobs of helm uninstall and helm test.",
+    {
+      enabled: toggle(
+        "false: renders none. Set it if you apply the output of helm template, or tools apply it: these Jobs would run at once, and withdraw the pull secret.",
+      ),
+    },
+  ),
   uninstall: group(
     "helm uninstall.",
     {

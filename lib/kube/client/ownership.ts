@@ -25,6 +25,15 @@ export const annotationManager = "global-pull-secret-controller-memory";
  */
 export const stateManager = "global-pull-secret-controller-state";
 
+/** Owner of what the plugin writes, as managed fields and the audit log show it. */
+export const pluginManager = "kubectl-pull-secret";
+
+/**
+ * Field manager of the installer's policy (`--policy`). A separate manager, because an apply
+ * removes the fields that it does not repeat.
+ */
+export const policyManager = "global-pull-secret-policy";
+
 const ownerLabel = "app.kubernetes.io/managed-by";
 export const ownerLabels: Readonly<Record<string, string>> = { [ownerLabel]: globalSecretName };
 

@@ -51,6 +51,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- with .Values.original }}
 - --original={{ . }}
 {{- end }}
+{{- with .Values.policy }}
+- {{ printf "--policy=%s" (toJson .) | quote }}
+{{- end }}
 {{- end }}
 {{- range $name, $value := .Values.flags }}
 {{- range $one := kindIs "slice" $value | ternary $value (list $value) }}
@@ -102,8 +105,9 @@ securityContext:
 {{/*
 A hook: a Job that runs commands of the plugin, and an account that lives no longer. Each Job has an
 account of its own, because Argo CD 3.3.0 does not create an account of two hooks a second time. Of a
-dict: root, name, when, retries, verbs (on GlobalPullSecret), command (words), and first (words of a
-command before it).
+dict: root, name, when, seconds (for the Job), verbs (on GlobalPullSecret), command (words), and lease:
+whether it reads the controller's Lease. Each Job runs once. Its time to live is for tools that do not
+delete hooks.
 */}}
 {{- define "global-pull-secret.hook" -}}
 {{- $name := printf "global-pull-secret-%s" .name }}
@@ -131,6 +135,13 @@ rules:
     resources: [globalpullsecrets]
     resourceNames: [cluster]
     verbs: {{ toJson .verbs }}
+  {{- if .lease }}
+  # Whether a controller runs. A Lease holds nothing else.
+  - apiGroups: [coordination.k8s.io]
+    resources: [leases]
+    resourceNames: [{{ include "global-pull-secret.name" .root }}]
+    verbs: [get]
+  {{- end }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -157,25 +168,35 @@ metadata:
     {{- include "global-pull-secret.labels" .root | nindent 4 }}
   annotations: {{ toJson $annotations }}
 spec:
-  backoffLimit: {{ .retries }}
+  backoffLimit: 0
+  activeDeadlineSeconds: {{ .seconds }}
+  ttlSecondsAfterFinished: 3600
   template:
     metadata:
       labels:
         app.kubernetes.io/name: {{ $name }}
+        {{- with .root.Values.controller.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with .root.Values.controller.podAnnotations }}
+      annotations: {{ toJson . }}
+      {{- end }}
     spec:
       serviceAccountName: {{ $name }}
       restartPolicy: Never
       {{- include "global-pull-secret.pod" .root | trim | nindent 6 }}
-      {{- with .first }}
-      initContainers:
-        - name: ask
-          {{- include "global-pull-secret.container" $.root | nindent 10 }}
-          command: {{ concat $plugin . | toJson }}
-      {{- end }}
       containers:
         - name: {{ .name }}
           {{- include "global-pull-secret.container" .root | nindent 10 }}
           command: {{ concat $plugin .command | toJson }}
+          # So that their last line is also the reason that kubectl describe shows.
+          terminationMessagePolicy: FallbackToLogsOnError
+          resources: {{ toJson .root.Values.controller.resources }}
+{{- end }}
+
+{{/* Seconds of a duration such as 4m. */}}
+{{- define "global-pull-secret.seconds" -}}
+{{ mul (regexFind "^[0-9]+" .) (dict "s" 1 "m" 60 "h" 3600 | dig (regexFind "[smh]$" .) 1) }}
 {{- end }}
 
 {{/* Paths of the values that differ from their default, one a line. Of a list: path, value, default. */}}

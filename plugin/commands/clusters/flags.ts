@@ -23,6 +23,14 @@ export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefine
   user: undefined,
 });
 
+/** The same cluster as the token's account, which may impersonate nobody. */
+export const withToken = (how: Reach, token: string): Reach => ({
+  ...how,
+  as: undefined,
+  "as-group": undefined,
+  token,
+});
+
 /** One name of a cluster or several, separated by commas. */
 function clusterNames(value: string): readonly string[] | Wrong {
   const names = value.split(",");

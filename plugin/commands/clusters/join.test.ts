@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { withToken } from "./flags.ts";
 
 test("an empty --context is not the current one, which mostly is the host: nothing is asked", async () => {
   const cluster = new FakeCluster();
@@ -11,4 +12,14 @@ test("an empty --context is not the current one, which mostly is the host: nothi
     err,
     "--context: is empty; give the kubeconfig's context of the cluster that is meant\n",
   );
+});
+
+test("impersonates nobody with the new account's token, so that --as-group does not spoil it", () => {
+  const how = { kubeconfig: "k", context: "east", "request-timeout": 1 };
+  const {
+    as,
+    "as-group": groups,
+    ...others
+  } = withToken({ ...how, as: "admin", "as-group": ["admins"] }, "t");
+  assert.deepEqual([as, groups, others], [undefined, undefined, { ...how, token: "t" }]);
 });

@@ -5,7 +5,7 @@ import { join as joinCluster } from "#plugin/joining/join.ts";
 import { usual } from "#plugin/joining/targets.ts";
 import { cluster, target } from "#plugin/clusters/names.ts";
 import { command } from "#plugin/terminal/command.ts";
-import { hostOf, pairFlags } from "./flags.ts";
+import { hostOf, pairFlags, withToken } from "./flags.ts";
 
 export const join = command(
   {
@@ -55,7 +55,7 @@ export const join = command(
     const { context } = how;
     const place = addressFor(await io.place(how), how, context);
     const [host, there] = await Promise.all([io.reach(hostOf(how)), io.reach(how)]);
-    const as = (token: string) => io.reach({ ...how, as: undefined, token });
+    const as = (token: string) => io.reach(withToken(how, token));
     const flags = {
       context,
       server: how.server,

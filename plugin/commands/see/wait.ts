@@ -1,5 +1,6 @@
 /** `wait`: until the edit that was just made is on every node that can be served. */
 import { escape } from "#pullsecret/problems/keypath.ts";
+import { toggle } from "#contract/values.ts";
 import { clusterFlags, sourceFlag, timeoutFlag } from "#plugin/cluster/flags.ts";
 import { followObject, peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecret, sourceSecrets, versionOf } from "#plugin/cluster/secrets.ts";
@@ -8,7 +9,7 @@ import { judgeServed, type PresentSource, type Served } from "#plugin/show/prese
 import { expectedSeconds } from "#plugin/show/expected.ts";
 import { command } from "#plugin/terminal/command.ts";
 import { liveLine } from "#plugin/terminal/live.ts";
-import type { Io } from "#plugin/terminal/io.ts";
+import type { ExitCode, Io } from "#plugin/terminal/io.ts";
 
 export const wait = command(
   {
@@ -22,31 +23,58 @@ export const wait = command(
       "without the right it waits for the object alone. On a terminal one line shows the elapsed time and the\n" +
       "time that the nodes may still need. Exit codes: 0 served; 1 it will not come, and why;\n" +
       "3 not in this time.",
-    flags: { ...timeoutFlag("10m"), ...sourceFlag, ...clusterFlags },
+    flags: {
+      ...timeoutFlag("10m"),
+      ...sourceFlag,
+      "not-withdrawn": { ...toggle, what: "fail if the policy is Withdrawn, as helm test does" },
+      ...clusterFlags,
+    },
   },
-  async ({ timeout, source, ...how }, io) => {
+  async ({ timeout, source, "not-withdrawn": notWithdrawn, ...how }, io) => {
     const cluster = await io.reach(how);
     const present = await presentVersions(cluster, source, io);
-    let last: Served | undefined;
-    const live = liveLine(io.live, io.err);
-    const answer = await followObject(cluster, {
-      seconds: timeout,
-      signal: io.signal,
-      each: (object) => {
-        const now = judgeServed(object, present);
-        if (now.is !== "waiting") return now;
-        live.show(now.why, object && expectedSeconds(object));
-        last = now;
-        return undefined;
-      },
-    }).finally(live.end);
-    if (answer?.is === "served") io.out(`${escape(answer.why || "served")}\n`);
-    if (answer?.is === "failed") io.err(answer.why);
-    if (answer === undefined)
-      io.err(`not served yet: ${last?.why ?? "the API server did not answer"}`);
-    return answer === undefined ? 3 : answer.is === "served" ? 0 : 1;
+    return await untilServed(cluster, { timeout, present, notWithdrawn }, io);
   },
 );
+
+type Waiting = Readonly<{
+  timeout: number;
+  present: readonly PresentSource[];
+  /** A withdrawal is a failure. */
+  notWithdrawn?: boolean;
+}>;
+
+const withdrawn: Served = {
+  is: "failed",
+  why: "it is withdrawn (spec.managementState); kubectl pull-secret resume, or declare Managed",
+};
+
+/** Waits for these versions, prints the end, and returns the exit code. */
+export async function untilServed(
+  cluster: Cluster,
+  { timeout, present, notWithdrawn }: Waiting,
+  io: Io,
+): Promise<ExitCode> {
+  let last: Served | undefined;
+  const live = liveLine(io.live, io.err);
+  const answer = await followObject(cluster, {
+    seconds: timeout,
+    signal: io.signal,
+    each: (object) => {
+      if (notWithdrawn && object?.spec?.managementState === "Withdrawn") return withdrawn;
+      const now = judgeServed(object, present);
+      if (now.is !== "waiting") return now;
+      live.show(now.why, object && expectedSeconds(object));
+      last = now;
+      return undefined;
+    },
+  }).finally(live.end);
+  if (answer?.is === "served") io.out(`${escape(answer.why || "served")}\n`);
+  if (answer?.is === "failed") io.err(answer.why);
+  if (answer === undefined)
+    io.err(`not served yet: ${last?.why ?? "the API server did not answer"}`);
+  return answer === undefined ? 3 : answer.is === "served" ? 0 : 1;
+}
 
 /**
  * The present versions of the Secrets. Secrets that may not be read are left out, and the output

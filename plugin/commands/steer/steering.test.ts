@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { call, FakeCluster, refusal } from "#plugin/fake.fixture.ts";
-import { object } from "#plugin/object.fixture.ts";
+import { object, standing } from "#plugin/object.fixture.ts";
 
 type Body = Readonly<{
   metadata: Readonly<{ annotations: Record<string, string>; resourceVersion?: string }>;
@@ -166,3 +166,64 @@ for (const words of ["x".repeat(257), "two\nlines"])
     assert.equal(code, 2);
     assert.match(err, /^--reason .*: is longer than 256 characters, or has lines\n$/);
   });
+
+const fieldsV1 = { "f:spec": { "f:managementState": {} } };
+const policys = [{ manager: "global-pull-secret-policy", operation: "Apply", fieldsV1 }];
+const declaring = (managementState: "Managed" | "Paused" | "Withdrawn") =>
+  clusterWith(object({ spec: { managementState }, metadata: { managedFields: policys } }));
+
+for (const [argv, state] of [
+  ["pause", "Paused"],
+  ["withdraw --yes", "Withdrawn"],
+] as const)
+  test(`\`${argv}\` wins over the installer's policy`, async () => {
+    const cluster = declaring("Managed");
+    assert.equal((await call(argv.split(" "), { cluster })).code, 0);
+    assert.deepEqual(declared(cluster).spec, { managementState: state });
+  });
+
+test("`resume` refuses a pause that the installer's policy declares, and names the value", async () => {
+  const cluster = declaring("Paused");
+  const { code, err } = await call(["resume"], { cluster });
+  assert.equal(code, 1);
+  assert.match(err, /declared by the controller's --policy, .* \(with Helm: the value policy\)\n$/);
+  assert.deepEqual(cluster.writes, []);
+});
+
+for (const [state, writes] of [
+  ["Withdrawn", 1],
+  ["Paused", 0],
+  ["Managed", 0],
+] as const)
+  test(`\`resume --if-withdrawn\` makes ${writes} writes when the policy declares ${state}`, async () => {
+    const cluster = declaring(state);
+    assert.equal((await call(["resume", "--if-withdrawn"], { cluster })).code, 0);
+    assert.equal(cluster.writes.length, writes);
+  });
+
+for (const [what, holderIdentity, code, writes, said] of [
+  ["runs", "a", 0, 1, /^asked for/],
+  ["never ran", undefined, 0, 0, /^no controller has run here/],
+  ["runs no more", "", 1, 0, /does not run, so nothing is withdrawn\. Start it/],
+] as const)
+  test(`\`withdraw --if-running\` makes ${writes} writes when the controller ${what}`, async () => {
+    const cluster = clusterWith(object({}));
+    if (holderIdentity !== undefined)
+      cluster.objects.set(leaseIn("kube-system"), { spec: { holderIdentity } });
+    const ran = await call(["withdraw", "--yes", "--if-running"], { cluster });
+    assert.deepEqual([ran.code, cluster.writes.length], [code, writes]);
+    assert.match(`${ran.out}${ran.err}`, said);
+  });
+
+test("`withdraw --wait` ends when the nodes have given back, and with 3 when they have not in time", async () => {
+  for (const [conditions, code] of [
+    [standing("nobody", "Withdrawn", "nothing is left"), 0],
+    [standing("person", "Halted", "no"), 1],
+  ] as const) {
+    const spec = { managementState: "Withdrawn" } as const;
+    const cluster = clusterWith(object({ spec, status: { conditions } }));
+    assert.equal((await call(["withdraw", "-y", "--wait=1m"], { cluster })).code, code);
+  }
+  const waiting = clusterWith(object({ spec: { managementState: "Withdrawn" } }));
+  assert.equal((await call(["withdraw", "-y", "--wait=1s"], { cluster: waiting })).code, 3);
+});

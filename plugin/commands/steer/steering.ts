@@ -1,11 +1,21 @@
 /** `pause`, `resume`, `withdraw`, `retry`: each one field of the object, and why. */
-import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
-import { toggle, Wrong } from "#contract/values.ts";
+import type { V1Lease } from "@kubernetes/client-node";
+import {
+  namespace,
+  reasonAnnotation,
+  retryAnnotation,
+  withdrawNowAnnotation,
+} from "#contract/names.ts";
+import { duration, toggle, Wrong } from "#contract/values.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { leaseIn } from "#kube/client/paths.ts";
 import { clusterFlags, dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
+import { peekObject } from "#plugin/cluster/object.ts";
 import { steer, type Change } from "#plugin/cluster/steer.ts";
+import { untilServed } from "#plugin/commands/see/wait.ts";
 import { agree, yesFlag } from "#plugin/terminal/agree.ts";
 import { command, type Command } from "#plugin/terminal/command.ts";
-import type { Reach } from "#plugin/terminal/io.ts";
+import { Refused, type Reach } from "#plugin/terminal/io.ts";
 
 /** Maximum number of characters of a reason: the condition's message has room for so many. */
 const longestReason = 256;
@@ -27,6 +37,10 @@ const more =
   "Writes one field of globalpullsecret/cluster, under the field manager kubectl-pull-secret. If\n" +
   "another tool declares that field, such as Git, nothing is written, and the exit code is 1.";
 
+const overPolicy =
+  "It wins over the managementState that the installer declares (with Helm: the value policy) until\n" +
+  "`kubectl pull-secret resume`. All other fields of that policy stay in force.";
+
 const asked = "asked for; next: kubectl pull-secret wait\n";
 const judged = "the API server accepts it; nothing is written (server dry run)\n";
 
@@ -34,35 +48,54 @@ type Given = Readonly<{ reason: string | undefined }> & Reach;
 
 /** The part that all four commands share. `then`: what to do next. */
 function steering(
-  about: Readonly<{ what: string; example: string }>,
+  about: Readonly<{ what: string; example: string; more: string }>,
   change: Change,
   then: string,
 ) {
-  return command(
-    { group: "steer", more, flags, ...about },
-    async ({ reason, ...how }: Given, io) => {
-      const annotations = { [reasonAnnotation]: reason, ...change.annotations };
-      await steer(await io.reach(how), { ...change, annotations });
-      io.out(dryRunNote(how) === "" ? `${then}\n` : judged);
-      return 0;
-    },
-  );
+  return command({ group: "steer", flags, ...about }, async ({ reason, ...how }: Given, io) => {
+    const annotations = { [reasonAnnotation]: reason, ...change.annotations };
+    await steer(await io.reach(how), { ...change, annotations });
+    io.out(dryRunNote(how) === "" ? `${then}\n` : judged);
+    return 0;
+  });
 }
 
 export const pause = steering(
   {
     what: "let no change reach the nodes, not even a withdrawal; what is in force stays repaired",
     example: '--reason "until the maintenance is over"',
+    more: `${more}\n\n${overPolicy}`,
   },
-  { state: "Paused", annotations: {} },
+  { state: "Paused", annotations: {}, overPolicy: true },
   "paused; kubectl pull-secret resume ends it",
 );
 
-export const resume = steering(
-  { what: "let changes reach the nodes again, after pause or withdraw", example: "" },
-  // A withdrawal after this one is to have its grace again.
-  { state: "Managed", annotations: { [withdrawNowAnnotation]: undefined } },
-  "resumed; next: kubectl pull-secret wait",
+export const resume = command(
+  {
+    group: "steer",
+    what: "let changes reach the nodes again, after pause or withdraw",
+    example: "",
+    more,
+    flags: {
+      "if-withdrawn": {
+        ...toggle,
+        what: "only after a withdrawal, even if the installer declares it; for helm uninstall",
+      },
+      ...flags,
+    },
+  },
+  async ({ reason, "if-withdrawn": ifWithdrawn, ...how }, io) => {
+    const cluster = await io.reach(how);
+    if (ifWithdrawn && (await peekObject(cluster))?.spec?.managementState !== "Withdrawn") {
+      io.out("not withdrawn; nothing is done\n");
+      return 0;
+    }
+    // A withdrawal after this one is to have its grace again.
+    const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: undefined };
+    await steer(cluster, { state: "Managed", annotations, overPolicy: ifWithdrawn });
+    io.out(dryRunNote(how) === "" ? "resumed; next: kubectl pull-secret wait\n" : judged);
+    return 0;
+  },
 );
 
 export const retry: Command = command(
@@ -89,21 +122,47 @@ export const withdraw = command(
     group: "steer",
     what: "remove the pull secret from the nodes; your own Secrets stay",
     example: '--now --yes --reason "the credential leaked"',
-    more,
+    more: `${more}\n\n${overPolicy}`,
     flags: {
       now: { ...toggle, what: "without the grace of spec.withdrawal" },
+      wait: { read: duration, what: "wait so long for the nodes; then the exit code is 3" },
+      "if-running": {
+        ...toggle,
+        what: "only with a running controller; if none ever ran, end well. For helm uninstall",
+      },
       ...yesFlag,
       ...flags,
     },
   },
-  async ({ reason, now, yes, ...how }, io) => {
+  async ({ reason, now, wait, "if-running": ifRunning, yes, ...how }, io) => {
     const cluster = await io.reach(how);
     const isDry = dryRunNote(how) !== "";
+    if (ifRunning && !(await hasController(cluster))) {
+      io.out("no controller has run here, so nothing is withdrawn\n");
+      return 0;
+    }
     await agree(yes || isDry, `Take the pull secret off every node of ${cluster.identity}?`, io);
     const haste = now ? "true" : undefined;
     const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: haste };
-    await steer(cluster, { state: "Withdrawn", annotations });
+    await steer(cluster, { state: "Withdrawn", annotations, overPolicy: true });
+    if (wait !== undefined && !isDry)
+      return await untilServed(cluster, { timeout: wait, present: [] }, io);
     io.out(isDry ? judged : asked);
     return 0;
   },
 );
+
+/**
+ * False if no controller ever held the Lease: an installation that failed has given the nodes
+ * nothing. Refused if the Lease is free, because nobody would carry out the withdrawal now, and the
+ * next controller would.
+ */
+async function hasController(cluster: Cluster): Promise<boolean> {
+  const lease = await cluster.get<V1Lease>(leaseIn(namespace));
+  if (lease === undefined) return false;
+  if ((lease.spec?.holderIdentity ?? "") !== "") return true;
+  throw new Refused(
+    "deployment/global-pull-secret-controller: does not run, so nothing is withdrawn. Start it and " +
+      "repeat, or use helm uninstall --no-hooks: the nodes then keep the credential",
+  );
+}

@@ -51,6 +51,8 @@ export const ofPrograms: Readonly<Record<string, string>> = {
     "The agents do their work without that search. On a node without a config.json, ours may hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`. Agents still judge `.dockercfg` in the kubelet's own directory.",
   GPS331:
     "The agents keep the old directory. After a withdrawal they use the new one, and also as soon as every node has an agent that reports GPS261 for the old one, for example because all nodes were replaced.",
+  GPS333:
+    "The spec stays as it is, and is followed. The controller declares the policy when it can, within half a minute.",
   GPS431: "Clusters keep what they have.",
   GPS432: "Clusters keep what they have.",
   GPS433: "Nothing is placed in a cluster.",

@@ -1,9 +1,11 @@
 /** Which tool declares a field. That tool writes the field again after any change by others. */
 import type { V1ManagedFieldsEntry, V1ObjectMeta } from "@kubernetes/client-node";
-import { manager } from "./names.ts";
 
-/** The path of a field: `["spec", "managementState"]`. */
-type Path = readonly string[];
+/**
+ * The path of a field: `["spec", "managementState"]`. An item of a list is `k:{"name":"a"}` (a list
+ * with keys) or `v:"quay.io"` (a set), as managed fields write it.
+ */
+export type Path = readonly string[];
 
 type Fields = { readonly [name: string]: Fields } | undefined;
 
@@ -12,6 +14,32 @@ type Fields = { readonly [name: string]: Fields } | undefined;
  * applied last.
  */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** The paths of all values of a declaration. Objects in its lists have the key `name`. */
+export function pathsOf(value: object, above: Path): readonly Path[] {
+  return Object.entries(value).flatMap(([name, one]) => leaves(one, [...above, name]));
+}
+
+function leaves(value: unknown, path: Path): readonly Path[] {
+  if (Array.isArray(value)) return value.flatMap((one) => leaves(one, [...path, itemOf(one)]));
+  return typeof value === "object" && value !== null ? pathsOf(value, path) : [path];
+}
+
+function itemOf(item: unknown): string {
+  if (typeof item !== "object" || item === null) return `v:${JSON.stringify(item)}`;
+  return `k:${JSON.stringify({ name: (item as { name?: unknown }).name })}`;
+}
+
+/** The path as people write it: `spec.sources[team-a].priority`. */
+export function titleOf(path: Path): string {
+  return path.reduce((title, step) => {
+    if (!isItem(step)) return title === "" ? step : `${title}.${step}`;
+    const item = JSON.parse(step.slice(2)) as string | Readonly<{ name: string }>;
+    return `${title}[${typeof item === "string" ? item : item.name}]`;
+  }, "");
+}
+
+const isItem = (step: string): boolean => step.startsWith("k:") || step.startsWith("v:");
 
 /**
  * The manager that will undo a write to the field; undefined if there is none. An Apply declares
@@ -22,7 +50,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 export function undoneBy(
   metadata: V1ObjectMeta | undefined,
   path: Path,
-  ours: readonly string[] = [manager],
+  ours: readonly string[],
 ): string | undefined {
   const owners = (metadata?.managedFields ?? []).filter(
     (entry) =>
@@ -39,8 +67,12 @@ export function undoneBy(
   return declaring?.manager;
 }
 
-/** True when an earlier apply of the plugin set the field. */
-export function isOurs(metadata: V1ObjectMeta | undefined, path: Path): boolean {
+/** True when an earlier apply of this manager set the field. */
+export function isDeclaredBy(
+  manager: string,
+  metadata: V1ObjectMeta | undefined,
+  path: Path,
+): boolean {
   return (metadata?.managedFields ?? []).some(
     (entry) => entry.manager === manager && entry.operation === "Apply" && owns(entry, path),
   );
@@ -48,17 +80,23 @@ export function isOurs(metadata: V1ObjectMeta | undefined, path: Path): boolean 
 
 function owns({ fieldsV1 }: V1ManagedFieldsEntry, path: Path): boolean {
   let fields = fieldsV1 as Fields;
-  for (const name of path) fields = fields?.[`f:${name}`];
+  for (const step of path) fields = fields?.[isItem(step) ? step : `f:${step}`];
   return fields !== undefined;
 }
 
 function declares(text: string, path: Path): boolean {
   try {
     let value = JSON.parse(text) as unknown;
-    for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name];
+    for (const step of path) value = isItem(step) ? itemIn(value, step) : fieldIn(value, step);
     return value !== undefined;
   } catch {
     // Written by hand, so no tool applies from it.
     return false;
   }
 }
+
+const fieldIn = (value: unknown, name: string): unknown =>
+  (value as Record<string, unknown> | null | undefined)?.[name];
+
+const itemIn = (value: unknown, step: string): unknown =>
+  Array.isArray(value) ? value.find((one) => itemOf(one) === step) : undefined;

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { conflicts, policyDeclarer, tryPolicy, wantedFor } from "./declare.ts";
+
+type Fields = Readonly<Record<string, object>>;
+
+/** An object whose fields these managers declare by server-side apply. */
+function object(
+  spec: GlobalPullSecretSpec,
+  owners: Readonly<Record<string, Fields>> = {},
+  generation = 1,
+): GlobalPullSecret {
+  const managedFields = Object.entries(owners).map(([manager, fields]) => ({
+    manager,
+    operation: "Apply",
+    fieldsV1: { "f:spec": fields },
+  }));
+  return {
+    apiVersion: "globalpullsecret.io/v1alpha1",
+    kind: "GlobalPullSecret",
+    metadata: { name: "cluster", uid: "u", resourceVersion: "7", generation, managedFields },
+    spec,
+  };
+}
+
+const state = { "f:managementState": {} };
+const [ours, plugin, git] = ["global-pull-secret-policy", "kubectl-pull-secret", "argocd"];
+const refusal = (status: number, detail = "no") =>
+  new ApiError({ status, reason: "No", method: "PATCH", path: globalPullSecretPath, detail });
+
+/** Answers each apply with what `answer` makes of it, and keeps the specs. */
+class Fake {
+  readonly sent: unknown[] = [];
+  readonly options: object[] = [];
+  seconds = 0;
+  answer: (spec: GlobalPullSecretSpec) => GlobalPullSecret = (spec) => object(spec, {}, 2);
+  readonly cluster = {
+    apply: async (_: string, body: { spec?: GlobalPullSecretSpec }, options: object) => {
+      this.sent.push(body.spec);
+      this.options.push(options);
+      return this.answer(body.spec ?? {});
+    },
+  } as unknown as Cluster;
+  declarer(policy: GlobalPullSecretSpec) {
+    return policyDeclarer(this.cluster, policy, () => this.seconds * 1000);
+  }
+}
+
+const policy = { managementState: "Paused", conflictPolicy: "PreferOriginal" } as const;
+
+test("declares the policy once, and again after a change by others", async () => {
+  const fake = new Fake();
+  const declare = fake.declarer(policy);
+  const { object: declared, problems } = await declare(object({}));
+  assert.deepEqual([fake.sent, problems], [[policy], []]);
+  assert.deepEqual(fake.options, [{ manager: ours, force: true }]);
+  // The watch is late, then shows our write.
+  assert.equal((await declare(object({}))).object, declared);
+  await declare({ ...declared, metadata: { ...declared.metadata, resourceVersion: "9" } });
+  assert.equal(fake.sent.length, 1);
+  await declare(object({ managementState: "Managed" }, {}, 3));
+  assert.deepEqual(fake.sent, [policy, policy]);
+});
+
+test("without a policy, releases what an earlier one declared, and writes nothing else", async () => {
+  const people = object({ managementState: "Paused" }, { [plugin]: state, "kubectl-edit": {} });
+  const fake = new Fake();
+  assert.equal((await fake.declarer({})(people)).object, people);
+  assert.deepEqual(fake.sent, []);
+  const withdrawn = object({ managementState: "Withdrawn" }, { [ours]: state });
+  const { object: released } = await fake.declarer({})(withdrawn);
+  assert.deepEqual([fake.sent, released.spec], [[undefined], {}]);
+});
+
+for (const [held, owners, wanted] of [
+  ["Paused", { [plugin]: state }, { conflictPolicy: "PreferOriginal" }],
+  ["Withdrawn", { [plugin]: state, [ours]: state }, { conflictPolicy: "PreferOriginal" }],
+  ["Managed", { [plugin]: state }, policy],
+  ["Withdrawn", { "kubectl-edit": state }, policy],
+  ["Paused", { [ours]: state }, policy],
+] as const)
+  test(`declares ${JSON.stringify(wanted)} while ${Object.keys(owners).join()} holds ${held}`, () => {
+    assert.deepEqual(wantedFor(policy, object({ managementState: held }, owners)), wanted);
+  });
+
+const source = (name: string) => ({ name, secretRef: { name: "s" } });
+const item = { 'k:{"name":"a"}': { "f:secretRef": { "f:name": {} } } };
+
+for (const [what, wanted, theirs, found] of [
+  ["a field", policy, state, ["spec.managementState"]],
+  ["another field", policy, { "f:rollout": { "f:probation": {} } }, []],
+  [
+    "a source",
+    { sources: [source("a")] },
+    { "f:sources": item },
+    ["spec.sources[a].secretRef.name"],
+  ],
+  ["another source", { sources: [source("b")] }, { "f:sources": item }, []],
+  [
+    "a registry",
+    { protectedRegistries: ["a.example", "b.example"] },
+    { "f:protectedRegistries": { 'v:"b.example"': {} } },
+    ["spec.protectedRegistries[b.example]"],
+  ],
+] as const)
+  test(`changes nothing, and reports it, where Git declares ${what} as well`, async () => {
+    const fake = new Fake();
+    const live = object({}, { [git]: theirs });
+    const lines = found.map(
+      (one) => `${one}: declared by the installer's --policy and by "argocd"`,
+    );
+    assert.deepEqual(conflicts(wanted, live), lines);
+    const { problems } = await fake.declarer(wanted)(live);
+    assert.deepEqual([problems, fake.sent.length], [lines, found.length === 0 ? 1 : 0]);
+  });
+
+test("leaves other tools' names out of the report if they may not be shown", () => {
+  const [line] = conflicts(policy, object({}, { "\u001b[31m": state }));
+  assert.match(line ?? "", /and by "another tool"$/);
+});
+
+test("reports a refused policy, follows the spec as it is, and asks again after 30 s", async () => {
+  const fake = new Fake();
+  const declare = fake.declarer(policy);
+  fake.answer = () => {
+    throw refusal(422, "spec.managementState:\nwrong");
+  };
+  const live = object({});
+  for (const seconds of [0, 29]) {
+    fake.seconds = seconds;
+    const { object: followed, problems, again } = await declare(live);
+    assert.equal(followed, live);
+    assert.match(
+      problems.join(),
+      /^--policy: the API server refuses it: spec\.managementState: wrong; /,
+    );
+    assert.deepEqual(again, { seconds: 30 });
+  }
+  assert.equal(fake.sent.length, 1);
+  fake.seconds = 31;
+  fake.answer = (spec) => object(spec, {}, 2);
+  assert.deepEqual((await declare(live)).problems, []);
+});
+
+test("reads again when another client writes first, and fails while the API server is away", async () => {
+  const fake = new Fake();
+  const declare = fake.declarer(policy);
+  for (const [status, outcome] of [
+    [409, { seconds: 1 }],
+    [500, undefined],
+    [0, undefined],
+  ] as const) {
+    fake.answer = () => {
+      throw refusal(status);
+    };
+    if (outcome === undefined) await assert.rejects(declare(object({})), ApiError);
+    else assert.deepEqual((await declare(object({}))).again, outcome);
+  }
+});
+
+test("tries the policy without a write, and turns a refusal into one line", async () => {
+  const fake = new Fake();
+  await tryPolicy(fake.cluster, {});
+  assert.deepEqual(fake.sent, []);
+  await tryPolicy(fake.cluster, policy);
+  assert.deepEqual(fake.options, [{ manager: ours, force: true, dryRun: true }]);
+  for (const status of [400, 403, 422]) {
+    fake.answer = () => {
+      throw refusal(status, "one\n two");
+    };
+    await assert.rejects(tryPolicy(fake.cluster, policy), {
+      message:
+        "--policy: the API server refuses it: one two; correct it (with Helm: the value policy)",
+    });
+  }
+  for (const status of [404, 409, 429, 500, 0]) {
+    fake.answer = () => {
+      throw refusal(status);
+    };
+    await assert.rejects(tryPolicy(fake.cluster, policy), ApiError);
+  }
+});

@@ -1,0 +1,167 @@
+/**
+ * The installer's policy (`--policy`), declared in GlobalPullSecret's spec by server-side apply.
+ * Only the holder of the Lease declares it, so the policy is that of the controller which follows
+ * it: an old pod that starts again during an upgrade does not overwrite the new policy, and a pod
+ * that stays after a rollback brings back its own.
+ */
+import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { globalPullSecretName } from "#contract/names.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
+import { isDeclaredBy, pathsOf, titleOf, undoneBy } from "#kube/client/declared-by.ts";
+import { pluginManager, policyManager } from "#kube/client/ownership.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import type { Again } from "#kube/loop.ts";
+
+const managementState = ["spec", "managementState"] as const;
+
+/** Seconds until a declaration that the API server refused is sent again. */
+const pauseSeconds = 30;
+
+/** Our declaration may not change what these declare: the plugin's state is judged by `isHeld`. */
+const ours = [policyManager, pluginManager];
+
+/** The object as it is after the declaration. */
+export type Declared = Readonly<{
+  object: GlobalPullSecret;
+  /** Why the policy is not declared, one sentence for each field. Empty if it is. */
+  problems: readonly string[];
+  again: Again | undefined;
+}>;
+
+/** True while a `pause` or `withdraw` of the plugin is in force. It lasts until `resume`. */
+function isHeld({ metadata, spec }: GlobalPullSecret): boolean {
+  const state = spec?.managementState ?? "Managed";
+  return state !== "Managed" && isDeclaredBy(pluginManager, metadata, managementState);
+}
+
+/** The part of the policy to declare: without the state that the plugin holds. */
+export function wantedFor(
+  policy: GlobalPullSecretSpec,
+  live: GlobalPullSecret,
+): GlobalPullSecretSpec {
+  if (!isHeld(live)) return policy;
+  const { managementState: _, ...others } = policy;
+  return others;
+}
+
+/** One sentence for each field of the policy that another tool declares, such as Git. */
+export function conflicts(
+  wanted: GlobalPullSecretSpec,
+  { metadata }: GlobalPullSecret,
+): readonly string[] {
+  return pathsOf(wanted, ["spec"]).flatMap((path) => {
+    const other = undoneBy(metadata, path, ours);
+    // Every client can choose its own name.
+    const who = /^[\w./:@ -]{1,128}$/.exec(other ?? "")?.[0] ?? "another tool";
+    return other === undefined
+      ? []
+      : [`${titleOf(path)}: declared by the installer's --policy and by ${JSON.stringify(who)}`];
+  });
+}
+
+/** The body of an apply. Without fields it releases those that an earlier one declared. */
+const bodyOf = (spec: GlobalPullSecretSpec, metadata: object): object => ({
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "GlobalPullSecret",
+  metadata: { name: globalPullSecretName, ...metadata },
+  ...(Object.keys(spec).length > 0 && { spec }),
+});
+
+/**
+ * Asks the API server whether it would take the policy, and writes nothing. Rejects with one line
+ * about the policy if it would not, and with the ApiError if that is not known. A 404 means that
+ * the CRD is missing.
+ */
+export async function tryPolicy(cluster: Cluster, policy: GlobalPullSecretSpec): Promise<void> {
+  if (Object.keys(policy).length === 0) return;
+  const how = { manager: policyManager, force: true, dryRun: true };
+  try {
+    await cluster.apply(globalPullSecretPath, bodyOf(policy, {}), how);
+  } catch (error) {
+    throw error instanceof ApiError && isFinal(error) ? new Error(refusalOf(error)) : error;
+  }
+}
+
+/** The same request would be refused again. */
+const isFinal = ({ status }: ApiError): boolean => [400, 403, 422].includes(status);
+
+function refusalOf({ detail, message }: ApiError): string {
+  const why = (detail ?? message).replaceAll(/\s+/g, " ");
+  return `--policy: the API server refuses it: ${why}; correct it (with Helm: the value policy)`;
+}
+
+/** Creates the object with the policy, unless there is one. */
+export const createDeclared = (
+  cluster: Cluster,
+  policy: GlobalPullSecretSpec,
+): Promise<GlobalPullSecret> =>
+  cluster.apply(globalPullSecretPath, bodyOf(policy, { resourceVersion: newborn }), {
+    manager: policyManager,
+    force: false,
+  });
+
+/**
+ * Returns a function that declares the policy in the object as it is read. One request follows each
+ * change by others, and none follows our own.
+ */
+export function policyDeclarer(
+  cluster: Cluster,
+  policy: GlobalPullSecretSpec,
+  clock = () => performance.now(),
+) {
+  let last: GlobalPullSecret | undefined;
+  let refused: Readonly<{ stamp: string; until: number; problems: readonly string[] }> | undefined;
+  return async (live: GlobalPullSecret): Promise<Declared> => {
+    const done = (object: GlobalPullSecret): Declared => {
+      last = object;
+      return { object, problems: [], again: undefined };
+    };
+    // The watch may show our own write late.
+    if (last !== undefined && isOlder(live, last)) return done(last);
+    if (last !== undefined && stampOf(live) === stampOf(last)) return done(live);
+    const wanted = wantedFor(policy, live);
+    const problems = conflicts(wanted, live);
+    if (problems.length > 0) return { object: live, problems, again: undefined };
+    if (Object.keys(wanted).length === 0 && !entriesOf(live).some(isPolicys)) return done(live);
+    const again = { seconds: pauseSeconds };
+    if (refused?.stamp === stampOf(live) && clock() < refused.until)
+      return { object: live, problems: refused.problems, again };
+    const { uid, resourceVersion } = live.metadata;
+    try {
+      const how = { manager: policyManager, force: true };
+      const body = bodyOf(wanted, { uid, resourceVersion });
+      return done(await cluster.apply<GlobalPullSecret>(globalPullSecretPath, body, how));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // Another client wrote first, or the watch is late.
+      const seconds = error.retryAfterSeconds ?? 1;
+      if (error.status === 409) return { object: live, problems: [], again: { seconds } };
+      if (!isFinal(error) && !error.isDenial) throw error;
+      const problems = [refusalOf(error)];
+      refused = { stamp: stampOf(live), until: clock() + pauseSeconds * 1000, problems };
+      return { object: live, problems, again };
+    }
+  };
+}
+
+const entriesOf = ({ metadata }: GlobalPullSecret): readonly V1ManagedFieldsEntry[] =>
+  (metadata.managedFields ?? []).filter(({ subresource }) => subresource === undefined);
+
+const isPolicys = ({ manager }: V1ManagedFieldsEntry): boolean => manager === policyManager;
+
+/** Changes with the spec and with its owners, not with the status. */
+function stampOf(object: GlobalPullSecret): string {
+  const { uid, generation } = object.metadata;
+  const owners = entriesOf(object).map(({ manager, operation, fieldsV1 }) => [
+    manager,
+    operation,
+    fieldsV1,
+  ]);
+  return JSON.stringify([uid, generation, owners]);
+}
+
+function isOlder({ metadata: one }: GlobalPullSecret, { metadata: other }: GlobalPullSecret) {
+  return one.uid === other.uid && (one.generation ?? 0) < (other.generation ?? 0);
+}

@@ -72,7 +72,7 @@ test("H15: waits for a mount that is behind, ahead, incomplete or nonsense and t
       () => node.mount(3, content),
     ],
     [
-      "GPS203 the mounted Secret holds another revision than the grant (mounted 2 with another",
+      "GPS203 the mounted Secret holds another revision than the grant (mounted 2 with other content)",
       () => node.mountFiles(files),
     ],
     [

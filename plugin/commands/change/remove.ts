@@ -1,4 +1,4 @@
-/** `remove`: one registry's credential out of a source's Secret. */
+/** `remove`: removes the credential for one registry from a source's Secret. */
 import { quote } from "#pullsecret/problems/keypath.ts";
 import {
   clusterFlags,

@@ -1,4 +1,6 @@
-/** `clusters apply`: manifests to every joined cluster, by the caller's own contexts. */
+/**
+ * `clusters apply`: applies manifests to every joined cluster, through the caller's own contexts.
+ */
 import { toggle } from "#contract/values.ts";
 import { clusterFlags, dryRunFlag } from "#plugin/cluster/flags.ts";
 import { applyTo, isGood, type Outcome } from "#plugin/clusters/apply.ts";
@@ -67,7 +69,7 @@ type Line = Readonly<{
   why?: string;
 }>;
 
-/** A table of what became of each object in each cluster. */
+/** A table with the result for each object in each cluster. */
 export function linesOf(rows: readonly Line[]): string[] {
   if (rows.length === 0) return ["No cluster is joined: kubectl pull-secret clusters join --help."];
   const cells = rows.map(({ cluster, object, namespace, state, why = "" }) => [

@@ -1,4 +1,4 @@
-/** `clusters delete`: applied manifests taken away from joined clusters. */
+/** `clusters delete`: deletes applied manifests from joined clusters. */
 import { clusterFlags, dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
 import { waysTo, type Route } from "#plugin/clusters/contexts.ts";
 import { deleteFrom, isDone, type Deletion } from "#plugin/clusters/delete.ts";

@@ -1,4 +1,4 @@
-/** `clusters join`: another cluster becomes one of the host's. */
+/** `clusters join`: joins another cluster to the host. */
 import { text, toggle } from "#contract/values.ts";
 import { addressFor } from "#plugin/joining/address.ts";
 import { join as joinCluster } from "#plugin/joining/join.ts";

@@ -1,4 +1,4 @@
-/** `clusters list`: the joined clusters, and how they are. */
+/** `clusters list`: the joined clusters and their states. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";

@@ -1,4 +1,4 @@
-/** `clusters remove`: a joined cluster is none of the host's any more. */
+/** `clusters remove`: removes a joined cluster from the host. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined.ts";
 import { toggle } from "#contract/values.ts";

@@ -1,4 +1,4 @@
-/** `completion`: what a shell sources, so that it completes this command. */
+/** `completion`: prints the script that a shell sources to complete this command. */
 import { oneOf } from "#contract/values.ts";
 import { scripts } from "#plugin/completion/scripts.ts";
 import { command } from "#plugin/terminal/command.ts";

@@ -1,4 +1,4 @@
-/** `merge`: two files as the one document that nodes get. */
+/** `merge`: merges two files into the document that nodes get. */
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { oneOf, toggle } from "#contract/values.ts";
@@ -32,7 +32,7 @@ const oneInput: Rule<typeof flags> = ({ original, additional }) =>
     ? "--additional -: standard input is --original already; give one of the two as a file"
     : undefined;
 
-/** Standard output ends in logs, so nobody gets credentials there without asking for them. */
+/** Standard output ends up in logs, so we print credentials there only on request. */
 const oneOutput: Rule<typeof flags> = (given) => {
   const file = given["output-file"];
   const show = given["show-credentials"];

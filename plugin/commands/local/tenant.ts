@@ -1,4 +1,4 @@
-/** `tenant`: what a tenant's namespace of the management cluster needs. */
+/** `tenant`: the objects that a tenant's namespace in the management cluster needs. */
 import { managementAccount, tenantAccount, tenantBound, tenantLabel } from "#contract/names.ts";
 import { integer, Wrong } from "#contract/values.ts";
 import { command } from "#plugin/terminal/command.ts";
@@ -6,7 +6,8 @@ import { command } from "#plugin/terminal/command.ts";
 function namespace(value: string): string | Wrong {
   const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);
   if (!fits) return new Wrong("is not a valid namespace name (example: tenant-a)");
-  // A bootstrap token or a static pod's Secret of a tenant would be the whole cluster's there.
+  // In this namespace, a tenant's bootstrap token or static pod's Secret would affect the whole
+  // cluster.
   const own = value === "default" || value.startsWith("kube-");
   return own ? new Wrong("belongs to the cluster; give a namespace of the tenant's own") : value;
 }
@@ -42,8 +43,8 @@ export const tenant = command(
 );
 
 /**
- * The name as YAML, in quotes where a reader would take it for a number, a boolean or null; kubectl
- * reads YAML 1.1, to which `on` and `y` are booleans.
+ * The name as YAML, in quotes if a reader would take it for a number, a boolean or null. kubectl
+ * reads YAML 1.1, in which `on` and `y` are booleans.
  */
 const scalar = (name: string): string =>
   /^(?!(?:y|yes|n|no|on|off|true|false|null)$)[a-z]/.test(name) ? name : JSON.stringify(name);

@@ -1,4 +1,4 @@
-/** `diff`: what a file would change of a source, before it is applied. */
+/** `diff`: the changes that a file would make to a source, before you apply it. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -20,7 +20,7 @@ import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 type Answer = Readonly<{
   secret: string;
   changes: readonly (Difference & Readonly<{ servedBy?: string }>)[];
-  /** Kubelets that a rollout of the changes would restart; absent where nobody knows. */
+  /** The kubelets that a rollout of the changes would restart; absent if this is unknown. */
   restarts?: number;
 }>;
 

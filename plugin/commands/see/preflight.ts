@@ -1,4 +1,6 @@
-/** `preflight`: what would happen on this cluster's nodes, before anything is installed. */
+/**
+ * `preflight`: what an installation would do on this cluster's nodes, before you install anything.
+ */
 import type { V1Node } from "@kubernetes/client-node";
 import { collections } from "#kube/client/paths.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";

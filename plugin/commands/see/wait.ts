@@ -1,4 +1,4 @@
-/** `wait`: until the edit that was just made is on every node that can be served. */
+/** `wait`: waits until every node that can be served has the latest edit. */
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { toggle } from "#contract/values.ts";
 import { clusterFlags, sourceFlag, timeoutFlag } from "#plugin/cluster/flags.ts";
@@ -40,7 +40,7 @@ export const wait = command(
 type Waiting = Readonly<{
   timeout: number;
   present: readonly PresentSource[];
-  /** A withdrawal is a failure. */
+  /** A withdrawal counts as a failure. */
   notWithdrawn?: boolean;
 }>;
 
@@ -49,7 +49,7 @@ const withdrawn: Served = {
   why: "it is withdrawn (spec.managementState); kubectl pull-secret resume, or declare Managed",
 };
 
-/** Waits for these versions, prints the end, and returns the exit code. */
+/** Waits for these versions, prints the outcome, and returns the exit code. */
 export async function untilServed(
   cluster: Cluster,
   { timeout, present, notWithdrawn }: Waiting,
@@ -77,8 +77,8 @@ export async function untilServed(
 }
 
 /**
- * The present versions of the Secrets. Secrets that may not be read are left out, and the output
- * says so.
+ * The current versions of the Secrets. If the caller may not read a Secret, we leave it out and
+ * print that.
  */
 async function presentVersions(
   cluster: Cluster,

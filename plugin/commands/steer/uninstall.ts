@@ -1,4 +1,4 @@
-/** `uninstall`: the nodes first, then the controller, then the CRD. */
+/** `uninstall`: cleans the nodes first, then deletes the controller, then the CRD. */
 import { clusterFlags, dryRunFlag, dryRunNote, timeoutFlag } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecrets } from "#plugin/cluster/secrets.ts";
@@ -11,9 +11,9 @@ import { outputFlag, print } from "#plugin/terminal/output.ts";
 
 /** The result as `-o json` prints it: a stable shape. */
 type Answer = Readonly<{
-  /** The deleted objects, as KIND/NAME; empty where nothing was left to delete. */
+  /** The deleted objects, as KIND/NAME; empty if there was nothing left to delete. */
   deleted: readonly string[];
-  /** The user's own Secrets, which are kept. */
+  /** The user's own Secrets, which we keep. */
   kept: readonly string[];
 }>;
 

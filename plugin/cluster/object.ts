@@ -51,8 +51,8 @@ type Following<T> = Readonly<{
   seconds: number | undefined;
   signal: AbortSignal;
   /**
-   * Called with the object, or undefined if there is none, at once and at each change. Its first
-   * result other than undefined ends the watch.
+   * Called at once and at each change, with the object, or with undefined if it does not exist. Its
+   * first result other than undefined ends the watch.
    */
   each: (object: GlobalPullSecret | undefined) => T | undefined;
 }>;

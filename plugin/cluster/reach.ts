@@ -87,7 +87,7 @@ export const namespaceOf = ({ kubeconfig, context }: Reach): string =>
     return config.getContextObject(config.getCurrentContext())?.namespace || "default";
   });
 
-/** Where a context leads, as data. Throws Misuse if the context needs more than data. */
+/** Where a context leads, as data. Throws Misuse if the context uses files or programs. */
 export function place(how: Reach): ServerAddress {
   const cluster = told(how.kubeconfig, () => configOf(how).getCurrentCluster());
   const { server = "", caData, caFile, tlsServerName } = cluster ?? {};

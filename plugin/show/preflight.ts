@@ -26,7 +26,7 @@ type Group = Kind & Readonly<{ nodes: number; ready: number; examples: readonly 
 export type Preflight = Readonly<{
   nodes: number;
   groups: readonly Group[];
-  /** Kubelets that a first rollout in mode Restart restarts. */
+  /** The number of kubelets that the first rollout restarts in mode Restart. */
   restarts: number;
   /** Seconds that the rollout takes, with at most 10 % of the nodes at a time. */
   seconds: number;

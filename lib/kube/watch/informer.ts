@@ -88,8 +88,8 @@ export class Informer {
   }
 
   /**
-   * Read this before you request a list, and pass it with the list's answer: the list resolves
-   * these doubts, but no later ones.
+   * Read this number before you request a list, and pass it with the list's answer. The list then
+   * resolves all writes up to this number, but no later ones.
    */
   get doubts(): number {
     return this.#doubts;

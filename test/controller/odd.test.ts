@@ -44,7 +44,7 @@ async function halted(): Promise<number> {
   return bad;
 }
 
-test("stops failing content at its first node, takes back that node's grant, and replaces no pod", async () => {
+test("stops failing content at its first node, revokes that node's grant, and replaces no pod", async () => {
   const bad = await halted();
   const uids = async () => (await plane.agents(on)).map(({ metadata }) => metadata?.uid);
   const before = await uids();
@@ -70,7 +70,7 @@ test("rolls out corrected content after a halt", async () => {
   assert.equal(started(bad), 1);
 });
 
-test("rolls the same content out on a retry after a halt, and begins with the node that failed", async () => {
+test("rolls out the same content on a retry after a halt, and begins with the node that failed", async () => {
   const bad = await halted();
   kubelets.behaviour = () => "ready";
   await retry();

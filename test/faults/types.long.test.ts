@@ -41,7 +41,7 @@ test("H18: restores the old file of a kubelet of any Type that dies at once, aft
     }
 });
 
-test("lifts a start limit that outlasts our attempts before each attempt, and the kubelet ends up running with the old file", async () => {
+test("resets a long start limit before each attempt, so that the kubelet ends up running with the old file", async () => {
   revision += 1;
   await inside.fresh();
   inside.node.mount(revision, content);

@@ -103,8 +103,8 @@ export const table: PhaseTable = {
 };
 
 /**
- * Applies the rule of the cell. A change made in another mode is left to the kubelet, whatever
- * systemd reports: a restart needs its own grant.
+ * Applies the rule of the cell. If a change was made in another mode, the kubelet rereads the file
+ * by itself, whatever systemd reports, because a restart needs its own grant.
  */
 export function byTable(facts: Facts, journal: Journal): Answer {
   if (isAwaitingReread(journal) && granted(facts.grant) === undefined)
@@ -140,8 +140,8 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 }
 
 /**
- * Ready while the kubelet answers. If no restart is owed, we do not start a stopped kubelet: an
- * administrator may have stopped it.
+ * Ready while the kubelet answers. If no restart is due, we do not start a stopped kubelet, because
+ * an administrator may have stopped it.
  */
 function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
@@ -160,8 +160,8 @@ function confirm(_facts: Facts, journal: Journal): Step {
 }
 
 /**
- * Applies the rule if a restart is owed: the file changes the kubelet's credentials, or a restart
- * was owed before.
+ * Applies the rule if a restart is due, because the file changes the kubelet's credentials, or
+ * because a restart was due before.
  */
 function ifOwed<Unit extends readonly unknown[]>(
   rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer,

@@ -1,6 +1,6 @@
 /**
- * global-pull-secret-state: what the controller must record and no other object shows. No node
- * mounts it. It is created before all other objects and deleted after them.
+ * global-pull-secret-state: the data that the controller must record because no other object shows
+ * it. No node mounts it. It is created before all other objects and deleted after them.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";

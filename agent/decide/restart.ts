@@ -173,9 +173,9 @@ function ifOwed<Unit extends readonly unknown[]>(
 }
 
 /**
- * The file is in place. From now on, a process with another InvocationID was started after it. If
- * the restart can be requested at once, it needs no separate record, which saves a look and two
- * syncs.
+ * The file is in place. From now on, a process with another InvocationID must have been started
+ * after that. If the restart can be requested at once, it needs no separate record, which saves a
+ * look and two syncs.
  */
 function afterWrite(facts: Facts, journal: Journal, unit: Unit): Answer {
   const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
@@ -189,7 +189,7 @@ function afterWriteWithoutRestart(facts: Facts, journal: Journal): Step {
   const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
   if (!owes) return record(codes.inForce, confirmed(journal));
   const { owed: _owed, ...rest } = journal;
-  // Known if systemd answered: a process with another InvocationID has read the file.
+  // Known only if systemd answered. A process with another InvocationID has read the file.
   const owed = unitOf(facts)?.invocation;
   return awaitReread(facts, { ...rest, phase: "restarting", ...(owed !== undefined && { owed }) });
 }

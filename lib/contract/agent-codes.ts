@@ -126,8 +126,8 @@ export const catalogue = {
   ],
   providerUnfit: [
     "GPS235",
-    "the kubelet's credential provider is not there, or not as it has to be",
-    "nothing is changed; install flags, script and configuration as docs/use/delivery-node.md says",
+    "the kubelet's credential provider is missing or not installed correctly",
+    "nothing changes; install flags, script and configuration as docs/use/delivery-node.md shows",
   ],
   portTaken: [
     "GPS240",

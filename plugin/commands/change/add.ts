@@ -26,9 +26,9 @@ export const add = command(
     what: "add or replace the credential of one registry",
     example: "quay.io -u robot --password-stdin < token",
     more:
-      "Judges the whole resulting Secret as the controller will, and writes it only if it is accepted\n" +
-      "and it has not changed meanwhile. Creates the Secret if there is none. The password is read\n" +
-      "from standard input, without a last line break, and never shown.",
+      "Checks the whole new Secret by the controller's rules. Writes it only if it is accepted and\n" +
+      "if nobody has changed it in the meantime. Creates the Secret if it does not exist. The\n" +
+      "password is read from standard input, without a line break at its end, and is never shown.",
     flags: {
       REGISTRY: {
         read: registry,

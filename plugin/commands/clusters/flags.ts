@@ -11,7 +11,7 @@ import type { Reach } from "#plugin/terminal/io.ts";
  */
 export const pairFlags = {
   ...clusterFlags,
-  context: { read: text, what: "the kubeconfig's context of the cluster that is meant" },
+  context: { read: text, what: "the kubeconfig's context of the joined cluster" },
   "host-context": {
     read: text,
     what: "the kubeconfig's context of the host, instead of its current one",

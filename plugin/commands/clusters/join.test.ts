@@ -8,10 +8,7 @@ test("refuses an empty --context before any request, because the current context
   cluster.get = () => assert.fail("a cluster is asked");
   const { code, out, err } = await call(["clusters join", "east", "--context", ""], { cluster });
   assert.deepEqual([code, out, cluster.writes], [2, "", []]);
-  assert.equal(
-    err,
-    "--context: is empty; give the kubeconfig's context of the cluster that is meant\n",
-  );
+  assert.equal(err, "--context: is empty; give the kubeconfig's context of the joined cluster\n");
 });
 
 test("impersonates no user with the new account's token, so that --as-group does not make it fail", () => {

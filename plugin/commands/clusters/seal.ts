@@ -58,7 +58,7 @@ const flags = {
   scope: {
     read: oneOf("strict", "namespace-wide", "cluster-wide"),
     standard: "strict",
-    what: "what each file is bound to besides its cluster, strict for namespace and name",
+    what: "to what each file is bound besides its cluster; strict: namespace and name",
   },
   secret: {
     read: secretAt,
@@ -67,19 +67,19 @@ const flags = {
   renewed: {
     read: cluster,
     repeated: true,
-    what: "a cluster whose certificate is meant to be another than the last time",
+    what: "a cluster whose certificate has changed on purpose",
   },
-  "output-directory": { read: path, short: "o", what: "where the files and their index go" },
+  "output-directory": { read: path, short: "o", what: "the directory for the files and their index" },
   check: { read: path, what: "show which files in this directory are not current" },
   "controller-namespace": {
     read: cluster,
     standard: namespace,
-    what: "where Sealed Secrets' controller is in the joined clusters",
+    what: "the namespace of Sealed Secrets' controller in the joined clusters",
   },
   "controller-name": {
     read: cluster,
     standard: "sealed-secrets-controller",
-    what: "what its Service is called",
+    what: "the name of its Service",
   },
   ...clusterFlags,
   // Not the kubeconfig's cluster.
@@ -107,12 +107,13 @@ export const seal = command(
     what: "seal a Secret for clusters with Sealed Secrets, to keep it in Git",
     example: "-f pull-secret.json --cert east=east.pem --cert west=west.pem -o sealed",
     more:
-      "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Judges a pull secret as\n" +
-      "the controller will, and writes a SealedSecret for each cluster, which\n" +
-      "that cluster alone can open, and index.json: clusters, their certificates' fingerprints and last\n" +
-      "days. A cluster whose certificate is another than the index has is refused, and both are shown,\n" +
-      "until --renewed names it. --check exits with 1 where a file is old, missing or left over; without\n" +
-      "--cert and --cluster it asks every joined cluster. With --cert alone no cluster is reached.",
+      "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Checks a pull\n" +
+      "secret by the controller's rules. Writes a SealedSecret for each cluster, which only that\n" +
+      "cluster can open. Also writes index.json, with the clusters and the fingerprints and last\n" +
+      "days of their certificates. If a cluster's certificate differs from the index, the command\n" +
+      "shows both and writes nothing until you name the cluster with --renewed. --check exits with\n" +
+      "1 if a file is old, missing or left over. Without --cert and --cluster it asks every joined\n" +
+      "cluster. With only --cert, it contacts no cluster.",
     flags,
     rules: [oneTask],
   },

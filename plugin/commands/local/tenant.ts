@@ -22,18 +22,19 @@ const flags = {
   "most-secrets": {
     read: integer(1, 10_000),
     standard: "100",
-    what: "how many SyncSecrets the tenant may have",
+    what: "the maximum number of SyncSecrets of the tenant",
   },
 } as const;
 
 export const tenant = command(
   {
     group: "local",
-    what: "print what the management cluster grants for a tenant's SyncSecrets",
+    what: "print the rights that the management cluster grants for a tenant's SyncSecrets",
     example: "tenant-a --most-secrets 20",
     more:
-      "Prints Namespace, ResourceQuota, the tenant's ServiceAccount, and a Role and a RoleBinding for\n" +
-      "each side, to apply to the management cluster. No right reaches beyond the namespace.",
+      "Prints the Namespace, a ResourceQuota, the tenant's ServiceAccount, and a Role and a\n" +
+      "RoleBinding for each side. Apply them to the management cluster. They grant no right outside\n" +
+      "the namespace.",
     flags,
   },
   async ({ NAMESPACE, "most-secrets": most }, io) => {

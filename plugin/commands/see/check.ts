@@ -58,13 +58,13 @@ export const check = command(
     example: "--login -f pull-secret.json",
     more:
       "The file is a pull secret, or a manifest in JSON or YAML: Secrets, ExternalSecrets with a\n" +
-      "template, and lists of them. With a file no cluster is needed. Without one it judges the\n" +
-      "source's Secret, which requires the right to get it. --login sends requests to each registry\n" +
-      "from this machine: /v2/, and then a token or Basic. A registry gets its credential over TLS\n" +
-      "only, but for this machine's own and for --plain-http. -o github prints annotations of GitHub\n" +
-      "Actions. Exit code 1: the pull secret is refused, or with --login a registry refuses its\n" +
-      "credential or does not answer within --request-timeout. For an authority of your own set\n" +
-      "NODE_EXTRA_CA_CERTS to its file.",
+      "template, and lists of them. With a file, the command needs no cluster. Without a file, it\n" +
+      "checks the source's Secret, which requires the right to get it. --login sends requests to\n" +
+      "each registry from this machine: first /v2/, then a token or Basic. It sends a credential\n" +
+      "only over TLS, except to this machine and to hosts of --plain-http. -o github prints\n" +
+      "annotations of GitHub Actions. The exit code is 1 if the pull secret is refused, or if with\n" +
+      "--login a registry refuses its credential or does not answer within --request-timeout. If a\n" +
+      "registry uses your own authority, set NODE_EXTRA_CA_CERTS to its file.",
     flags: {
       F: { read: path, from: "operand", what: "the pull secret to judge, as with --file" },
       file: { read: path, short: "f", what: "the pull secret to judge, instead of the cluster's" },

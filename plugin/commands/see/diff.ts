@@ -27,11 +27,12 @@ type Answer = Readonly<{
 export const diff = command(
   {
     group: "see",
-    what: "show what a file would change of a source, and how many kubelets would restart",
+    what: "show what a file would change in a source, and how many kubelets would restart",
     example: "-f additional.json",
     more:
-      "Judges the file as the controller will, and compares it with the source's Secret, which requires\n" +
-      "the right to get it. Shows registries and the sources that serve them, and no credential.",
+      "Checks the file by the controller's rules, and compares it with the source's Secret, which\n" +
+      "requires the right to get it. Shows registries and the sources that serve them, but no\n" +
+      "credential.",
     flags: {
       file: { read: path, required: true, short: "f", what: "the pull secret to apply" },
       ...sourceFlag,

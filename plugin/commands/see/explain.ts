@@ -36,18 +36,18 @@ export const explain = command(
     example: "pod/web-0 -n shop",
     more:
       "For TYPE/NAME (pod, deploy, ds, sts, rs, job, cj), and for a manifest with --file, it shows\n" +
-      "each image, the pod's imagePullSecrets, the node's credential, the last error, and what to do.\n" +
-      "The kubelet tries the Secrets first, then its config.json, then credential providers, until one\n" +
-      "succeeds. Secrets that you may not get are listed as not read.\n" +
-      "For an IMAGE it reads globalpullsecret/cluster; what a node's own file holds besides is not\n" +
-      "known there. With IMAGE and --file no cluster is needed, and a file that the kubelet would drop\n" +
-      "gets an answer, too. Entries with the same number mean one registry: the kubelet draws their\n" +
-      "order. A user name that may be a credential by itself is not shown.",
+      "each image, the pod's imagePullSecrets, the node's credential, the last error, and what to\n" +
+      "do. The kubelet tries the Secrets first, then its config.json, then credential providers,\n" +
+      "until one succeeds. Secrets that you may not get are listed as not read. For an IMAGE it\n" +
+      "reads globalpullsecret/cluster, which does not list other entries in a node's own file. With\n" +
+      "IMAGE and --file, it needs no cluster, and also explains a file that the kubelet would drop.\n" +
+      "Entries with the same number are for one registry, and the kubelet tries them in random\n" +
+      "order. A user name that may itself be a credential is not shown.",
     flags: {
       IMAGE: {
         read: target,
         from: "operand",
-        what: "an image as a pod has it, HOST/REPOSITORY:TAG, or an object, TYPE/NAME",
+        what: "an image as in a pod, HOST/REPOSITORY:TAG, or an object, TYPE/NAME",
       },
       file: {
         read: path,

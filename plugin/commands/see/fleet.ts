@@ -30,12 +30,12 @@ const flags = {
 export const fleet = command(
   {
     group: "see",
-    what: "show the FleetSecrets, and how far each of their clusters is",
+    what: "show the FleetSecrets, and the progress of each of their clusters",
     example: "--watch",
     more:
-      "Reads the FleetSecrets of a namespace and nothing else. With -o json or yaml it prints a list\n" +
-      "of them. --watch shows each change: on a terminal in place, else as lines, until interrupted.\n" +
-      "fleet rbac prints what a cluster has to grant.",
+      "Reads only the FleetSecrets of a namespace. With -o json or yaml it prints a list of them.\n" +
+      "--watch shows each change until you interrupt it: it redraws on a terminal, and otherwise\n" +
+      "prints lines. fleet rbac prints the rights that a cluster has to grant.",
     flags,
     rules: [
       ({ watch, output }) =>

@@ -21,9 +21,10 @@ export const nodes = command(
     what: "show each node's agent: its revision, whether it is ready, and what it waits for",
     example: "-o json",
     more:
-      "Reads the agents' pods in kube-system and the kubelets' Unhealthy Events about them. With\n" +
-      "-o json or yaml it prints a list of {node, pod, revision, ready, code, message}. --watch shows\n" +
-      "each change: on a terminal in place, else the lines that changed, until it is interrupted.",
+      "Reads the agents' pods in kube-system and the kubelets' Unhealthy Events about them. With -o\n" +
+      "json or yaml it prints a list of {node, pod, revision, ready, code, message}. --watch shows\n" +
+      "each change until you interrupt it: it redraws on a terminal, and otherwise prints the\n" +
+      "changed lines.",
     flags: {
       "not-ready": { ...toggle, what: "only nodes whose agent is not ready" },
       watch: { ...toggle, short: "w", what: "go on showing changes" },

@@ -18,8 +18,9 @@ export const status = command(
     what: "show what is in force, which sources supplied it, and which nodes need help",
     example: "--watch",
     more:
-      "Reads globalpullsecret/cluster and nothing else. With -o json or yaml it prints that object.\n" +
-      "--watch shows each change: on a terminal in place, else as one line, until it is interrupted.",
+      "Reads only globalpullsecret/cluster. With -o json or yaml it prints that object. --watch\n" +
+      "shows each change until you interrupt it: it redraws on a terminal, and otherwise prints a\n" +
+      "line.",
     flags: {
       watch: { ...toggle, short: "w", what: "go on showing changes" },
       ...outputFlag,

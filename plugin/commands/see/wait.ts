@@ -17,12 +17,12 @@ export const wait = command(
     what: "wait until the edit just made is on every node that can be served",
     example: "--timeout 5m",
     more:
-      "Compares the version of each source's Secret, as it is now, with the one that the nodes have,\n" +
-      "so that it does not return while the object is still Ready for the previous version.\n" +
-      "This needs the right to get these Secrets by name, though it does not request their content;\n" +
-      "without the right it waits for the object alone. On a terminal one line shows the elapsed time and the\n" +
-      "time that the nodes may still need. Exit codes: 0 served; 1 it will not come, and why;\n" +
-      "3 not in this time.",
+      "Compares the current version of each source's Secret with the version that the nodes have,\n" +
+      "so that it does not return while the object is still Ready for the previous version. This\n" +
+      "needs the right to get these Secrets by name, but does not request their content. Without\n" +
+      "the right it waits only for the object. On a terminal, one line shows the elapsed time and\n" +
+      "the time that the nodes may still need. The exit code is 0 if the edit is served, 1 if it\n" +
+      "will not be served (with the reason), and 3 if the time is over.",
     flags: {
       ...timeoutFlag("10m"),
       ...sourceFlag,

@@ -67,7 +67,7 @@ function steering(
 
 export const pause = steering(
   {
-    what: "let no change reach the nodes, not even a withdrawal; what is in force stays repaired",
+    what: "stop all changes of the nodes, even a withdrawal; the content in force is still repaired",
     example: '--reason "until the maintenance is over"',
     more: `${more}\n\n${overPolicy}`,
   },
@@ -106,7 +106,7 @@ export const resume = command(
 export const retry: Command = command(
   {
     group: "steer",
-    what: "try a revision that halted once more, now",
+    what: "retry a halted revision now",
     example: '--reason "n7 has a new disk"',
     more,
     flags,
@@ -129,11 +129,11 @@ export const withdraw = command(
     example: '--now --yes --reason "the credential leaked"',
     more: `${more}\n\n${overPolicy}`,
     flags: {
-      now: { ...toggle, what: "without the grace of spec.withdrawal" },
-      wait: { read: duration, what: "wait so long for the nodes; then the exit code is 3" },
+      now: { ...toggle, what: "without the grace period of spec.withdrawal" },
+      wait: { read: duration, what: "how long to wait for the nodes; then the exit code is 3" },
       "if-running": {
         ...toggle,
-        what: "only with a running controller; if none ever ran, end well. For helm uninstall",
+        what: "only with a running controller; if none ever ran, succeed. For helm uninstall",
       },
       ...yesFlag,
       ...flags,

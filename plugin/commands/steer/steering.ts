@@ -67,7 +67,7 @@ function steering(
 
 export const pause = steering(
   {
-    what: "stop all changes of the nodes, even a withdrawal; the content in force is still repaired",
+    what: "hold all changes of the nodes, even a withdrawal; the content in force stays repaired",
     example: '--reason "until the maintenance is over"',
     more: `${more}\n\n${overPolicy}`,
   },

@@ -24,7 +24,8 @@ export const readyReasons = {
   NoNodes: "The same, but no node of the cluster is selected.",
   NoSource: "No source is declared, and no object of ours is left.",
   Withdrawn: "`spec.managementState` is Withdrawn, and our entries are gone from all nodes.",
-  NodesAwaited: "The same as Withdrawn, but absent nodes restore their files only when they return.",
+  NodesAwaited:
+    "The same as Withdrawn, but absent nodes restore their files only when they return.",
 } as const;
 
 /** Reasons when the controller continues by itself, so Ready is False or Unknown. */

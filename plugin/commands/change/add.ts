@@ -72,7 +72,7 @@ export const add = command(
  */
 function wrongUser(username: string): string | undefined {
   if (username.includes(":"))
-    return "--username: has a colon, at which readers end it; give the user alone";
+    return "--username: has a colon, which would end the name for readers; give only the user name";
   // Node writes this character in place of bytes of the command line that are not UTF-8.
   return username.includes("\ufffd") ? "--username: is not UTF-8; give it as UTF-8" : undefined;
 }

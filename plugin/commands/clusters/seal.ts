@@ -69,7 +69,7 @@ const flags = {
     repeated: true,
     what: "a cluster whose certificate has changed on purpose",
   },
-  "output-directory": { read: path, short: "o", what: "the directory for the files and their index" },
+  "output-directory": { read: path, short: "o", what: "directory for the files and their index" },
   check: { read: path, what: "show which files in this directory are not current" },
   "controller-namespace": {
     read: cluster,

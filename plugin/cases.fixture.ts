@@ -25,7 +25,7 @@ export function file(name: string, text: string): string {
   return name;
 }
 
-/** The compiled sources are kept between the runs, so each run takes a quarter of the time. */
+/** Node.js keeps the compiled sources between the runs, so each run takes a quarter of the time. */
 export const options = {
   cwd: folder,
   get env() {

@@ -174,7 +174,7 @@ function entries<K extends string, V>(of: Readonly<Record<K, V>>): readonly (rea
 
 const never = { restart: "Never" } as const;
 
-test("rolls back and takes a withdrawal when restarts are switched off while the old file is being restored", () => {
+test("completes a rollback and accepts a withdrawal when restarts are switched off while the old file is being restored", () => {
   const restoring: FactsChange = {
     journal: { ...tried(3, 0), phase: "restoring" },
     unit: notAsked,

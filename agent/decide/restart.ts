@@ -523,7 +523,7 @@ export function undone(facts: Facts, journal: Journal): Journal {
 /** Records that the kubelet runs again after a rollback. */
 function revived(facts: Facts, journal: Journal): Step {
   const { quarantine } = journal;
-  // Without a quarantine there was no rollback, but a repaired drift or a withdrawal.
+  // If there is no quarantine, this was not a rollback, but a repaired drift or a withdrawal.
   if (quarantine === undefined || quarantine.told) return record(codes.inForce, confirmed(journal));
   return record(codes.rolledBack, {
     ...confirmed(journal),

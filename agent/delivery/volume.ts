@@ -93,8 +93,8 @@ function grantAt(directory: string): Grant | "none" {
 }
 
 /**
- * Reads one state of the volume, from one directory whose files never change. Reads up to twice
- * again if the kubelet removes that directory meanwhile.
+ * Reads one state of the volume, from one directory whose files never change. If the kubelet
+ * removes that directory meanwhile, it reads again, up to two times.
  */
 function readConsistently<T>(
   directory: string,

@@ -63,7 +63,7 @@ test("stops at the first file that can be parsed, even if it has no entry", () =
   );
 });
 
-test("does not consider a file empty that was not or could not be read", () => {
+test("does not consider a file empty if it was not read or could not be read", () => {
   const link = { unknown: "it is a symbolic link" };
   assert.deepEqual(hidden(seen({ "/.docker/config.json": link }), "none", plain), {
     kind: "unknown",

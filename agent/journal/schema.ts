@@ -14,7 +14,10 @@ const named = z.object({ digest: z.string().check(z.regex(/^[\w-]{43}$/)), mode:
 /** A file in the journal: the digest of its bytes, or in version 1 the bytes themselves. */
 export const stored = z.union([absent, named, base64]);
 
-/** Written back into the file as it is. A damaged text would break every later round. */
+/**
+ * The agent writes this text back into the file unchanged. A damaged text would break every later
+ * round.
+ */
 const raw = z.string().check(z.refine(isJson));
 /** A number that is not a valid revision means damage, because no grant could ever be above it. */
 const revision = z.number().check(z.refine(isRevision));

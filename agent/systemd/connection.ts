@@ -24,7 +24,7 @@ export class SystemdError extends OwnError {
 /** There is no systemd on this node. */
 export class NoSystemd extends NoAnswer {}
 
-/** systemd, or a policy that it asks, refused a restart. */
+/** systemd, or a policy that systemd consults, refused a restart. */
 export class RestartRefused extends OwnError {}
 
 /** Temporary errors: the same request may succeed a moment later. */

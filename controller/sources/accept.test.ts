@@ -43,7 +43,7 @@ test("wants the same content for other bytes with the same meaning", () => {
   );
 });
 
-test("H19: does not record a rewrite with the same meaning, unless it is shorter, and records one with another meaning", () => {
+test("H19: records a rewrite with another meaning, but one with the same meaning only if it is shorter", () => {
   const entries = { "quay.io": "add:1", "a.example": "add:2" };
   const short = text(entries);
   const reordered = text(Object.fromEntries(Object.entries(entries).toReversed()));

@@ -32,8 +32,8 @@ type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[
 const nothing: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
 /**
- * Chooses a document of each source. Not ok if a changed flag forbids even the documents accepted
- * before.
+ * Chooses a document of each source. The result is not ok if a changed flag forbids even the
+ * documents that were accepted before.
  */
 export function choose(readings: readonly SourceReading[], policy: MergePolicy): Outcome {
   const all = join(

@@ -133,7 +133,7 @@ test("lets an unreachable node neither use the budget nor delay rollout and remo
   await until("node b has the revision", () => kubelets.order(revision + 1).includes("b"));
 });
 
-test("does not delay the others for nodes that cannot start the agent, and lists those with the kubelet's reason", async () => {
+test("does not delay other nodes because some cannot start the agent, and lists these with the kubelet's reason", async () => {
   await kubelets.add("stuck");
   kubelets.behaviour = (node) => (node === "stuck" ? "never starts" : "ready");
   await served(1);

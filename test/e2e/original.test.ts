@@ -89,7 +89,7 @@ test("H9: merges an original that appears later, and prefers the additional on a
   assert.deepEqual(await pullers("conflict"), ["additional"]);
 });
 
-test("H3: delivers the original's rotation while the additional is invalid and its last good entries stay in force, as a pull proves", async () => {
+test("H3: delivers the original's rotation while the additional is invalid, keeps the additional's last good entries, and proves it by a pull", async () => {
   await product.writeAdditional(cluster, '{"auths":{"":{"auth":"dTpw"}}}');
   await product.untilEvent(cluster, "Rejected", /empty/);
   await writeOriginal(JSON.stringify({ auths: platform("two") }));

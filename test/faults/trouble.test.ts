@@ -316,7 +316,7 @@ test("ends a wait for a job at once on SIGTERM, and the next agent does not rest
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts the restart as made when systemd reports it after it hung up in the middle of the job, and does not repeat it", async () => {
+test("does not repeat a restart if systemd hangs up in the middle of the job and later reports the restart", async () => {
   await using place = await AgentPlace.make();
   place.systemd.onCall = (member) => void (member === "RestartUnit" && place.systemd.die());
   await using agent = await place.agent();

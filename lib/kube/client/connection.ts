@@ -78,7 +78,7 @@ export interface Connection {
   readonly manager: string;
   readonly largest: number;
   readonly stop?: AbortSignal | undefined;
-  /** Status and headers of the answer, its body unread. */
+  /** The status and headers of the answer. Its body is not read yet. */
   readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
   /** The JSON of a whole answer. A status of 300 or more is an ApiError. Reads are repeated. */
   readonly ask: <T>(request: Request, patience?: Patience) => Promise<T>;

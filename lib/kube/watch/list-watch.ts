@@ -40,8 +40,8 @@ export type ListWatch = Readonly<{
   lost?: () => void;
   /**
    * Whether a watch that lasted its full time is followed by another watch from the same position,
-   * without a list. Not for decisions that a stale list would harm, and not needed if lists are
-   * small.
+   * without a list. Do not use it for decisions that a stale list would harm. It is not needed if
+   * lists are small.
    */
   resumes?: boolean;
   /** Called when a list or a watch ended with an error, for the log. */

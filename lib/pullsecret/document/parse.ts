@@ -108,8 +108,8 @@ type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
 
 /**
  * The entries of one registry, whose keys differ in their spelling. Each credential stays once. The
- * kubelet tries several in random order, so an additional may not have them. An original keeps
- * them, each under a key of its own: otherwise the working one might be lost.
+ * kubelet tries several in random order, so an additional may not have them. An original keeps all
+ * of them, each under a separate key, because otherwise the working one might be lost.
  */
 function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] {
   const kept: Seen[] = [];

@@ -12,13 +12,13 @@ const answer = { seconds: 5 };
 
 /**
  * The agents' image and its pull secrets. With `--agent-image`, both come from flags. The
- * controller then reads no pod, and does not need the right to do so. Without it, the image is that
- * of the controller's own pod (POD_NAME): one image with two entry points, so an upgrade of the
- * Deployment also upgrades the agents. It is written by digest if the runtime reports a digest that
- * every node can pull. The pull secrets are the pod's own, unless flags name others, because the
- * agents run in the same namespace. Agents of a guest run in another cluster, which does not have
- * these pull secrets. For a guest the image stays as written, because a digest needs the right to
- * read nodes.
+ * controller then reads no pod, and does not need the right to do so. Without this flag, the image
+ * is that of the controller's own pod (POD_NAME): one image with two entry points, so an upgrade of
+ * the Deployment also upgrades the agents. It is written by digest if the runtime reports a digest
+ * that every node can pull. The pull secrets are the pod's own, unless flags name others, because
+ * the agents run in the same namespace. Agents of a guest run in another cluster, which does not
+ * have these pull secrets. For a guest the image stays as written, because a digest needs the right
+ * to read nodes.
  */
 export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
   const given = config.installed.agent.pod.imagePullSecrets;
